@@ -1,1 +1,26 @@
-//! Stub.
+//! Everything users write in YAML, and the names that tie it together. No I/O, no async.
+//!
+//! Fields that the API server restricts to a set of words stay strings here, because copies must
+//! keep the user's spelling (`Enforce`, `enforce`) and because one unexpected word in one stored
+//! object must not make that object unreadable. The typed reading is a method beside the field.
+
+pub mod compliance;
+pub mod configuration_policy;
+pub mod crds;
+pub mod names;
+pub mod ocm;
+pub mod placement_binding;
+pub mod policy;
+pub mod policy_automation;
+pub mod policy_set;
+mod schema;
+
+pub use compliance::{Compliance, RemediationAction};
+pub use configuration_policy::ConfigurationPolicy;
+pub use placement_binding::PlacementBinding;
+pub use policy::Policy;
+pub use policy_automation::PolicyAutomation;
+pub use policy_set::PolicySet;
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,26 @@
-//! Stub.
+//! What every controller needs once.
+//!
+//! A controller is: [`watch`]es that fill stores and name what changed, a [`queue`] of keys, and
+//! workers that observe, decide, act and publish. What a decision read from the cluster is kept
+//! true by [`dependencies`]. Around that, a process: [`flags`], [`logging`], a [`client`] to each
+//! cluster, [`probes`], [`metrics`], [`leader`] election, and a [`supervisor`] that owns every task.
+
+pub mod client;
+pub mod dependencies;
+pub mod discovery;
+pub mod events;
+pub mod flags;
+pub mod leader;
+pub mod lease;
+pub mod logging;
+pub mod metrics;
+pub mod object;
+pub mod probes;
+pub mod queue;
+pub mod serving;
+pub mod strict;
+pub mod supervisor;
+pub mod watch;
+
+/// Cancelled when the process is to stop.
+pub use tokio_util::sync::CancellationToken;

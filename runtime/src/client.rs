@@ -1,0 +1,235 @@
+//! Connections to API servers.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use http::{HeaderValue, Request, header};
+use kube::client::{Body, ClientBuilder};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use tower::{Layer, Service};
+
+/// Where to connect to and how hard.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// A kubeconfig file. Absent: `KUBECONFIG`, then the Pod's service account, then
+    /// `~/.kube/config`.
+    pub kubeconfig: Option<PathBuf>,
+    /// Requests per second on average.
+    pub qps: f32,
+    /// Requests at once after a pause.
+    pub burst: u32,
+    /// Who we are in the API server's audit log.
+    pub user_agent: &'static str,
+}
+
+/// Why no client could be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The kubeconfig is unreadable or refers to something unreadable.
+    #[error("cannot use the kubeconfig {path}")]
+    Kubeconfig {
+        /// The file.
+        path: String,
+        /// Why.
+        #[source]
+        source: kube::config::KubeconfigError,
+    },
+    /// No kubeconfig was given or found, and this is not a Pod.
+    #[error("no kubeconfig was given and none was found")]
+    Infer(#[source] kube::config::KubeconfigError),
+    /// The user agent is not a header value.
+    #[error("invalid user agent")]
+    UserAgent(#[from] header::InvalidHeaderValue),
+    /// The configuration was found but cannot be used.
+    #[error("cannot build a client for {url}")]
+    Build {
+        /// The API server.
+        url: String,
+        /// Why.
+        #[source]
+        source: Box<kube::Error>,
+    },
+}
+
+/// Connects. No request is made: a server that is down shows in the first request.
+pub async fn connect(options: &ClientOptions) -> Result<Client, ClientError> {
+    let mut config = load(options.kubeconfig.as_deref()).await?;
+    config.headers.push((
+        header::USER_AGENT,
+        HeaderValue::from_static(options.user_agent),
+    ));
+    // Nothing here needs an answer later than this; watches have their own timeout.
+    config.write_timeout = Some(Duration::from_secs(30));
+    let url = config.cluster_url.to_string();
+    let builder = ClientBuilder::try_from(config).map_err(|source| ClientError::Build {
+        url,
+        source: Box::new(source),
+    })?;
+    let limit = RateLimitLayer(Arc::new(Mutex::new(Bucket::new(
+        options.qps,
+        options.burst,
+    ))));
+    Ok(builder.with_layer(&limit).build())
+}
+
+async fn load(path: Option<&Path>) -> Result<Config, ClientError> {
+    let path = match path {
+        Some(path) if !path.as_os_str().is_empty() => Some(path.to_owned()),
+        _ => None,
+    };
+    if let Some(path) = path {
+        let failed = |source| ClientError::Kubeconfig {
+            path: path.display().to_string(),
+            source,
+        };
+        let kubeconfig = Kubeconfig::read_from(&path).map_err(failed)?;
+        let failed = |source| ClientError::Kubeconfig {
+            path: path.display().to_string(),
+            source,
+        };
+        return Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+            .await
+            .map_err(failed);
+    }
+    // The Pod's own account comes before the home directory's file, as in controller-runtime: an
+    // image that happens to hold one must not talk to another cluster.
+    if std::env::var_os("KUBECONFIG").is_none_or(|value| value.is_empty())
+        && let Ok(config) = Config::incluster()
+    {
+        return Ok(config);
+    }
+    Config::from_kubeconfig(&KubeConfigOptions::default())
+        .await
+        .map_err(ClientError::Infer)
+}
+
+/// A token bucket, as client-go's: `burst` requests at once, refilled at `qps`.
+#[derive(Debug)]
+struct Bucket {
+    qps: f64,
+    burst: f64,
+    tokens: f64,
+    at: Instant,
+}
+
+impl Bucket {
+    fn new(qps: f32, burst: u32) -> Self {
+        let burst = f64::from(burst.max(1));
+        Self {
+            qps: f64::from(qps),
+            burst,
+            tokens: burst,
+            at: Instant::now(),
+        }
+    }
+
+    /// Takes one token and says how long to wait for it. Tokens may be owed, which makes the
+    /// callers a queue.
+    fn take(&mut self, now: Instant) -> Duration {
+        if self.qps <= 0.0 {
+            return Duration::ZERO;
+        }
+        let refill = now.saturating_duration_since(self.at).as_secs_f64() * self.qps;
+        self.tokens = (self.tokens + refill).min(self.burst) - 1.0;
+        self.at = now;
+        Duration::try_from_secs_f64((-self.tokens / self.qps).max(0.0)).unwrap_or_default()
+    }
+}
+
+#[derive(Clone)]
+struct RateLimitLayer(Arc<Mutex<Bucket>>);
+
+impl<S> Layer<S> for RateLimitLayer {
+    type Service = RateLimit<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        RateLimit {
+            inner,
+            bucket: Arc::clone(&self.0),
+        }
+    }
+}
+
+struct RateLimit<S> {
+    inner: S,
+    bucket: Arc<Mutex<Bucket>>,
+}
+
+impl<S> Service<Request<Body>> for RateLimit<S>
+where
+    S: Service<Request<Body>>,
+    S::Future: Send + 'static,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = BoxFuture<'static, Result<S::Response, S::Error>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let wait = self.bucket.lock().take(Instant::now());
+        // A future does nothing until it is polled, so the request leaves after the wait.
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            if !wait.is_zero() {
+                tokio::time::sleep(wait).await;
+            }
+            answer.await
+        })
+    }
+}
+
+/// The namespace this process runs in, when it runs in a Pod.
+pub fn own_namespace() -> Option<String> {
+    if std::env::var("OSDK_FORCE_RUN_MODE").is_ok_and(|mode| mode == "local") {
+        return None;
+    }
+    let path = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+    let namespace = std::fs::read_to_string(path).ok()?;
+    let namespace = namespace.trim();
+    (!namespace.is_empty()).then(|| namespace.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_beyond_the_burst_wait_their_turn() {
+        let mut bucket = Bucket::new(10.0, 2);
+        let now = Instant::now();
+        assert_eq!(bucket.take(now), Duration::ZERO);
+        assert_eq!(bucket.take(now), Duration::ZERO);
+        assert_eq!(bucket.take(now).as_millis(), 100);
+        assert_eq!(bucket.take(now).as_millis(), 200);
+        let later = now + Duration::from_mins(1);
+        assert_eq!(
+            bucket.take(later),
+            Duration::ZERO,
+            "a pause refills the bucket"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_missing_kubeconfig_is_named() {
+        let options = ClientOptions {
+            kubeconfig: Some("/nonexistent/kubeconfig".into()),
+            qps: 1.0,
+            burst: 1,
+            user_agent: "test",
+        };
+        let error = connect(&options).await.err().unwrap();
+        assert_eq!(
+            error.to_string(),
+            "cannot use the kubeconfig /nonexistent/kubeconfig"
+        );
+    }
+}

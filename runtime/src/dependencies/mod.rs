@@ -1,0 +1,215 @@
+//! "Read this object on behalf of that policy, and wake the policy when the answer changes."
+//!
+//! A reader (a policy) reads objects and selections in a *batch*; what it did not read again in its
+//! next batch is no longer watched for it. Readers of the same thing share one watch, and a kind
+//! with many single objects read in one namespace gets one watch for all of them.
+//!
+//! The promise, kept by [`index`] and proven by its model test: after any change of something that
+//! a reader's latest batch has read, the reader is woken, whatever was added, removed, listed
+//! again or cut off in between.
+
+mod index;
+mod source;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use kube::Client;
+use kube::api::DynamicObject;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+
+use crate::discovery::ServedKind;
+use crate::object::ObjectKey;
+use crate::queue::Key;
+use index::{Answer, Index, Output};
+pub use index::{Lost, Source, Target};
+
+/// Why something could not be read. Never the same as "it is absent".
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The kind cannot be watched, so nobody could be woken.
+    #[error("{0} cannot be watched: watch not supported on this resource")]
+    Unwatchable(String),
+    /// The API server refused or did not answer.
+    #[error("{0}")]
+    Refused(Arc<kube::Error>),
+    /// The watch ended while it was being waited for.
+    #[error("the watch ended before it was established")]
+    Ended,
+}
+
+/// Watches on behalf of readers `R`; clones share them.
+pub struct DependencyWatches<R>(Arc<Inner<R>>);
+
+impl<R> Clone for DependencyWatches<R> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+struct Inner<R> {
+    client: Client,
+    state: Mutex<State<R>>,
+    changed: Notify,
+    wake: Box<dyn Fn(&R) + Send + Sync>,
+}
+
+struct State<R> {
+    index: Index<R, DynamicObject>,
+    running: HashMap<Source, AbortHandle>,
+}
+
+impl<R> Drop for Inner<R> {
+    fn drop(&mut self) {
+        for (_, watch) in self.state.get_mut().running.drain() {
+            watch.abort();
+        }
+    }
+}
+
+impl<R: Key> DependencyWatches<R> {
+    /// No watches yet. `wake` is called for each reader whose answers changed, usually to put it on
+    /// a queue; it must not call back.
+    pub fn new(client: Client, wake: impl Fn(&R) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(Inner {
+            client,
+            state: Mutex::new(State {
+                index: Index::new(),
+                running: HashMap::new(),
+            }),
+            changed: Notify::new(),
+            wake: Box::new(wake),
+        }))
+    }
+
+    /// Starts a batch of reads. A reader has one batch at a time: its queue sees to that.
+    pub fn begin(&self, reader: &R) -> Batch<R> {
+        self.0.state.lock().index.begin(reader);
+        Batch {
+            watches: self.clone(),
+            reader: reader.clone(),
+        }
+    }
+
+    /// Stops watching anything for a reader that is gone.
+    pub fn forget(&self, reader: &R) {
+        self.update(|index| index.forget(reader));
+    }
+
+    /// How many watches are open.
+    pub fn active(&self) -> usize {
+        self.0.state.lock().running.len()
+    }
+
+    fn update<T>(&self, change: impl FnOnce(&mut Index<R, DynamicObject>) -> T) -> T {
+        let mut state = self.0.state.lock();
+        let result = change(&mut state.index);
+        let outputs = state.index.outputs();
+        let mut woken = Vec::new();
+        for output in outputs {
+            match output {
+                Output::Start(source) => {
+                    let watch = tokio::spawn(source::watch(
+                        Arc::downgrade(&self.0),
+                        self.0.client.clone(),
+                        source.clone(),
+                    ));
+                    state.running.insert(source, watch.abort_handle());
+                }
+                Output::Stop(source) => {
+                    if let Some(watch) = state.running.remove(&source) {
+                        watch.abort();
+                    }
+                }
+                Output::Wake(reader) => woken.push(reader),
+            }
+        }
+        drop(state);
+        for reader in woken {
+            (self.0.wake)(&reader);
+        }
+        self.0.changed.notify_waiters();
+        result
+    }
+}
+
+/// The reads of one reader at one time.
+pub struct Batch<R: Key> {
+    watches: DependencyWatches<R>,
+    reader: R,
+}
+
+impl<R: Key> Batch<R> {
+    /// Reads one object; `None` if it does not exist. `namespace` is empty for cluster-scoped
+    /// kinds. From now on a change of the object, its creation included, wakes the reader.
+    pub async fn get(
+        &self,
+        kind: &ServedKind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Arc<DynamicObject>>, ReadError> {
+        let target = Target::Object {
+            kind: kind.resource.clone(),
+            key: ObjectKey::new(namespace, name),
+        };
+        Ok(self.read(kind, target).await?.into_iter().next())
+    }
+
+    /// Reads the objects of a kind in a namespace (everywhere if it is empty) that match a label
+    /// selector (all if it is empty), sorted by namespace and name.
+    pub async fn list(
+        &self,
+        kind: &ServedKind,
+        namespace: &str,
+        selector: &str,
+    ) -> Result<Vec<Arc<DynamicObject>>, ReadError> {
+        let target = Target::Selection {
+            kind: kind.resource.clone(),
+            namespace: namespace.to_owned(),
+            selector: selector.to_owned(),
+        };
+        self.read(kind, target).await
+    }
+
+    async fn read(
+        &self,
+        kind: &ServedKind,
+        target: Target,
+    ) -> Result<Vec<Arc<DynamicObject>>, ReadError> {
+        if !kind.watchable {
+            let described = format!("{}, Kind={}", kind.resource.api_version, kind.resource.kind);
+            return Err(ReadError::Unwatchable(described));
+        }
+        loop {
+            // Registered before the answer is looked at, so no change falls between the two.
+            let changed = self.watches.0.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            match self
+                .watches
+                .update(|index| index.read(&self.reader, &target))
+            {
+                Answer::Known(objects) => return Ok(objects),
+                Answer::Lost(lost) => return Err(lost.into()),
+                Answer::Pending => changed.await,
+            }
+        }
+    }
+
+    /// Ends the batch: what it did not read is no longer watched for this reader. A batch that is
+    /// dropped without this keeps everything, which is safe, only dearer.
+    pub fn end(self) {
+        self.watches.update(|index| index.end(&self.reader));
+    }
+}
+
+impl From<Lost> for ReadError {
+    fn from(lost: Lost) -> Self {
+        match lost {
+            Lost::Refused(error) => Self::Refused(error),
+            Lost::Ended => Self::Ended,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! One watch on one API server, feeding the index.
+
+use std::sync::{Arc, Weak};
+
+use futures::StreamExt;
+use kube::Client;
+use kube::api::{Api, DynamicObject};
+use kube::runtime::{WatchStreamExt, watcher};
+
+use super::index::{Filter, Lost, Source};
+use super::{DependencyWatches, Inner};
+use crate::object::{ObjectKey, Refusal};
+use crate::queue::Key;
+
+/// Watches until aborted. Ends by itself only when the watches are gone or the source is lost.
+pub(super) async fn watch<R: Key>(inner: Weak<Inner<R>>, client: Client, source: Source) {
+    let mut report = Report {
+        inner,
+        source,
+        finished: false,
+    };
+    report.run(client).await;
+    report.finished = true;
+}
+
+struct Report<R: Key> {
+    inner: Weak<Inner<R>>,
+    source: Source,
+    finished: bool,
+}
+
+impl<R: Key> Drop for Report<R> {
+    /// A watch that panics must not leave its readers waiting. After an abort the index does not
+    /// know the source any more and nothing happens.
+    fn drop(&mut self) {
+        if !self.finished
+            && std::thread::panicking()
+            && let Some(inner) = self.inner.upgrade()
+        {
+            DependencyWatches(inner).update(|index| index.lost(&self.source, &Lost::Ended));
+        }
+    }
+}
+
+impl<R: Key> Report<R> {
+    async fn run(&self, client: Client) {
+        let api: Api<DynamicObject> = if self.source.namespace.is_empty() {
+            Api::all_with(client, &self.source.kind)
+        } else {
+            Api::namespaced_with(client, &self.source.namespace, &self.source.kind)
+        };
+        let config = match &self.source.filter {
+            Filter::Name(name) => {
+                watcher::Config::default().fields(&format!("metadata.name={name}"))
+            }
+            Filter::Labels(selector) => watcher::Config::default().labels(selector),
+            Filter::All => watcher::Config::default(),
+        };
+        let mut events = Box::pin(watcher(api, config).default_backoff());
+        let mut established = false;
+        while let Some(event) = events.next().await {
+            let Some(inner) = self.inner.upgrade() else {
+                return;
+            };
+            let watches = DependencyWatches(inner);
+            match event {
+                Ok(event) => {
+                    established |= matches!(event, watcher::Event::InitDone);
+                    self.deliver(&watches, event);
+                }
+                Err(error) => {
+                    if let Some(lost) = fatal(error, established) {
+                        tracing::debug!(source = ?self.source, "watch lost");
+                        watches.update(|index| index.lost(&self.source, &lost));
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn deliver(&self, watches: &DependencyWatches<R>, event: watcher::Event<DynamicObject>) {
+        let source = &self.source;
+        watches.update(|index| match event {
+            watcher::Event::Init => index.listing(source),
+            watcher::Event::InitApply(mut object) | watcher::Event::Apply(mut object) => {
+                object.metadata.managed_fields = None;
+                index.applied(source, object);
+            }
+            watcher::Event::Delete(object) => index.deleted(source, &ObjectKey::of(&object)),
+            watcher::Event::InitDone => index.listed(source),
+        });
+    }
+}
+
+/// Before the first list every error is an answer for those who wait. Afterwards the watch goes on
+/// through everything except the API server's word that it may not or that the kind is gone.
+fn fatal(error: watcher::Error, established: bool) -> Option<Lost> {
+    match error {
+        watcher::Error::InitialListFailed(error) | watcher::Error::WatchStartFailed(error) => {
+            let refused = matches!(Refusal::of(&error), Refusal::NotFound | Refusal::Forbidden);
+            (refused || !established).then(|| Lost::Refused(Arc::new(error)))
+        }
+        watcher::Error::NoResourceVersion => Some(Lost::Ended),
+        watcher::Error::WatchError(_) | watcher::Error::WatchFailed(_) => None,
+    }
+}

@@ -1,0 +1,220 @@
+//! Kubernetes events: the compliance events that carry answers from evaluators to the status sync,
+//! and the informational ones that people read.
+//!
+//! The client library's recorder is not used: it folds events that differ only in their text into
+//! one series with the first text, which would lose a compliance change.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
+use k8s_openapi::api::events::v1 as events_v1;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Time};
+use kube::Client;
+use kube::api::{Api, PostParams};
+use reeve_api::Compliance;
+
+/// The longest note that events.k8s.io accepts, in bytes.
+const LONGEST_NOTE: usize = 1024;
+
+/// One answer about one template of a policy.
+#[derive(Clone, Debug)]
+pub struct ComplianceEvent {
+    /// The `Policy` that the answer belongs to: kind, apiVersion, name, namespace and uid.
+    pub policy: ObjectReference,
+    /// The template object's namespace, absent for cluster-scoped ones.
+    pub template_namespace: Option<String>,
+    /// The template object's name.
+    pub template_name: String,
+    /// The template object, when it is known.
+    pub related: Option<ObjectReference>,
+    /// The answer; decides the event's type.
+    pub compliance: Compliance,
+    /// The whole message, `<compliance>; <text>`.
+    pub message: String,
+}
+
+/// Writes events on behalf of one controller.
+#[derive(Clone)]
+pub struct EventWriter {
+    client: Client,
+    controller: &'static str,
+}
+
+impl EventWriter {
+    /// Events reported by `controller` from this host.
+    pub fn new(client: Client, controller: &'static str) -> Self {
+        Self { client, controller }
+    }
+
+    /// Creates a compliance event and returns its name. It is stored when this returns: a failure
+    /// is the caller's to retry, else the answer would be lost.
+    pub async fn compliance(&self, event: &ComplianceEvent) -> Result<String, kube::Error> {
+        let now = unique_now();
+        let body = self.compliance_body(event, now);
+        let namespace = event.policy.namespace.as_deref().unwrap_or_default();
+        let events: Api<Event> = Api::namespaced(self.client.clone(), namespace);
+        let created = events.create(&PostParams::default(), &body).await?;
+        Ok(created.metadata.name.unwrap_or_default())
+    }
+
+    fn compliance_body(&self, event: &ComplianceEvent, now: Timestamp) -> Event {
+        let policy = event.policy.name.as_deref().unwrap_or_default();
+        let of_template = match &event.template_namespace {
+            Some(namespace) => format!("policy: {namespace}/{}", event.template_name),
+            None => format!("policy: {}", event.template_name),
+        };
+        Event {
+            metadata: ObjectMeta {
+                name: Some(event_name(policy, now)),
+                namespace: event.policy.namespace.clone(),
+                ..ObjectMeta::default()
+            },
+            involved_object: event.policy.clone(),
+            reason: Some(of_template),
+            message: Some(event.message.clone()),
+            type_: Some(kind_of(event.compliance).to_owned()),
+            count: Some(1),
+            first_timestamp: Some(Time(now)),
+            last_timestamp: Some(Time(now)),
+            action: Some("ComplianceStateUpdate".to_owned()),
+            source: Some(EventSource {
+                component: Some(self.controller.to_owned()),
+                host: Some(host().to_owned()),
+            }),
+            reporting_component: Some(self.controller.to_owned()),
+            reporting_instance: Some(host().to_owned()),
+            related: event.related.clone(),
+            ..Event::default()
+        }
+    }
+
+    /// Creates an informational event. Best effort: a failure is logged, nothing waits for it.
+    pub async fn inform(&self, about: &ObjectReference, event: &Information<'_>) {
+        let now = unique_now();
+        let name = event_name(about.name.as_deref().unwrap_or_default(), now);
+        // Events about cluster-scoped objects live in `default`, as client-go has it.
+        let namespace = about.namespace.as_deref().unwrap_or("default");
+        let body = events_v1::Event {
+            metadata: ObjectMeta {
+                name: Some(name),
+                namespace: Some(namespace.to_owned()),
+                ..ObjectMeta::default()
+            },
+            event_time: Some(MicroTime(now)),
+            regarding: Some(about.clone()),
+            reason: Some(event.reason.to_owned()),
+            action: Some(event.action.to_owned()),
+            note: Some(at_most(event.note, LONGEST_NOTE).to_owned()),
+            type_: Some(if event.warning { "Warning" } else { "Normal" }.to_owned()),
+            reporting_controller: Some(self.controller.to_owned()),
+            reporting_instance: Some(format!("{}-{}", self.controller, host())),
+            ..events_v1::Event::default()
+        };
+        let events: Api<events_v1::Event> = Api::namespaced(self.client.clone(), namespace);
+        if let Err(error) = events.create(&PostParams::default(), &body).await {
+            tracing::warn!(reason = event.reason, object = ?about.name, %error, "cannot create event");
+        }
+    }
+}
+
+/// An event for people.
+#[derive(Clone, Copy, Debug)]
+pub struct Information<'a> {
+    /// Why, one word.
+    pub reason: &'a str,
+    /// What was done.
+    pub action: &'a str,
+    /// The text; cut at 1024 bytes.
+    pub note: &'a str,
+    /// Whether something is wrong.
+    pub warning: bool,
+}
+
+fn kind_of(compliance: Compliance) -> &'static str {
+    if compliance == Compliance::Compliant {
+        "Normal"
+    } else {
+        "Warning"
+    }
+}
+
+/// The name of an event on `object`: its name and the time in hex nanoseconds. The time is read
+/// back from there, because the event's own timestamps have only seconds.
+pub fn event_name(object: &str, at: Timestamp) -> String {
+    let nanoseconds = i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX);
+    format!("{object}.{nanoseconds:x}")
+}
+
+/// The time in an event name. `None` for a name that other software chose: a suffix of fewer than
+/// 14 hex digits (a time before 1971 with them, such as `…cafe`) is a word, not a time.
+pub fn time_in_event_name(name: &str) -> Option<Timestamp> {
+    let (_, suffix) = name.rsplit_once('.')?;
+    if suffix.len() < 14 {
+        return None;
+    }
+    let nanoseconds = i64::from_str_radix(suffix, 16).ok()?;
+    Timestamp::from_nanosecond(i128::from(nanoseconds)).ok()
+}
+
+/// Now, but later than every time this has returned before, so that event names never collide and
+/// sort in the order of creation.
+pub fn unique_now() -> Timestamp {
+    static LAST: AtomicI64 = AtomicI64::new(0);
+    let now = i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
+    let next = |last: i64| Some(now.max(last.saturating_add(1)));
+    let last = LAST
+        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, next)
+        .unwrap_or(now);
+    let unique = now.max(last.saturating_add(1));
+    Timestamp::from_nanosecond(i128::from(unique)).unwrap_or(Timestamp::MAX)
+}
+
+/// This machine's name, as events carry it.
+pub fn host() -> &'static str {
+    static HOST: OnceLock<String> = OnceLock::new();
+    HOST.get_or_init(|| gethostname::gethostname().to_string_lossy().into_owned())
+}
+
+/// The longest prefix of `text` that has at most `bytes` bytes and ends between characters.
+pub fn at_most(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_carry_the_time_and_give_it_back() {
+        let at = Timestamp::from_nanosecond(1_709_130_939_198_988_588).unwrap();
+        assert_eq!(event_name("event", at), "event.17b80d88a995e12c");
+        assert_eq!(time_in_event_name("event.17b80d88a995e12c"), Some(at));
+        assert_eq!(time_in_event_name("event.with-no-timestamp"), None);
+        assert_eq!(time_in_event_name("none"), None);
+    }
+
+    #[test]
+    fn rough_edge_15_a_word_of_hex_digits_is_not_a_time() {
+        assert_eq!(time_in_event_name("policy.cafe"), None);
+        assert_eq!(time_in_event_name("policy.deadbeef"), None);
+    }
+
+    #[test]
+    fn times_are_unique_and_ascend() {
+        let times: Vec<_> = (0..10_000).map(|_| unique_now()).collect();
+        assert!(times.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        assert_eq!(at_most("aä", 2), "a");
+        assert_eq!(at_most("aä", 3), "aä");
+        assert_eq!(at_most("aä", 99), "aä");
+    }
+}

@@ -1,0 +1,92 @@
+//! Names of objects, and what the API server says when it refuses something.
+
+use std::fmt;
+
+use kube::{Resource, ResourceExt};
+
+/// Names an object of a known kind. Cluster-scoped objects have an empty namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectKey {
+    /// The namespace, empty for cluster-scoped objects.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+impl ObjectKey {
+    /// Names `name` in `namespace`.
+    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+
+    /// Names a live object.
+    pub fn of<K: Resource>(object: &K) -> Self {
+        Self::new(object.namespace().unwrap_or_default(), object.name_any())
+    }
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.namespace.is_empty() {
+            f.write_str(&self.name)
+        } else {
+            write!(f, "{}/{}", self.namespace, self.name)
+        }
+    }
+}
+
+/// What a failed API call means to a controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The object, or its kind, does not exist.
+    NotFound,
+    /// It exists already.
+    AlreadyExists,
+    /// Somebody else wrote in between.
+    Conflict,
+    /// The object breaks its schema or an admission rule about its content.
+    Invalid,
+    /// We may not.
+    Forbidden,
+    /// Anything else, including that no answer came: nothing is known about the object.
+    Other,
+}
+
+impl Refusal {
+    /// Classifies a failed call.
+    pub fn of(error: &kube::Error) -> Self {
+        let kube::Error::Api(status) = error else {
+            return Self::Other;
+        };
+        match (status.code, status.reason.as_str()) {
+            (404, _) => Self::NotFound,
+            (409, "AlreadyExists") => Self::AlreadyExists,
+            (409, _) => Self::Conflict,
+            (422, _) => Self::Invalid,
+            (401 | 403, _) => Self::Forbidden,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The sentence the API server answered with, or the error's own text when none came: what users
+/// are shown, without the client library's frame around it.
+pub fn api_message(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// `Ok(None)` where the API server says that the object does not exist; every other failure stays
+/// one, because "could not read" is never "is absent".
+pub fn absent_is_none<T>(result: Result<T, kube::Error>) -> Result<Option<T>, kube::Error> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if Refusal::of(&error) == Refusal::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}

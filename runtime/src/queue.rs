@@ -1,0 +1,364 @@
+//! A queue of keys to reconcile: no key twice, no key twice at once, failures retried with backoff.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::fmt::{Debug, Display};
+use std::hash::Hash;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::stream::{FuturesUnordered, StreamExt};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::metrics::ControllerMetrics;
+
+/// What a key can be.
+pub trait Key: Clone + Ord + Hash + Debug + Send + Sync + 'static {}
+impl<K: Clone + Ord + Hash + Debug + Send + Sync + 'static> Key for K {}
+
+/// What to do with a key after a reconcile that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing until something asks for it.
+    Done,
+    /// Again after this time, sooner if something asks for it.
+    After(Duration),
+}
+
+/// How failures are spaced: the first retry after `first`, then doubling up to `longest`.
+#[derive(Clone, Copy, Debug)]
+pub struct Backoff {
+    /// Before the first retry.
+    pub first: Duration,
+    /// The longest time between two retries.
+    pub longest: Duration,
+}
+
+impl Default for Backoff {
+    /// 5 ms doubling to one minute. The Go controllers go on to 17 minutes, which users met as
+    /// policies that had stopped.
+    fn default() -> Self {
+        Self {
+            first: Duration::from_millis(5),
+            longest: Duration::from_mins(1),
+        }
+    }
+}
+
+impl Backoff {
+    fn delay(&self, failures: u32) -> Duration {
+        let doubled = self
+            .first
+            .saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX));
+        doubled.min(self.longest)
+    }
+}
+
+/// A queue; clones share it. It has no bound on purpose: it holds each key at most once, so it is
+/// bounded by the number of objects.
+pub struct Queue<K> {
+    name: &'static str,
+    backoff: Backoff,
+    state: Arc<Mutex<State<K>>>,
+    wake: Arc<Notify>,
+    metrics: ControllerMetrics,
+}
+
+impl<K> Clone for Queue<K> {
+    fn clone(&self) -> Self {
+        Self {
+            name: self.name,
+            backoff: self.backoff,
+            state: Arc::clone(&self.state),
+            wake: Arc::clone(&self.wake),
+            metrics: self.metrics.clone(),
+        }
+    }
+}
+
+struct State<K> {
+    ready: VecDeque<K>,
+    /// Everything in `ready`.
+    queued: HashSet<K>,
+    /// Handed to a worker. The value says whether it was asked for again since.
+    running: HashMap<K, bool>,
+    timers: BTreeSet<(Instant, K)>,
+    /// The one timer of each key in `timers`.
+    due: HashMap<K, Instant>,
+    failures: HashMap<K, u32>,
+}
+
+impl<K: Key> State<K> {
+    fn add(&mut self, key: K) {
+        if let Some(again) = self.running.get_mut(&key) {
+            *again = true;
+        } else if self.queued.insert(key.clone()) {
+            self.ready.push_back(key);
+        }
+    }
+
+    fn add_at(&mut self, key: K, at: Instant) {
+        match self.due.get(&key) {
+            Some(due) if *due <= at => return,
+            Some(due) => {
+                self.timers.remove(&(*due, key.clone()));
+            }
+            None => {}
+        }
+        self.due.insert(key.clone(), at);
+        self.timers.insert((at, key));
+    }
+
+    fn cancel_timer(&mut self, key: &K) {
+        if let Some(due) = self.due.remove(key) {
+            self.timers.remove(&(due, key.clone()));
+        }
+    }
+
+    /// The next key to work on, or when to look again.
+    fn next(&mut self, now: Instant) -> Result<K, Option<Instant>> {
+        while let Some((at, _)) = self.timers.first() {
+            if *at > now {
+                break;
+            }
+            let Some((_, key)) = self.timers.pop_first() else {
+                break;
+            };
+            self.due.remove(&key);
+            self.add(key);
+        }
+        let Some(key) = self.ready.pop_front() else {
+            return Err(self.timers.first().map(|(at, _)| *at));
+        };
+        self.queued.remove(&key);
+        // What the timer would bring is done now.
+        self.cancel_timer(&key);
+        self.running.insert(key.clone(), false);
+        Ok(key)
+    }
+
+    fn finished(&mut self, key: &K) {
+        if self.running.remove(key) == Some(true) {
+            self.add(key.clone());
+        }
+    }
+}
+
+impl<K: Key> Queue<K> {
+    /// An empty queue. `name` is the controller's name in logs and metrics.
+    pub fn new(name: &'static str, metrics: &ControllerMetrics) -> Self {
+        Self::with_backoff(name, metrics, Backoff::default())
+    }
+
+    /// An empty queue with its own spacing of retries.
+    pub fn with_backoff(name: &'static str, metrics: &ControllerMetrics, backoff: Backoff) -> Self {
+        metrics.register(name);
+        Self {
+            name,
+            backoff,
+            state: Arc::new(Mutex::new(State {
+                ready: VecDeque::new(),
+                queued: HashSet::new(),
+                running: HashMap::new(),
+                timers: BTreeSet::new(),
+                due: HashMap::new(),
+                failures: HashMap::new(),
+            })),
+            wake: Arc::new(Notify::new()),
+            metrics: metrics.clone(),
+        }
+    }
+
+    /// Asks for a key to be reconciled, now or as soon as its present reconcile has ended.
+    pub fn add(&self, key: K) {
+        self.state.lock().add(key);
+        self.metrics.added(self.name);
+        self.wake.notify_one();
+    }
+
+    /// Asks for a key to be reconciled after `delay` unless something asks sooner.
+    pub fn add_after(&self, key: K, delay: Duration) {
+        self.state.lock().add_at(key, Instant::now() + delay);
+        self.wake.notify_one();
+    }
+
+    /// Works the queue with at most `workers` reconciles at once until `stop`, then waits for the
+    /// reconciles that are under way. A panic in a reconcile is an error like any other.
+    pub async fn run<F, Fut, E>(self, workers: usize, stop: CancellationToken, reconcile: F)
+    where
+        F: Fn(K) -> Fut,
+        Fut: Future<Output = Result<Next, E>> + Send + 'static,
+        E: Display + Send + 'static,
+    {
+        let mut running = FuturesUnordered::new();
+        loop {
+            let mut look_again = None;
+            while running.len() < workers.max(1) {
+                let next = self.state.lock().next(Instant::now());
+                match next {
+                    Ok(key) => {
+                        let started = Instant::now();
+                        let work =
+                            tokio::spawn(AssertUnwindSafe(reconcile(key.clone())).catch_unwind());
+                        running.push(async move { (key, started, work.await) });
+                    }
+                    Err(at) => {
+                        look_again = at;
+                        break;
+                    }
+                }
+            }
+            let timer = async {
+                match look_again {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = stop.cancelled() => break,
+                () = self.wake.notified() => {}
+                () = timer => {}
+                Some((key, started, ended)) = running.next() => {
+                    let outcome = match ended {
+                        Ok(Ok(result)) => result.map_err(|error| error.to_string()),
+                        Ok(Err(_)) | Err(_) => Err("the reconcile panicked".to_owned()),
+                    };
+                    self.settle(&key, started.elapsed(), outcome);
+                }
+            }
+        }
+        while let Some((key, started, ended)) = running.next().await {
+            if let Ok(Ok(result)) = ended {
+                self.settle(
+                    &key,
+                    started.elapsed(),
+                    result.map_err(|error| error.to_string()),
+                );
+            }
+        }
+    }
+
+    fn settle(&self, key: &K, took: Duration, outcome: Result<Next, String>) {
+        let mut state = self.state.lock();
+        let result = match &outcome {
+            Ok(Next::Done) => {
+                state.failures.remove(key);
+                "success"
+            }
+            Ok(Next::After(delay)) => {
+                state.failures.remove(key);
+                state.add_at(key.clone(), Instant::now() + *delay);
+                "requeue_after"
+            }
+            Err(_) => {
+                let failures = state.failures.entry(key.clone()).or_default();
+                let delay = self.backoff.delay(*failures);
+                *failures = failures.saturating_add(1);
+                state.add_at(key.clone(), Instant::now() + delay);
+                "error"
+            }
+        };
+        state.finished(key);
+        drop(state);
+        self.metrics.reconciled(self.name, result, took);
+        if let Err(error) = outcome {
+            tracing::error!(controller = self.name, ?key, %error, "Reconciler error");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    fn queue(longest: Duration) -> Queue<u32> {
+        let backoff = Backoff {
+            first: Duration::from_millis(1),
+            longest,
+        };
+        Queue::with_backoff("test", &ControllerMetrics::default(), backoff)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_asked_for_while_it_runs_runs_once_more_and_never_twice_at_once() {
+        let queue = queue(Duration::from_secs(1));
+        let stop = CancellationToken::new();
+        let runs = Arc::new(AtomicUsize::new(0));
+        let at_once = Arc::new(AtomicUsize::new(0));
+        queue.add(1);
+        queue.add(1);
+        let work = queue.clone().run(4, stop.clone(), {
+            let (queue, runs, at_once) = (queue.clone(), Arc::clone(&runs), Arc::clone(&at_once));
+            move |key| {
+                let (queue, runs, at_once) =
+                    (queue.clone(), Arc::clone(&runs), Arc::clone(&at_once));
+                async move {
+                    assert_eq!(at_once.fetch_add(1, Ordering::SeqCst), 0);
+                    if runs.fetch_add(1, Ordering::SeqCst) == 0 {
+                        queue.add(key);
+                        queue.add(key);
+                    }
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                    at_once.fetch_sub(1, Ordering::SeqCst);
+                    Ok::<_, Infallible>(Next::Done)
+                }
+            }
+        });
+        tokio::select! { () = work => {}, () = tokio::time::sleep(Duration::from_secs(5)) => stop.cancel() }
+        assert_eq!(runs.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_and_panics_are_retried_with_growing_capped_delays() {
+        let queue = queue(Duration::from_secs(2));
+        let stop = CancellationToken::new();
+        let times = Arc::new(Mutex::new(Vec::new()));
+        queue.add(7);
+        let started = Instant::now();
+        let work = queue.clone().run(1, stop.clone(), {
+            let times = Arc::clone(&times);
+            move |_| {
+                let times = Arc::clone(&times);
+                async move {
+                    times.lock().push(started.elapsed());
+                    assert!(times.lock().len() != 2, "the second run panics");
+                    Err::<Next, _>("refused")
+                }
+            }
+        });
+        tokio::select! { () = work => {}, () = tokio::time::sleep(Duration::from_secs(20)) => stop.cancel() }
+        let times = times.lock();
+        assert!(times.len() > 12, "{times:?}");
+        let last = times
+            .windows(2)
+            .last()
+            .map(|pair| pair[1].saturating_sub(pair[0]));
+        assert_eq!(last, Some(Duration::from_secs(2)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_earlier_wish_replaces_a_later_timer() {
+        let queue = queue(Duration::from_secs(1));
+        let stop = CancellationToken::new();
+        let times = Arc::new(Mutex::new(Vec::new()));
+        queue.add_after(1, Duration::from_mins(1));
+        queue.add_after(1, Duration::from_secs(5));
+        queue.add_after(1, Duration::from_secs(90));
+        let started = Instant::now();
+        let work = queue.clone().run(1, stop.clone(), {
+            let times = Arc::clone(&times);
+            move |_| {
+                times.lock().push(started.elapsed().as_secs());
+                async { Ok::<_, Infallible>(Next::Done) }
+            }
+        });
+        tokio::select! { () = work => {}, () = tokio::time::sleep(Duration::from_secs(200)) => stop.cancel() }
+        assert_eq!(*times.lock(), [5]);
+    }
+}

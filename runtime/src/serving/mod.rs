@@ -1,0 +1,149 @@
+//! The HTTP servers of a process: probes and metrics.
+
+mod authorize;
+mod tls;
+
+use std::net::{SocketAddr, TcpListener};
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::header;
+use axum::middleware;
+use axum::routing::get;
+use axum_server::Handle;
+use axum_server::tls_rustls::RustlsConfig;
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+use crate::flags::{ListenAddress, TlsArgs};
+use crate::metrics::Metrics;
+use crate::probes::Probes;
+
+pub use tls::TlsError;
+
+/// Where kubelet mounts the certificate of the secure metrics endpoint.
+pub const METRICS_CERTIFICATE: &str = "/var/run/metrics-cert";
+
+/// Why a server could not start or had to end.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address is taken or not ours.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The TLS settings or files cannot be used.
+    #[error("cannot serve metrics over TLS: {0}")]
+    Tls(#[from] TlsError),
+    /// The server stopped.
+    #[error("the server on {address} failed: {source}")]
+    Serve {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// How metrics are served.
+pub struct MetricsOptions {
+    /// Where.
+    pub address: ListenAddress,
+    /// Over HTTPS, to callers that the API server knows and allows to get `/metrics`.
+    pub secure: bool,
+    /// TLS settings.
+    pub tls: TlsArgs,
+    /// Answers who a caller is and what it may.
+    pub client: Client,
+}
+
+/// A server that has its port already, so that a taken port is an error at start.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    router: Router,
+    tls: Option<RustlsConfig>,
+}
+
+/// The health server; `None` if it is switched off.
+pub fn probes(at: ListenAddress, probes: Probes) -> Result<Option<Server>, ServeError> {
+    at.0.map(|address| Server::bind(address, probes.router(), None))
+        .transpose()
+}
+
+/// The metrics server; `None` if it is switched off.
+pub fn metrics(options: MetricsOptions, metrics: Metrics) -> Result<Option<Server>, ServeError> {
+    let Some(address) = options.address.0 else {
+        return Ok(None);
+    };
+    let mut router = Router::new()
+        .route("/metrics", get(page))
+        .with_state(metrics);
+    let mut tls = None;
+    if options.secure {
+        router = router.layer(middleware::from_fn_with_state(
+            options.client,
+            authorize::check,
+        ));
+        tls = Some(tls::config(&options.tls, METRICS_CERTIFICATE.as_ref())?);
+    }
+    Server::bind(address, router, tls).map(Some)
+}
+
+async fn page(State(metrics): State<Metrics>) -> ([(header::HeaderName, &'static str); 1], String) {
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, kind)], metrics.text())
+}
+
+impl Server {
+    fn bind(
+        address: SocketAddr,
+        router: Router,
+        tls: Option<RustlsConfig>,
+    ) -> Result<Self, ServeError> {
+        let failed = |source| ServeError::Listen { address, source };
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        Ok(Self {
+            listener,
+            address,
+            router,
+            tls,
+        })
+    }
+
+    /// Serves until `stop`.
+    pub async fn run(self, stop: CancellationToken) -> Result<(), ServeError> {
+        let address = self.address;
+        let failed = |source| ServeError::Serve { address, source };
+        let handle = Handle::new();
+        let service = self.router.into_make_service();
+        let closer = handle.clone();
+        let close = async move {
+            stop.cancelled().await;
+            closer.graceful_shutdown(Some(std::time::Duration::from_secs(1)));
+            std::future::pending::<()>().await;
+        };
+        let serve = async move {
+            match self.tls {
+                Some(tls) => {
+                    let server = axum_server::from_tcp_rustls(self.listener, tls)?;
+                    server.handle(handle).serve(service).await
+                }
+                None => {
+                    axum_server::from_tcp(self.listener)?
+                        .handle(handle)
+                        .serve(service)
+                        .await
+                }
+            }
+        };
+        tokio::select! {
+            served = serve => served.map_err(failed),
+            () = close => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! TLS for servers: versions and cipher suites from flags, certificates that may be replaced.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use axum_server::tls_rustls::RustlsConfig;
+use parking_lot::Mutex;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert, ServerConfig};
+use rustls::sign::CertifiedKey;
+use rustls::{SupportedProtocolVersion, version};
+
+use crate::flags::TlsArgs;
+
+/// Why TLS cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// `--tls-min-version` is no version.
+    #[error("invalid --tls-min-version {0:?}: expected VersionTLS12 or VersionTLS13")]
+    Version(String),
+    /// `--tls-cipher-suites` names suites that do not exist or are not offered here.
+    #[error("unsupported cipher suites: [{0}]")]
+    Suites(String),
+    /// A certificate or key file cannot be read.
+    #[error("cannot read {path}: {reason}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// rustls refuses the settings.
+    #[error(transparent)]
+    Rustls(#[from] rustls::Error),
+}
+
+/// The settings of a server whose `tls.crt` and `tls.key` lie in `directory`.
+pub(super) fn config(args: &TlsArgs, directory: &Path) -> Result<RustlsConfig, TlsError> {
+    let certificates = Certificates::load(directory)?;
+    let provider = Arc::new(provider(args)?);
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions(args)?)?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(certificates));
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(RustlsConfig::from_config(Arc::new(config)))
+}
+
+static TLS12_AND_LATER: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
+static TLS13_ONLY: &[&SupportedProtocolVersion] = &[&version::TLS13];
+
+fn versions(args: &TlsArgs) -> Result<&'static [&'static SupportedProtocolVersion], TlsError> {
+    match args.tls_min_version.as_str() {
+        // The two oldest versions are a lower bound here, not a wish: rustls does not speak them.
+        "" | "VersionTLS10" | "VersionTLS11" | "VersionTLS12" | "TLSv1.0" | "TLSv1.1"
+        | "TLSv1.2" => Ok(TLS12_AND_LATER),
+        "VersionTLS13" | "TLSv1.3" => Ok(TLS13_ONLY),
+        other => Err(TlsError::Version(other.to_owned())),
+    }
+}
+
+fn provider(args: &TlsArgs) -> Result<CryptoProvider, TlsError> {
+    let mut provider = ring::default_provider();
+    let wanted: Vec<&str> = args
+        .tls_cipher_suites
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .collect();
+    if wanted.is_empty() || matches!(args.tls_min_version.as_str(), "VersionTLS13" | "TLSv1.3") {
+        return Ok(provider);
+    }
+    // rustls spells the names of TLS 1.3 suites its own way.
+    let iana = |suite: rustls::CipherSuite| format!("{suite:?}").replace("TLS13_", "TLS_");
+    let known: Vec<String> = provider
+        .cipher_suites
+        .iter()
+        .map(|suite| iana(suite.suite()))
+        .collect();
+    let unknown: Vec<&str> = wanted
+        .iter()
+        .copied()
+        .filter(|name| !known.iter().any(|known| known == name))
+        .collect();
+    if !unknown.is_empty() {
+        return Err(TlsError::Suites(unknown.join(", ")));
+    }
+    // As in Go, the list chooses among the suites of TLS 1.2; those of 1.3 are always there.
+    provider
+        .cipher_suites
+        .retain(|suite| suite.tls13().is_some() || wanted.contains(&iana(suite.suite()).as_str()));
+    Ok(provider)
+}
+
+/// The certificate in force. kubelet replaces a mounted Secret by renaming a link, so the files'
+/// times are compared, at most once a second and only when somebody connects: no timer runs.
+#[derive(Debug)]
+struct Certificates {
+    directory: PathBuf,
+    current: Mutex<Current>,
+}
+
+#[derive(Debug)]
+struct Current {
+    key: Arc<CertifiedKey>,
+    modified: Option<SystemTime>,
+    checked: Instant,
+}
+
+const CHECK_AT_MOST_EVERY: Duration = Duration::from_secs(1);
+
+impl Certificates {
+    fn load(directory: &Path) -> Result<Self, TlsError> {
+        let current = Current {
+            modified: modified(directory),
+            key: read(directory)?,
+            checked: Instant::now(),
+        };
+        Ok(Self {
+            directory: directory.to_owned(),
+            current: Mutex::new(current),
+        })
+    }
+}
+
+impl ResolvesServerCert for Certificates {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let mut current = self.current.lock();
+        if current.checked.elapsed() >= CHECK_AT_MOST_EVERY {
+            current.checked = Instant::now();
+            let modified = modified(&self.directory);
+            if modified != current.modified {
+                match read(&self.directory) {
+                    Ok(key) => {
+                        current.key = key;
+                        current.modified = modified;
+                    }
+                    // Half-written files are read again at the next connection.
+                    Err(error) => tracing::warn!(%error, "keeping the old certificate"),
+                }
+            }
+        }
+        Some(Arc::clone(&current.key))
+    }
+}
+
+fn modified(directory: &Path) -> Option<SystemTime> {
+    std::fs::metadata(directory.join("tls.crt"))
+        .and_then(|data| data.modified())
+        .ok()
+}
+
+fn read(directory: &Path) -> Result<Arc<CertifiedKey>, TlsError> {
+    let failed = |path: &Path, reason: &dyn std::fmt::Display| TlsError::File {
+        path: path.to_owned(),
+        reason: reason.to_string(),
+    };
+    let path = directory.join("tls.crt");
+    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(&path)
+        .and_then(Iterator::collect)
+        .map_err(|error| failed(&path, &error))?;
+    let path = directory.join("tls.key");
+    let key = PrivateKeyDer::from_pem_file(&path).map_err(|error| failed(&path, &error))?;
+    let key = CertifiedKey::from_der(chain, key, &ring::default_provider())?;
+    Ok(Arc::new(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(version: &str, suites: &str) -> TlsArgs {
+        TlsArgs {
+            tls_min_version: version.to_owned(),
+            tls_cipher_suites: suites.to_owned(),
+        }
+    }
+
+    #[test]
+    fn versions_and_suites_by_their_go_and_iana_names() {
+        assert_eq!(versions(&args("", "")).unwrap().len(), 2);
+        assert_eq!(versions(&args("VersionTLS13", "")).unwrap().len(), 1);
+        assert!(versions(&args("VersionTLS9", "")).is_err());
+        let one = provider(&args("", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")).unwrap();
+        assert_eq!(
+            one.cipher_suites
+                .iter()
+                .filter(|suite| suite.tls13().is_none())
+                .count(),
+            1
+        );
+        let error = provider(&args("", "TLS_NONSENSE")).unwrap_err().to_string();
+        assert_eq!(error, "unsupported cipher suites: [TLS_NONSENSE]");
+    }
+
+    #[test]
+    fn a_missing_certificate_is_named() {
+        let error = config(&args("", ""), Path::new("/nonexistent"))
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(
+            error.starts_with("cannot read /nonexistent/tls.crt: "),
+            "{error}"
+        );
+    }
+}

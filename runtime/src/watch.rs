@@ -1,0 +1,305 @@
+//! Typed watches: each fills a store and names every change, also those it slept through.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use futures::StreamExt;
+use kube::api::Api;
+use kube::core::DeserializeGuard;
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Resource, ResourceExt};
+use parking_lot::RwLock;
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+use crate::object::ObjectKey;
+
+/// What a store knows of an object.
+#[derive(Debug)]
+pub enum Known<V> {
+    /// The object, or the part of it that the watch keeps.
+    Valid(Arc<V>),
+    /// The object exists but cannot be decoded; the text says why. It must be treated as "not
+    /// readable", never as "absent".
+    Invalid(Arc<str>),
+}
+
+impl<V> Clone for Known<V> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Valid(value) => Self::Valid(Arc::clone(value)),
+            Self::Invalid(error) => Self::Invalid(Arc::clone(error)),
+        }
+    }
+}
+
+impl<V> Known<V> {
+    /// The object if it could be decoded.
+    pub fn valid(&self) -> Option<&Arc<V>> {
+        match self {
+            Self::Valid(value) => Some(value),
+            Self::Invalid(_) => None,
+        }
+    }
+}
+
+/// One change of one object: at least one side is present.
+#[derive(Debug)]
+pub struct Change<V> {
+    /// The object's name.
+    pub key: ObjectKey,
+    /// What was known before.
+    pub old: Option<Known<V>>,
+    /// What is known now; absent when the object is gone.
+    pub new: Option<Known<V>>,
+}
+
+impl<V> Change<V> {
+    /// The readable objects before and after.
+    pub fn valid(&self) -> (Option<&Arc<V>>, Option<&Arc<V>>) {
+        (
+            self.old.as_ref().and_then(Known::valid),
+            self.new.as_ref().and_then(Known::valid),
+        )
+    }
+}
+
+struct Entry<V> {
+    resource_version: String,
+    known: Known<V>,
+}
+
+struct Shelf<V> {
+    entries: RwLock<HashMap<ObjectKey, Entry<V>>>,
+    ready: tokio::sync::watch::Sender<bool>,
+}
+
+/// The objects of a watch; clones share them.
+pub struct Store<V>(Arc<Shelf<V>>);
+
+impl<V> Clone for Store<V> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<V> Store<V> {
+    fn new() -> Self {
+        let ready = tokio::sync::watch::Sender::new(false);
+        Self(Arc::new(Shelf {
+            entries: RwLock::new(HashMap::new()),
+            ready,
+        }))
+    }
+
+    /// What is known of an object; `None` if it does not exist.
+    pub fn get(&self, key: &ObjectKey) -> Option<Known<V>> {
+        self.0
+            .entries
+            .read()
+            .get(key)
+            .map(|entry| entry.known.clone())
+    }
+
+    /// The object if it exists and can be decoded.
+    pub fn get_valid(&self, key: &ObjectKey) -> Option<Arc<V>> {
+        self.0
+            .entries
+            .read()
+            .get(key)
+            .and_then(|entry| entry.known.valid().cloned())
+    }
+
+    /// Whether the object exists, readable or not.
+    pub fn contains(&self, key: &ObjectKey) -> bool {
+        self.0.entries.read().contains_key(key)
+    }
+
+    /// The readable objects for which `pick` answers something.
+    pub fn collect<T>(&self, mut pick: impl FnMut(&ObjectKey, &Arc<V>) -> Option<T>) -> Vec<T> {
+        let entries = self.0.entries.read();
+        entries
+            .iter()
+            .filter_map(|(key, entry)| entry.known.valid().and_then(|value| pick(key, value)))
+            .collect()
+    }
+
+    /// The names of all objects, readable or not.
+    pub fn keys(&self) -> Vec<ObjectKey> {
+        self.0.entries.read().keys().cloned().collect()
+    }
+
+    /// Whether the first list has been seen.
+    pub fn is_ready(&self) -> bool {
+        *self.0.ready.borrow()
+    }
+
+    /// Waits until the first list has been seen: before that, absence means nothing.
+    pub async fn ready(&self) {
+        let mut ready = self.0.ready.subscribe();
+        // The sender lives in the shelf that `self` keeps alive.
+        let _ = ready.wait_for(|ready| *ready).await;
+    }
+
+    fn put(&self, key: ObjectKey, resource_version: String, known: Known<V>) -> Option<Change<V>> {
+        let mut entries = self.0.entries.write();
+        if let Some(entry) = entries.get(&key)
+            && entry.resource_version == resource_version
+        {
+            return None;
+        }
+        let entry = Entry {
+            resource_version,
+            known: known.clone(),
+        };
+        let old = entries.insert(key.clone(), entry).map(|entry| entry.known);
+        Some(Change {
+            key,
+            old,
+            new: Some(known),
+        })
+    }
+
+    fn take(&self, key: &ObjectKey) -> Option<Change<V>> {
+        let old = self.0.entries.write().remove(key)?.known;
+        Some(Change {
+            key: key.clone(),
+            old: Some(old),
+            new: None,
+        })
+    }
+}
+
+type Project<K, V> = Box<dyn Fn(K) -> V + Send + Sync>;
+
+/// A watch of one kind that is still to be [run](Self::run).
+pub struct Watch<K, V = K> {
+    api: Api<DeserializeGuard<K>>,
+    config: watcher::Config,
+    project: Project<K, V>,
+    store: Store<V>,
+}
+
+// One letter for both: what is kept is the object itself.
+#[allow(clippy::mismatching_type_param_order)]
+impl<V> Watch<V, V>
+where
+    V: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+{
+    /// Watches whole objects, less `managedFields`.
+    pub fn new(api: Api<DeserializeGuard<V>>) -> Self {
+        Self::projected(api, |object| object)
+    }
+}
+
+impl<K, V> Watch<K, V>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+    V: Send + Sync + 'static,
+{
+    /// Watches objects but keeps only what `project` makes of each.
+    pub fn projected(
+        api: Api<DeserializeGuard<K>>,
+        project: impl Fn(K) -> V + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            api,
+            config: watcher::Config::default(),
+            project: Box::new(project),
+            store: Store::new(),
+        }
+    }
+
+    /// Watches only objects that match a label selector.
+    #[must_use]
+    pub fn labels(mut self, selector: &str) -> Self {
+        self.config = self.config.labels(selector);
+        self
+    }
+
+    /// Watches only objects that match a field selector.
+    #[must_use]
+    pub fn fields(mut self, selector: &str) -> Self {
+        self.config = self.config.fields(selector);
+        self
+    }
+
+    /// The store that this watch fills.
+    pub fn store(&self) -> Store<V> {
+        self.store.clone()
+    }
+
+    /// Watches until `stop` and calls `on_change` after each change of the store. Every difference
+    /// that a list shows after a lost connection is a change too, deletions included.
+    pub async fn run(self, stop: CancellationToken, mut on_change: impl FnMut(Change<V>)) {
+        let kind = K::kind(&()).into_owned();
+        let mut events = Box::pin(watcher(self.api, self.config).default_backoff());
+        let mut listed: Option<Vec<ObjectKey>> = None;
+        loop {
+            let event = tokio::select! {
+                () = stop.cancelled() => return,
+                event = events.next() => event,
+            };
+            let change = match event {
+                None => return,
+                Some(Err(error)) => {
+                    tracing::warn!(kind, %error, "watch failed, trying again");
+                    continue;
+                }
+                Some(Ok(watcher::Event::Init)) => {
+                    listed = Some(Vec::new());
+                    continue;
+                }
+                Some(Ok(watcher::Event::InitDone)) => {
+                    let seen = listed.take().unwrap_or_default().into_iter().collect();
+                    for change in drop_unlisted(&self.store, &seen) {
+                        on_change(change);
+                    }
+                    self.store.0.ready.send_replace(true);
+                    continue;
+                }
+                Some(Ok(watcher::Event::InitApply(object))) => {
+                    if let Some(listed) = &mut listed {
+                        listed.push(ObjectKey::of(&object));
+                    }
+                    apply(&self.store, &self.project, object)
+                }
+                Some(Ok(watcher::Event::Apply(object))) => {
+                    apply(&self.store, &self.project, object)
+                }
+                Some(Ok(watcher::Event::Delete(object))) => {
+                    self.store.take(&ObjectKey::of(&object))
+                }
+            };
+            if let Some(change) = change {
+                on_change(change);
+            }
+        }
+    }
+}
+
+fn apply<K: Resource<DynamicType = ()>, V>(
+    store: &Store<V>,
+    project: &Project<K, V>,
+    object: DeserializeGuard<K>,
+) -> Option<Change<V>> {
+    let key = ObjectKey::of(&object);
+    let version = object.resource_version().unwrap_or_default();
+    let known = match object.0 {
+        Ok(mut object) => {
+            object.meta_mut().managed_fields = None;
+            Known::Valid(Arc::new(project(object)))
+        }
+        Err(invalid) => {
+            tracing::error!(kind = %K::kind(&()), object = %key, error = %invalid, "cannot decode object");
+            Known::Invalid(invalid.to_string().into())
+        }
+    };
+    store.put(key, version, known)
+}
+
+fn drop_unlisted<V>(store: &Store<V>, listed: &HashSet<ObjectKey>) -> Vec<Change<V>> {
+    let gone = store.keys().into_iter().filter(|key| !listed.contains(key));
+    gone.filter_map(|key| store.take(&key)).collect()
+}
