@@ -1,1 +1,59 @@
-//! Stub.
+//! What tests, benches and the demo share: real Kubernetes control planes without containers,
+//! Reeve's own components as processes, and waits that say what they were waiting for.
+//!
+//! ```no_run
+//! # async fn example() -> anyhow::Result<()> {
+//! use reeve_testkit::{Component, Plane, PlaneOptions, eventually};
+//! use std::time::Duration;
+//!
+//! let hub = Plane::start(PlaneOptions { name: "hub", ..PlaneOptions::default() }).await?;
+//! hub.install_crds().await?;
+//! let mut propagator = Component::spawn(
+//!     "governance-policy-propagator",
+//!     &["--leader-elect=false"],
+//!     &[hub.kubeconfig_env(), ("WATCH_NAMESPACE", "")],
+//! )?;
+//! hub.apply("{apiVersion: v1, kind: Namespace, metadata: {name: policies}}").await?;
+//! eventually("the namespace is active", Duration::from_secs(10), || async {
+//!     hub.get("v1", "Namespace", None, "policies").await?.ok_or_else(|| anyhow::anyhow!("absent"))
+//! })
+//! .await?;
+//! propagator.stop().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Children never outlive the test: dropping a [`Plane`] or a [`Component`] kills and reaps them,
+//! also when the test panics, and a helper process kills them when the test itself is killed.
+
+mod assets;
+mod audit;
+mod child;
+mod crds;
+mod dump;
+mod net;
+mod objects;
+mod pki;
+mod plane;
+mod process;
+mod reaper;
+mod wait;
+mod yaml;
+
+pub use audit::{AuditEvent, AuditLog, AuditQuery, Mark, count, tally};
+pub use crds::install_crds;
+pub use dump::dump;
+pub use net::{free_port, http_get};
+pub use objects::{FIELD_MANAGER, Objects};
+pub use plane::{Plane, PlaneOptions};
+pub use process::{Component, reeve_binary};
+pub use wait::eventually;
+pub use yaml::{parse, render};
+
+use std::path::{Path, PathBuf};
+
+/// The root of the Cargo workspace this crate was built from.
+pub fn workspace() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_path_buf()
+}

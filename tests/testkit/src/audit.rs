@@ -1,0 +1,208 @@
+//! The API server's own record of the requests it served.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+/// Metadata of every request; the event at arrival says nothing that the later ones do not.
+pub(crate) const POLICY: &str = "apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules: [{level: Metadata}]
+";
+
+/// The audit log of a plane.
+#[derive(Debug, Clone)]
+pub struct AuditLog {
+    path: PathBuf,
+}
+
+/// A place in an [`AuditLog`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark(u64);
+
+/// One request, as far as it had come when the event was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEvent {
+    /// `ResponseStarted` (watches only), `ResponseComplete` or `Panic`.
+    pub stage: String,
+    /// The Kubernetes verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`...
+    pub verb: String,
+    /// Plural name, with the subresource after a slash (`policies/status`); empty for requests
+    /// that are not about objects, such as discovery.
+    pub resource: String,
+    /// Empty for cluster-scoped objects and for lists over all namespaces.
+    pub namespace: String,
+    /// Empty for lists, watches and generated names.
+    pub name: String,
+    /// The client's `User-Agent`.
+    pub user_agent: String,
+    /// HTTP status code; 0 when there was none.
+    pub code: u16,
+    /// When the API server got the request.
+    pub request_received: Timestamp,
+    /// When it reached `stage`.
+    pub stage_timestamp: Timestamp,
+}
+
+/// Which requests to count; an absent part matches all.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AuditQuery<'a> {
+    /// Beginning of the `User-Agent`.
+    pub user_agent: Option<&'a str>,
+    /// Exact verb.
+    pub verb: Option<&'a str>,
+    /// Exact resource, as in [`AuditEvent::resource`].
+    pub resource: Option<&'a str>,
+}
+
+impl AuditLog {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// The end of the log now. An event is written as its request ends: the last answers a client
+    /// has seen may be written a moment after this.
+    pub fn mark(&self) -> Result<Mark> {
+        Ok(self.read(Mark(0), None)?.1)
+    }
+
+    /// The events written after `from`, up to now.
+    pub fn since(&self, from: Mark) -> Result<Vec<AuditEvent>> {
+        self.parse(&self.read(from, None)?.0)
+    }
+
+    /// The events written between two marks.
+    pub fn between(&self, from: Mark, to: Mark) -> Result<Vec<AuditEvent>> {
+        self.parse(&self.read(from, Some(to))?.0)
+    }
+
+    /// Whole lines from `from`, and the place where they end.
+    fn read(&self, from: Mark, to: Option<Mark>) -> Result<(String, Mark)> {
+        let what = || format!("reading the audit log {}", self.path.display());
+        let mut file = File::open(&self.path).with_context(what)?;
+        file.seek(SeekFrom::Start(from.0)).with_context(what)?;
+        let length = to.map_or(u64::MAX, |to| to.0.saturating_sub(from.0));
+        let mut bytes = Vec::new();
+        file.take(length)
+            .read_to_end(&mut bytes)
+            .with_context(what)?;
+        // The server may be in the middle of a line.
+        bytes.truncate(
+            bytes
+                .iter()
+                .rposition(|byte| *byte == b'\n')
+                .map_or(0, |end| end + 1),
+        );
+        let end = from.0 + u64::try_from(bytes.len()).context("an endless audit log")?;
+        Ok((String::from_utf8(bytes).with_context(what)?, Mark(end)))
+    }
+
+    fn parse(&self, text: &str) -> Result<Vec<AuditEvent>> {
+        let what = || format!("an event in {}", self.path.display());
+        text.lines()
+            .map(|line| {
+                Ok(serde_json::from_str::<Line>(line)
+                    .with_context(what)?
+                    .into())
+            })
+            .collect()
+    }
+}
+
+/// The number of requests among `events` that match; a watch counts once, when it starts.
+pub fn count(events: &[AuditEvent], query: &AuditQuery<'_>) -> usize {
+    let matching = events.iter().filter(|event| {
+        is_request(event)
+            && query
+                .user_agent
+                .is_none_or(|prefix| event.user_agent.starts_with(prefix))
+            && query.verb.is_none_or(|verb| event.verb == verb)
+            && query
+                .resource
+                .is_none_or(|resource| event.resource == resource)
+    });
+    matching.count()
+}
+
+/// Requests by (program, verb, resource); the program is the `User-Agent` up to its first slash.
+pub fn tally(events: &[AuditEvent]) -> BTreeMap<(String, String, String), usize> {
+    let mut table = BTreeMap::new();
+    for event in events.iter().filter(|event| is_request(event)) {
+        let program = event
+            .user_agent
+            .split('/')
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        *table
+            .entry((program, event.verb.clone(), event.resource.clone()))
+            .or_default() += 1;
+    }
+    table
+}
+
+/// A watch has two events, and its second comes when it ends, which may be much later.
+fn is_request(event: &AuditEvent) -> bool {
+    (event.verb == "watch") == (event.stage == "ResponseStarted")
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    stage: String,
+    verb: String,
+    #[serde(default)]
+    user_agent: String,
+    #[serde(default)]
+    object_ref: ObjectRef,
+    #[serde(default)]
+    response_status: ResponseStatus,
+    request_received_timestamp: Timestamp,
+    stage_timestamp: Timestamp,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ObjectRef {
+    resource: String,
+    subresource: String,
+    namespace: String,
+    name: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ResponseStatus {
+    code: u16,
+}
+
+impl From<Line> for AuditEvent {
+    fn from(line: Line) -> Self {
+        let ObjectRef {
+            mut resource,
+            subresource,
+            namespace,
+            name,
+        } = line.object_ref;
+        if !subresource.is_empty() {
+            resource = format!("{resource}/{subresource}");
+        }
+        Self {
+            stage: line.stage,
+            verb: line.verb,
+            resource,
+            namespace,
+            name,
+            user_agent: line.user_agent,
+            code: line.response_status.code,
+            request_received: line.request_received_timestamp,
+            stage_timestamp: line.stage_timestamp,
+        }
+    }
+}

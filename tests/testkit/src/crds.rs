@@ -1,0 +1,85 @@
+//! Installs Reeve's CRDs and those of the OCM kinds it consumes.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use futures::future::try_join_all;
+use kube::ResourceExt as _;
+use kube::api::DynamicObject;
+
+use crate::{Objects, eventually, workspace, yaml};
+
+const DEADLINE: Duration = Duration::from_mins(1);
+
+/// Applies every CRD in `deploy/crds` and `tests/testkit/crds` and waits until each is served.
+/// Returns their names.
+pub async fn install_crds(objects: &Objects) -> Result<Vec<String>> {
+    let mut crds = read(&workspace().join("deploy/crds"))?;
+    crds.extend(read(&workspace().join("tests/testkit/crds"))?);
+    try_join_all(crds.iter().map(|crd| install(objects, crd))).await
+}
+
+async fn install(objects: &Objects, crd: &DynamicObject) -> Result<String> {
+    let name = crd.name_any();
+    objects.apply_object(crd).await?;
+    eventually(format!("CRD {name} is established"), DEADLINE, || {
+        established(objects, &name)
+    })
+    .await?;
+    // Discovery follows a moment later, and the tests ask it.
+    let text = |path: &str| crd.data.pointer(path).and_then(serde_json::Value::as_str);
+    let group = text("/spec/group").context("a CRD without a group")?;
+    let version = text("/spec/versions/0/name").context("a CRD without a version")?;
+    let kind = text("/spec/names/kind").context("a CRD without a kind")?;
+    let api_version = format!("{group}/{version}");
+    eventually(format!("{kind} is discoverable"), DEADLINE, || {
+        objects.kind(&api_version, kind)
+    })
+    .await?;
+    Ok(name)
+}
+
+async fn established(objects: &Objects, name: &str) -> Result<()> {
+    let kind = "CustomResourceDefinition";
+    let crd = objects
+        .get("apiextensions.k8s.io/v1", kind, None, name)
+        .await?;
+    let crd = crd.context("absent")?;
+    let conditions = crd
+        .data
+        .pointer("/status/conditions")
+        .and_then(|all| all.as_array());
+    let is_true = conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition["type"] == "Established" && condition["status"] == "True");
+    if !is_true {
+        bail!("its conditions are {conditions:?}");
+    }
+    Ok(())
+}
+
+/// Only CRDs: the folder may hold other manifests, such as a kustomization.
+fn read(folder: &Path) -> Result<Vec<DynamicObject>> {
+    let mut crds = Vec::new();
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Ok(crds);
+    };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let named = path
+            .extension()
+            .is_some_and(|extension| extension == "yaml");
+        let text = if named {
+            fs::read_to_string(&path)
+        } else {
+            continue;
+        };
+        let text = text.with_context(|| format!("reading {}", path.display()))?;
+        if text.contains("kind: CustomResourceDefinition") {
+            crds.extend(yaml::parse(&text).with_context(|| format!("in {}", path.display()))?);
+        }
+    }
+    Ok(crds)
+}

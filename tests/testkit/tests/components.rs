@@ -1,0 +1,70 @@
+//! Proves that a component can be watched, stopped, killed and started again, on a shell in its place.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use reeve_testkit::{Component, eventually, free_port};
+
+const SOON: Duration = Duration::from_secs(10);
+
+/// Says by which name it was called, and ends with 3 when asked to.
+const PATIENT: &str =
+    r#"trap "exit 3" TERM; echo "$GREETING from ${0##*/}"; while :; do sleep 0.05; done"#;
+
+fn patient() -> Result<Component> {
+    let args = ["-c", PATIENT, "propagator"];
+    Component::spawn_program(Path::new("/bin/sh"), "sh", &args, &[("GREETING", "hello")])
+}
+
+async fn said(component: &Component, times: usize) -> Result<()> {
+    eventually("the greeting is in the log", SOON, || async {
+        let log = component.log();
+        ensure!(
+            log.matches("hello from propagator").count() == times,
+            "the log is {log:?}"
+        );
+        Ok(())
+    })
+    .await
+}
+
+#[tokio::test]
+async fn it_stops_when_asked_and_its_exit_code_is_kept() -> Result<()> {
+    let mut component = patient()?;
+    said(&component, 1).await?;
+    ensure!(component.stop().await?.code() == Some(3));
+    ensure!(
+        component.stop().await?.code() == Some(3),
+        "stopping twice is one stop"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn it_can_be_killed_and_started_again() -> Result<()> {
+    let mut component = patient()?;
+    said(&component, 1).await?;
+    let first = component.pid();
+    component.kill().await;
+    ensure!(component.status()?.and_then(|status| status.signal()) == Some(9));
+    component.restart()?;
+    said(&component, 2).await?;
+    ensure!(component.pid() != first);
+    Ok(())
+}
+
+#[tokio::test]
+async fn waiting_for_the_health_of_a_dead_process_fails_at_once_with_its_log() -> Result<()> {
+    let args = ["-c", "echo no such flag; exit 2"];
+    let mut component = Component::spawn_program(Path::new("/bin/sh"), "sh", &args, &[])?;
+    let url = format!("http://127.0.0.1:{}/healthz", free_port()?);
+    let error = component.healthy(&url, Duration::from_mins(1)).await.err();
+    let error = error.map(|error| format!("{error:#}")).unwrap_or_default();
+    ensure!(
+        error.contains("exit status: 2") && error.contains("no such flag"),
+        "{error}"
+    );
+    Ok(())
+}
