@@ -1,1 +1,164 @@
-//! Stub.
+//! The hub's controller: from bindings to replicated policies, from their answers to the status of
+//! the root policy.
+//!
+//! Read in this order: `run` below wires; [`observe`] turns watches into an [`index`]; [`decide`]
+//! says, purely, what a replica must look like and what a root's status must be; [`act`] writes
+//! replicas; [`publish`] writes statuses and events.
+
+pub mod act;
+pub mod args;
+pub mod decide;
+pub mod error;
+pub mod index;
+pub mod messages;
+pub mod metrics;
+pub mod observe;
+pub mod publish;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use kube::Client;
+use reeve_api::names::RootPolicyName;
+use reeve_runtime::CancellationToken;
+use reeve_runtime::client::{self, ClientOptions};
+use reeve_runtime::events::EventWriter;
+use reeve_runtime::leader::{self, LeaderError};
+use reeve_runtime::metrics::{ControllerMetrics, Metrics};
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::probes::Probes;
+use reeve_runtime::queue::Queue;
+use reeve_runtime::serving::{self, MetricsOptions};
+use reeve_runtime::supervisor::Supervisor;
+
+pub use args::Args;
+pub use error::Error;
+use observe::{Hub, Watches};
+
+const LEASE: &str = "policy-propagator.open-cluster-management.io";
+const CONTROLLER: &str = "policy-propagator";
+
+/// What must be done: keys only, as the work itself is decided when its turn comes.
+#[derive(Clone)]
+pub struct Queues {
+    /// Replicas to bring in line, by cluster namespace and own name.
+    pub replicas: Queue<ObjectKey>,
+    /// Root policies whose status to bring in line.
+    pub roots: Queue<RootPolicyName>,
+}
+
+/// Runs until `stop`, or until something ends that must not.
+pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
+    reeve_runtime::logging::start(&args.log)?;
+    check(&args)?;
+    let rates = args::Rates::from_environment();
+    let client = client::connect(&ClientOptions {
+        kubeconfig: args.kubeconfig.clone(),
+        qps: rates.qps,
+        burst: rates.burst,
+        user_agent: "governance-policy-propagator",
+    })
+    .await?;
+
+    let metrics = Metrics::default();
+    let controllers = ControllerMetrics::new(&metrics);
+    let ours = metrics::PropagatorMetrics::new(&metrics);
+    let queues = Queues {
+        replicas: Queue::new("replicated-policy", &controllers),
+        roots: Queue::new("root-policy-status", &controllers),
+    };
+    let watches = Watches::new(&client);
+    let hub = Arc::new(Hub::new(&watches, queues.clone(), ours.clone()));
+
+    let mut tasks = Supervisor::new(stop.clone());
+    let synced = Arc::clone(&hub);
+    let ready = Arc::new(move || {
+        if synced.is_ready() {
+            Ok(())
+        } else {
+            Err("the watches are not synced".to_owned())
+        }
+    });
+    let probes = Probes::default().ready("watches", ready);
+    serve(&args, &client, metrics, probes, &mut tasks)?;
+    if args.leader_elect {
+        let namespace = client::own_namespace().ok_or(LeaderError::NoNamespace)?;
+        let Some(leadership) = leader::acquire(client.clone(), &namespace, LEASE, &stop).await?
+        else {
+            return Ok(tasks.run().await?);
+        };
+        tasks.spawn("leader election", leadership.keep(stop.clone()));
+    }
+
+    watches.start(&hub, &mut tasks);
+    let events = EventWriter::new(client.clone(), CONTROLLER);
+    let replicas = act::Replicas::new(
+        client.clone(),
+        Arc::clone(&hub),
+        events.clone(),
+        ours.clone(),
+    );
+    let roots = publish::Roots::new(client, Arc::clone(&hub), events, ours);
+    let workers = usize::from(args.replicated_policy_max_concurrency);
+    tasks.spawn_infallible("replicated policies", {
+        let (hub, queue, stop) = (Arc::clone(&hub), queues.replicas, stop.clone());
+        async move {
+            // Before the first lists are complete, absence means nothing.
+            tokio::select! { () = stop.cancelled() => return, () = hub.ready() => {} }
+            queue
+                .run(workers, stop, move |key| replicas.clone().reconcile(key))
+                .await;
+        }
+    });
+    let workers = usize::from(args.policy_status_max_concurrency);
+    tasks.spawn_infallible("root policy statuses", {
+        let queue = queues.roots;
+        async move {
+            tokio::select! { () = stop.cancelled() => return, () = hub.ready() => {} }
+            queue
+                .run(workers, stop, move |root| roots.clone().reconcile(root))
+                .await;
+        }
+    });
+    Ok(tasks.run().await?)
+}
+
+fn serve(
+    args: &Args,
+    client: &Client,
+    metrics: Metrics,
+    probes: Probes,
+    tasks: &mut Supervisor,
+) -> Result<(), Error> {
+    if let Some(server) = serving::probes(args.health_probe_bind_address, probes)? {
+        tasks.spawn("the health server", server.run(tasks.stop()));
+    }
+    let options = MetricsOptions {
+        address: args.metrics_bind_address,
+        secure: args.secure_metrics,
+        tls: args.tls.clone(),
+        client: client.clone(),
+    };
+    if let Some(server) = serving::metrics(options, metrics)? {
+        tasks.spawn("the metrics server", server.run(tasks.stop()));
+    }
+    Ok(())
+}
+
+fn check(args: &Args) -> Result<(), Error> {
+    if args.encryption_key_rotation == 0 {
+        return Err(Error::Flag(messages::KEY_ROTATION_ZERO));
+    }
+    if args.key_rotation_max_concurrency == 0 {
+        return Err(Error::Flag(messages::KEY_ROTATION_WORKERS_ZERO));
+    }
+    if std::env::var_os("WATCH_NAMESPACE").is_none() {
+        return Err(Error::WatchNamespace);
+    }
+    if args.enable_webhooks {
+        tracing::warn!("the admission webhooks are not built yet: --enable-webhooks has no effect");
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! The flags of `governance-policy-propagator`.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use reeve_runtime::flags::{ListenAddress, LogArgs, TlsArgs, go_bool, listen_address};
+
+/// Binds policies to the clusters that placements choose, keeps one replica of each policy in each
+/// cluster's namespace on the hub, and adds up what the replicas report.
+// Each is a flag of its own; no two say the same thing.
+#[allow(clippy::struct_excessive_bools)]
+#[derive(Parser, Clone, Debug)]
+#[command(name = "governance-policy-propagator", version)]
+pub struct Args {
+    /// Address of the metrics server; 0 switches it off.
+    #[arg(long, default_value = ":8383", value_parser = listen_address, value_name = "ADDRESS")]
+    pub metrics_bind_address: ListenAddress,
+    /// Serve metrics over HTTPS, to callers that the API server allows to get /metrics.
+    #[arg(long, default_value = "false", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
+    pub secure_metrics: bool,
+    /// Address of the /healthz and /readyz probes; 0 switches them off.
+    #[arg(long, default_value = ":8081", value_parser = listen_address, value_name = "ADDRESS")]
+    pub health_probe_bind_address: ListenAddress,
+    /// Work only while holding the leader lease.
+    #[arg(long, default_value = "true", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
+    pub leader_elect: bool,
+    /// Serve the validating webhooks. Not built yet: accepted, and said so in the log.
+    #[arg(long, default_value = "true", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
+    pub enable_webhooks: bool,
+    /// Days between rotations of the encryption keys. Not built yet.
+    #[arg(long, default_value_t = 30, value_name = "DAYS")]
+    pub encryption_key_rotation: u32,
+    /// Workers that rotate encryption keys. Not built yet.
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    pub key_rotation_max_concurrency: u16,
+    /// Accepted for compatibility: metrics need no workers here.
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    pub policy_metrics_max_concurrency: u16,
+    /// Workers that write the status of root policies.
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    pub policy_status_max_concurrency: u16,
+    /// Accepted for compatibility: a changed root policy costs no request of its own here.
+    #[arg(long, default_value_t = 2, value_name = "N")]
+    pub root_policy_max_concurrency: u16,
+    /// Workers that write replicated policies.
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    pub replicated_policy_max_concurrency: u16,
+    /// Do not use `PlacementRule`s. They are not built yet.
+    #[arg(long, default_value = "false", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
+    pub disable_placementrule: bool,
+    /// Template functions that must fail when called. Templates are not built yet.
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub template_function_denylist: Vec<String>,
+    /// The hub's kubeconfig. Absent: KUBECONFIG, the Pod's service account, ~/.kube/config.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// TLS settings.
+    #[command(flatten)]
+    pub tls: TlsArgs,
+    /// Logging.
+    #[command(flatten)]
+    pub log: LogArgs,
+}
+
+/// Requests to the API server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Per second on average.
+    pub qps: f32,
+    /// At once after a pause.
+    pub burst: u32,
+}
+
+impl Rates {
+    /// `CONTROLLER_CONFIG_QPS` and `CONTROLLER_CONFIG_BURST`, or 200 and 400.
+    pub fn from_environment() -> Self {
+        let number = |name: &str| std::env::var(name).ok().map(|text| text.trim().to_owned());
+        let qps = number("CONTROLLER_CONFIG_QPS").and_then(|text| text.parse().ok());
+        let burst = number("CONTROLLER_CONFIG_BURST").and_then(|text| text.parse().ok());
+        Self {
+            qps: qps.unwrap_or(200.0),
+            burst: burst.unwrap_or(400),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_read_as_go_reads_them() {
+        let parse = |args: &[&str]| Args::try_parse_from([&["p"], args].concat());
+        assert!(parse(&[]).unwrap().leader_elect);
+        assert!(parse(&["--leader-elect"]).unwrap().leader_elect);
+        assert!(!parse(&["--leader-elect=false"]).unwrap().leader_elect);
+        let denied = parse(&[
+            "--template-function-denylist=a,b",
+            "--template-function-denylist",
+            "c",
+        ]);
+        assert_eq!(denied.unwrap().template_function_denylist, ["a", "b", "c"]);
+        assert!(parse(&["--no-such-flag"]).is_err());
+        assert!(parse(&["--metrics-bind-address=0", "-v", "3", "--log-level=2"]).is_ok());
+    }
+}

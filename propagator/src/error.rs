@@ -1,0 +1,93 @@
+//! What can go wrong, by what was being done to which object.
+
+use reeve_api::names::RootPolicyName;
+use reeve_runtime::client::ClientError;
+use reeve_runtime::leader::LeaderError;
+use reeve_runtime::logging::InvalidLevel;
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::serving::ServeError;
+use reeve_runtime::supervisor::Ended;
+
+/// Why the process ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A flag's value is out of range.
+    #[error("{0}")]
+    Flag(&'static str),
+    /// The manifest must say which namespaces to watch.
+    #[error("WATCH_NAMESPACE must be set")]
+    WatchNamespace,
+    /// The log level is invalid.
+    #[error(transparent)]
+    Logging(#[from] InvalidLevel),
+    /// The hub cannot be reached.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// A port is taken or a certificate is missing.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// Leadership could not be had.
+    #[error(transparent)]
+    Leader(#[from] LeaderError),
+    /// A task ended.
+    #[error(transparent)]
+    Ended(#[from] Ended),
+}
+
+/// Why one replica could not be brought in line. All of these are tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplicaError {
+    /// The live replica could not be read before its update.
+    #[error("cannot read the replicated policy {replica}: {source}")]
+    Read {
+        /// The replica.
+        replica: ObjectKey,
+        /// Why.
+        source: kube::Error,
+    },
+    /// It could not be created.
+    #[error("cannot create the replicated policy {replica}: {source}")]
+    Create {
+        /// The replica.
+        replica: ObjectKey,
+        /// Why.
+        source: kube::Error,
+    },
+    /// It could not be updated.
+    #[error("cannot update the replicated policy {replica}: {source}")]
+    Update {
+        /// The replica.
+        replica: ObjectKey,
+        /// Why.
+        source: kube::Error,
+    },
+    /// It could not be deleted.
+    #[error("cannot delete the replicated policy {replica}: {source}")]
+    Delete {
+        /// The replica.
+        replica: ObjectKey,
+        /// Why.
+        source: kube::Error,
+    },
+}
+
+/// Why a root policy could not be brought in line. All of these are tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum RootError {
+    /// Its status could not be written.
+    #[error("cannot write the status of the policy {root}: {source}")]
+    Status {
+        /// The policy.
+        root: RootPolicyName,
+        /// Why.
+        source: kube::Error,
+    },
+    /// It lies in a cluster namespace, where only replicas belong, and could not be deleted.
+    #[error("cannot delete the policy {root}, which does not belong to any root policy: {source}")]
+    Stray {
+        /// The policy.
+        root: RootPolicyName,
+        /// Why.
+        source: kube::Error,
+    },
+}

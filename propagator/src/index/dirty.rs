@@ -1,0 +1,46 @@
+//! What a change makes worth looking at again.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use reeve_api::names::RootPolicyName;
+use reeve_runtime::object::ObjectKey;
+
+/// One root policy on one cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pair {
+    /// The root policy.
+    pub root: RootPolicyName,
+    /// The managed cluster, whose namespace on the hub has the same name.
+    pub cluster: String,
+}
+
+impl Pair {
+    /// The replica's namespace and name.
+    pub fn key(&self) -> ObjectKey {
+        ObjectKey::new(self.cluster.clone(), self.root.to_string())
+    }
+}
+
+impl fmt::Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.cluster, self.root)
+    }
+}
+
+/// What a change touches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dirty {
+    /// Replicas that may have to be created, changed or removed.
+    pub pairs: BTreeSet<Pair>,
+    /// Root policies whose status may have to change.
+    pub roots: BTreeSet<RootPolicyName>,
+}
+
+impl Dirty {
+    /// Adds what another change touches.
+    pub fn absorb(&mut self, other: Self) {
+        self.pairs.extend(other.pairs);
+        self.roots.extend(other.roots);
+    }
+}

@@ -1,0 +1,188 @@
+//! Writes the status of root policies, at most once in a window however many clusters answer.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use kube::api::{Api, DeleteParams, PostParams, Preconditions};
+use parking_lot::Mutex;
+use reeve_api::Policy;
+use reeve_api::names::RootPolicyName;
+use reeve_runtime::events::{EventWriter, Information};
+use reeve_runtime::object::{Refusal, absent_is_none};
+use reeve_runtime::queue::Next;
+use reeve_runtime::watch::Known;
+
+use crate::act::reference;
+use crate::decide;
+use crate::error::RootError;
+use crate::messages;
+use crate::metrics::PropagatorMetrics;
+use crate::observe::Hub;
+
+/// The shortest time between two writes of one root's status. The first change is written at once;
+/// what follows within the window is written together at its end. Automation reads statuses, so
+/// this must stay far below the 200 ms that upstream's users can rely on.
+const WINDOW: Duration = Duration::from_millis(50);
+
+/// Brings statuses of root policies in line.
+#[derive(Clone)]
+pub struct Roots {
+    client: Client,
+    hub: Arc<Hub>,
+    events: EventWriter,
+    metrics: PropagatorMetrics,
+    remembered: Arc<Mutex<HashMap<RootPolicyName, Remembered>>>,
+}
+
+/// What is remembered of a root between two looks at it.
+#[derive(Default)]
+struct Remembered {
+    written: Option<Instant>,
+    /// The generation for which each kind of event was sent.
+    announced: HashMap<&'static str, Option<i64>>,
+}
+
+impl Roots {
+    /// Reads from `hub`, writes through `client`.
+    pub fn new(
+        client: Client,
+        hub: Arc<Hub>,
+        events: EventWriter,
+        metrics: PropagatorMetrics,
+    ) -> Self {
+        Self {
+            client,
+            hub,
+            events,
+            metrics,
+            remembered: Arc::default(),
+        }
+    }
+
+    /// Brings the status of one root policy in line.
+    pub async fn reconcile(self, root: RootPolicyName) -> Result<Next, RootError> {
+        let policy = match self.hub.root(&root) {
+            None => {
+                self.remembered.lock().remove(&root);
+                return Ok(Next::Done);
+            }
+            // The watch has logged it; its status cannot be judged, nor can it be written.
+            Some(Known::Invalid(_)) => return Ok(Next::Done),
+            Some(Known::Valid(policy)) => policy,
+        };
+        if self.hub.is_cluster_namespace(&root.namespace) {
+            return self.remove_stray(&root, &policy).await;
+        }
+        self.announce(&root, &policy).await;
+        let written = self
+            .remembered
+            .lock()
+            .get(&root)
+            .and_then(|known| known.written);
+        if let Some(wait) = written.and_then(|at| WINDOW.checked_sub(at.elapsed())) {
+            return Ok(Next::After(wait));
+        }
+        let reach = self.hub.reach(&root);
+        let Some(status) = decide::root_status(&policy, &reach) else {
+            return Ok(Next::Done);
+        };
+        self.remembered
+            .lock()
+            .entry(root.clone())
+            .or_default()
+            .written = Some(Instant::now());
+        self.write(&root, &policy, status).await
+    }
+
+    async fn write(
+        &self,
+        root: &RootPolicyName,
+        policy: &Policy,
+        status: reeve_api::policy::PolicyStatus,
+    ) -> Result<Next, RootError> {
+        let policies: Api<Policy> = Api::namespaced(self.client.clone(), &root.namespace);
+        let mut changed = policy.clone();
+        changed.status = Some(status);
+        match policies
+            .replace_status(&root.name, &PostParams::default(), &changed)
+            .await
+        {
+            Ok(_) => Ok(Next::Done),
+            Err(error) => match Refusal::of(&error) {
+                // What was read is behind; the watch is bringing the newer object.
+                Refusal::Conflict => Ok(Next::After(WINDOW)),
+                Refusal::NotFound => Ok(Next::Done),
+                _ => {
+                    self.metrics.failed(root);
+                    Err(RootError::Status {
+                        root: root.clone(),
+                        source: error,
+                    })
+                }
+            },
+        }
+    }
+
+    /// Cluster namespaces hold replicas only; anything else there would look like one to the
+    /// cluster.
+    async fn remove_stray(
+        &self,
+        root: &RootPolicyName,
+        policy: &Policy,
+    ) -> Result<Next, RootError> {
+        tracing::warn!(policy = %root, "deleting a policy that doesn't belong to any root policy");
+        let policies: Api<Policy> = Api::namespaced(self.client.clone(), &root.namespace);
+        let preconditions = Preconditions {
+            uid: policy.metadata.uid.clone(),
+            resource_version: None,
+        };
+        let parameters = DeleteParams::default().preconditions(preconditions);
+        absent_is_none(policies.delete(&root.name, &parameters).await).map_err(|source| {
+            RootError::Stray {
+                root: root.clone(),
+                source,
+            }
+        })?;
+        Ok(Next::Done)
+    }
+
+    async fn announce(&self, root: &RootPolicyName, policy: &Policy) {
+        if policy.spec.disabled && self.hub.has_replicas(root) {
+            self.once(root, policy, "disabled", &messages::disabled(root), false)
+                .await;
+        }
+        if root.fits().is_err() {
+            self.once(root, policy, "name", &messages::name_too_long(root), true)
+                .await;
+        }
+    }
+
+    /// Sends an event once for each generation of the policy.
+    async fn once(
+        &self,
+        root: &RootPolicyName,
+        policy: &Policy,
+        what: &'static str,
+        note: &str,
+        warning: bool,
+    ) {
+        let generation = policy.metadata.generation;
+        {
+            let mut remembered = self.remembered.lock();
+            let announced = &mut remembered.entry(root.clone()).or_default().announced;
+            if announced.insert(what, generation) == Some(generation) {
+                return;
+            }
+        }
+        let reason = messages::PROPAGATION;
+        let event = Information {
+            reason,
+            action: reason,
+            note,
+            warning,
+        };
+        self.events.inform(&reference(policy), &event).await;
+    }
+}
