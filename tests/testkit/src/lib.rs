@@ -38,6 +38,7 @@ mod plane;
 mod process;
 mod reaper;
 mod wait;
+pub mod world;
 mod yaml;
 
 pub use audit::{AuditEvent, AuditLog, AuditQuery, Mark, count, tally};
@@ -48,6 +49,7 @@ pub use objects::{FIELD_MANAGER, Objects};
 pub use plane::{Plane, PlaneOptions};
 pub use process::{Component, reeve_binary};
 pub use wait::eventually;
+pub use world::{Cluster, World, WorldOptions};
 pub use yaml::{parse, render};
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,108 @@
+//! Runs scenarios as tests on a world that they share.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Result;
+use futures::future::BoxFuture;
+use libtest_mimic::{Arguments, Failed, Trial};
+use reeve_testkit::world::POLICIES;
+use reeve_testkit::{Plane, PlaneOptions, World, WorldOptions};
+use tokio::runtime::{Builder, Runtime};
+
+/// A test on something shared: its name, and what it does.
+pub struct Scenario<W> {
+    name: &'static str,
+    play: fn(Arc<W>) -> BoxFuture<'static, Result<()>>,
+}
+
+/// Makes a test of an async function.
+pub fn scenario<W>(
+    name: &'static str,
+    play: fn(Arc<W>) -> BoxFuture<'static, Result<()>>,
+) -> Scenario<W> {
+    Scenario { name, play }
+}
+
+/// Runs scenarios on a world of a hub and clusters. A failure prints the policies and events of the
+/// hub and of every cluster.
+pub fn run_on_world(options: WorldOptions, scenarios: Vec<Scenario<World>>) -> ExitCode {
+    run(scenarios, World::start(options), |world: Arc<World>| {
+        Box::pin(async move {
+            let names: Vec<&str> = world.clusters.iter().map(|cluster| cluster.name).collect();
+            let hub = world
+                .hub
+                .dump(&[names.as_slice(), &[POLICIES]].concat())
+                .await;
+            let mut text = format!("--- the hub:\n{hub}");
+            for cluster in &world.clusters {
+                let dump = cluster.plane.dump(&[cluster.name]).await;
+                let _ = write!(text, "--- cluster {}:\n{dump}", cluster.name);
+            }
+            text
+        })
+    })
+}
+
+/// Runs scenarios on one control plane with the CRDs and nothing else.
+pub fn run_on_plane(scenarios: Vec<Scenario<Plane>>) -> ExitCode {
+    let start = async {
+        let plane = Plane::start(PlaneOptions {
+            name: "plane",
+            ..PlaneOptions::default()
+        })
+        .await?;
+        plane.install_crds().await?;
+        Ok(plane)
+    };
+    run(scenarios, start, |_| Box::pin(async { String::new() }))
+}
+
+type Dump<W> = fn(Arc<W>) -> BoxFuture<'static, String>;
+
+fn run<W: Send + Sync + 'static>(
+    scenarios: Vec<Scenario<W>>,
+    start: impl Future<Output = Result<W>>,
+    dump: Dump<W>,
+) -> ExitCode {
+    let arguments = Arguments::from_args();
+    let list = |scenario: &Scenario<W>| Trial::test(scenario.name, || Ok(()));
+    if arguments.list {
+        return libtest_mimic::run(&arguments, scenarios.iter().map(list).collect()).exit_code();
+    }
+    let runtime = match Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => Arc::new(runtime),
+        Err(error) => return failed(&error.into()),
+    };
+    let world = match runtime.block_on(start) {
+        Ok(world) => Arc::new(world),
+        Err(error) => return failed(&error),
+    };
+    let trials = scenarios.into_iter().map(|scenario| {
+        let (runtime, world) = (Arc::clone(&runtime), Arc::clone(&world));
+        Trial::test(scenario.name, move || {
+            play(&runtime, world, &scenario, dump)
+        })
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+fn play<W: Send + Sync + 'static>(
+    runtime: &Runtime,
+    world: Arc<W>,
+    scenario: &Scenario<W>,
+    dump: Dump<W>,
+) -> Result<(), Failed> {
+    runtime.block_on(async {
+        match (scenario.play)(Arc::clone(&world)).await {
+            Ok(()) => Ok(()),
+            Err(error) => Err(format!("{error:#}\n{}", dump(world).await).into()),
+        }
+    })
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    eprintln!("the world could not be started: {error:#}");
+    ExitCode::FAILURE
+}
