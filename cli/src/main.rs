@@ -1,2 +1,7 @@
-//! Stub.
-fn main() {}
+//! The one binary.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    reeve_cli::main(std::env::args_os().collect())
+}

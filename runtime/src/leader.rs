@@ -8,6 +8,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::events;
+
 /// How long a lease holds without renewal, in seconds, as in controller-runtime.
 const LEASE_SECONDS: u64 = 15;
 /// How long before its end it is renewed, in seconds: every 10 s of 15.
@@ -54,8 +56,9 @@ pub async fn acquire(
         lease,
         reason: reason.to_string(),
     };
-    // Unique per process: a restarted Pod must not take itself for the old one.
-    let identity = format!("{}_{}", crate::events::host(), std::process::id());
+    // Unique per candidate: a restarted Pod must not take itself for the old one, nor one component
+    // of this process itself for another.
+    let identity = events::event_name(events::host(), events::unique_now()).replace('.', "_");
     let manager = LeaseManagerBuilder::new(client, lease)
         .with_namespace(namespace)
         .with_identity(identity)

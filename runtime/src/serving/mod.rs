@@ -4,6 +4,7 @@ mod authorize;
 mod tls;
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 
 use axum::Router;
 use axum::extract::State;
@@ -74,8 +75,17 @@ pub fn probes(at: ListenAddress, probes: Probes) -> Result<Option<Server>, Serve
         .transpose()
 }
 
-/// The metrics server; `None` if it is switched off.
+/// The metrics server; `None` if it is switched off. Its certificate is where kubelet mounts it.
 pub fn metrics(options: MetricsOptions, metrics: Metrics) -> Result<Option<Server>, ServeError> {
+    metrics_with_certificate(options, metrics, METRICS_CERTIFICATE.as_ref())
+}
+
+/// Like [`metrics`], with `tls.crt` and `tls.key` in another folder.
+pub fn metrics_with_certificate(
+    options: MetricsOptions,
+    metrics: Metrics,
+    certificate: &Path,
+) -> Result<Option<Server>, ServeError> {
     let Some(address) = options.address.0 else {
         return Ok(None);
     };
@@ -88,7 +98,7 @@ pub fn metrics(options: MetricsOptions, metrics: Metrics) -> Result<Option<Serve
             options.client,
             authorize::check,
         ));
-        tls = Some(tls::config(&options.tls, METRICS_CERTIFICATE.as_ref())?);
+        tls = Some(tls::config(&options.tls, certificate)?);
     }
     Server::bind(address, router, tls).map(Some)
 }

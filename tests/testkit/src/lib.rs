@@ -45,6 +45,7 @@ pub use audit::{AuditEvent, AuditLog, AuditQuery, Mark, count, tally};
 pub use crds::install_crds;
 pub use dump::dump;
 pub use net::{free_port, http_get};
+pub use kube::api::DynamicObject as Object;
 pub use objects::{FIELD_MANAGER, Objects};
 pub use plane::{Plane, PlaneOptions};
 pub use process::{Component, reeve_binary};

@@ -1,0 +1,44 @@
+//! What the runtime promises, on a real API server.
+
+mod election;
+mod reading;
+mod serving;
+mod writing;
+
+use std::process::ExitCode;
+
+use reeve_scenarios::{run_on_plane, scenario};
+
+fn main() -> ExitCode {
+    run_on_plane(vec![
+        scenario("a_reader_is_woken_by_what_it_read_and_nothing_else", |p| {
+            Box::pin(reading::woken(p))
+        }),
+        scenario(
+            "a_reader_is_woken_by_an_object_of_a_kind_installed_later",
+            |p| Box::pin(reading::installed_later(p)),
+        ),
+        scenario("a_forbidden_read_is_an_error_and_not_absence", |p| {
+            Box::pin(reading::forbidden(p))
+        }),
+        scenario("an_undecodable_object_does_not_blind_a_watch", |p| {
+            Box::pin(reading::undecodable(p))
+        }),
+        scenario("strict_writes_name_the_unknown_field", |p| {
+            Box::pin(writing::strict(p))
+        }),
+        scenario("a_strict_dry_run_stores_nothing", |p| {
+            Box::pin(writing::dry_run(p))
+        }),
+        scenario(
+            "compliance_events_are_stored_with_their_long_messages",
+            |p| Box::pin(writing::events(p)),
+        ),
+        scenario("one_of_two_candidates_leads_until_it_stops", |p| {
+            Box::pin(election::two(p))
+        }),
+        scenario("secure_metrics_ask_who_reads_them", |p| {
+            Box::pin(serving::secure_metrics(p))
+        }),
+    ])
+}

@@ -1,0 +1,96 @@
+//! Strict writes and events.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use k8s_openapi::api::core::v1::{ConfigMap, Event, ObjectReference};
+use kube::Api;
+use kube::core::DynamicObject;
+use reeve_api::Compliance;
+use reeve_runtime::events::{ComplianceEvent, EventWriter, time_in_event_name};
+use reeve_runtime::object::{Refusal, api_message};
+use reeve_runtime::strict::{self, Write};
+use reeve_testkit::Plane;
+use serde_json::{Value, json};
+
+const COLLECTION: &str = "/api/v1/namespaces/default/configmaps";
+
+fn config_map(extra: Value) -> Result<DynamicObject> {
+    let mut object = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": "strict", "namespace": "default" }, "data": { "k": "v" }
+    });
+    if let (Some(object), Value::Object(extra)) = (object.as_object_mut(), extra) {
+        object.extend(extra);
+    }
+    Ok(serde_json::from_value(object)?)
+}
+
+pub(crate) async fn strict(plane: Arc<Plane>) -> Result<()> {
+    let misspelt = config_map(json!({ "dataa": { "k": "v" } }))?;
+    let created = strict::create(&plane.client(), COLLECTION, &misspelt, Write::Real).await;
+    let error = created.err().context("a misspelt field was accepted")?;
+    let message = api_message(&error);
+    let want = "strict decoding error: unknown field \"dataa\"";
+    ensure!(message.ends_with(want), "{message}");
+    let mut stored = strict::create(
+        &plane.client(),
+        COLLECTION,
+        &config_map(json!({}))?,
+        Write::Real,
+    )
+    .await?;
+    stored.data["dataa"] = json!({});
+    let replaced =
+        strict::replace(&plane.client(), COLLECTION, "strict", &stored, Write::Real).await;
+    ensure!(api_message(&replaced.err().context("accepted")?).ends_with(want));
+    stored = config_map(json!({}))?;
+    stored.metadata.resource_version = Some("1".to_owned());
+    let stale = strict::replace(&plane.client(), COLLECTION, "strict", &stored, Write::Real).await;
+    ensure!(Refusal::of(&stale.err().context("accepted")?) == Refusal::Conflict);
+    Ok(())
+}
+
+pub(crate) async fn dry_run(plane: Arc<Plane>) -> Result<()> {
+    let mut object = config_map(json!({}))?;
+    object.metadata.name = Some("dry".to_owned());
+    let answer = strict::create(&plane.client(), COLLECTION, &object, Write::DryRun).await?;
+    ensure!(
+        answer.metadata.uid.is_some(),
+        "the answer is what would be stored"
+    );
+    let api: Api<ConfigMap> = Api::namespaced(plane.client(), "default");
+    ensure!(api.get_opt("dry").await?.is_none(), "it was stored");
+    Ok(())
+}
+
+pub(crate) async fn events(plane: Arc<Plane>) -> Result<()> {
+    let writer = EventWriter::new(plane.client(), "tester");
+    let reference = |name: &str| ObjectReference {
+        api_version: Some("policy.open-cluster-management.io/v1".to_owned()),
+        kind: Some("Policy".to_owned()),
+        name: Some(name.to_owned()),
+        namespace: Some("default".to_owned()),
+        uid: Some("u".to_owned()),
+        ..ObjectReference::default()
+    };
+    let message = format!("NonCompliant; {}", "violation ".repeat(400));
+    let event = ComplianceEvent {
+        policy: reference("ns.pol"),
+        template_namespace: Some("default".to_owned()),
+        template_name: "tmpl".to_owned(),
+        related: Some(reference("tmpl")),
+        compliance: Compliance::NonCompliant,
+        message: message.clone(),
+    };
+    let name = writer.compliance(&event).await?;
+    let stored: Event = Api::namespaced(plane.client(), "default")
+        .get(&name)
+        .await?;
+    ensure!(stored.message == Some(message), "the message was changed");
+    ensure!(stored.reason.as_deref() == Some("policy: default/tmpl"));
+    ensure!(stored.type_.as_deref() == Some("Warning") && stored.count == Some(1));
+    ensure!(stored.action.as_deref() == Some("ComplianceStateUpdate"));
+    ensure!(time_in_event_name(&name).is_some() && name.starts_with("ns.pol."));
+    Ok(())
+}

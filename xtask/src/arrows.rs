@@ -1,0 +1,83 @@
+//! Which room may use which: arrows point one way.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use cargo_metadata::MetadataCommand;
+
+/// Every room with the rooms that it may use. Rooms of proof (tests, benches, xtask) may use
+/// anything and the product uses none of them.
+const PRODUCT: &[(&str, &[&str])] = &[
+    ("reeve-api", &[]),
+    ("reeve-runtime", &["reeve-api"]),
+    ("reeve-propagator", &["reeve-api", "reeve-runtime"]),
+    ("reeve-framework-addon", &["reeve-api", "reeve-runtime"]),
+    (
+        "reeve-config-policy-controller",
+        &["reeve-api", "reeve-runtime"],
+    ),
+    (
+        "reeve-cli",
+        &[
+            "reeve-api",
+            "reeve-runtime",
+            "reeve-propagator",
+            "reeve-framework-addon",
+            "reeve-config-policy-controller",
+        ],
+    ),
+];
+const PROOF: &[&str] = &[
+    "reeve-testkit",
+    "reeve-scenarios",
+    "reeve-demo",
+    "reeve-benches",
+    "xtask",
+];
+/// What rooms of proof share among themselves.
+const SHARED_PROOF: &[&str] = &["reeve-testkit", "reeve-scenarios"];
+
+pub(crate) fn check() -> Result<()> {
+    let metadata = MetadataCommand::new()
+        .no_deps()
+        .exec()
+        .context("cannot read cargo metadata")?;
+    let product: BTreeMap<&str, &[&str]> = PRODUCT.iter().copied().collect();
+    let known = |name: &str| product.contains_key(name) || PROOF.contains(&name);
+    let mut wrong = Vec::new();
+    for package in metadata.workspace_packages() {
+        let from = package.name.as_str();
+        if !known(from) {
+            wrong.push(format!(
+                "{from} is not on the list of rooms in xtask/src/arrows.rs"
+            ));
+        }
+        for dependency in &package.dependencies {
+            let to = dependency.name.as_str();
+            if !known(to) {
+                continue;
+            }
+            let allowed = match product.get(from) {
+                Some(allowed) => allowed.contains(&to) || is_test_of_product(dependency, to),
+                None => {
+                    to == "reeve-testkit" || to == "reeve-scenarios" || product.contains_key(to)
+                }
+            };
+            if !allowed {
+                wrong.push(format!("{from} must not use {to}"));
+            }
+        }
+    }
+    if !wrong.is_empty() {
+        bail!(
+            "arrows between rooms point the wrong way:\n  {}",
+            wrong.join("\n  ")
+        );
+    }
+    Ok(())
+}
+
+/// A crate's own tests may use the testkit.
+fn is_test_of_product(dependency: &cargo_metadata::Dependency, to: &str) -> bool {
+    dependency.kind == cargo_metadata::DependencyKind::Development && to == "reeve-testkit"
+}

@@ -1,0 +1,56 @@
+//! The generated files: written by `gen`, compared by `check`.
+
+use std::path::PathBuf;
+use std::{fs, io};
+
+use anyhow::{Context, Result, bail};
+
+use crate::run;
+
+/// Every generated file, by its path in the workspace, with its content.
+fn all() -> Result<Vec<(PathBuf, String)>> {
+    let mut files = Vec::new();
+    for (name, crd) in reeve_api::crds::all()? {
+        let yaml = serde_saphyr::to_string(&crd).with_context(|| format!("cannot write {name}"))?;
+        files.push((PathBuf::from("deploy/crds").join(name), yaml));
+    }
+    files.push((
+        PathBuf::from("docs/reference/flags.md"),
+        reeve_cli::reference(),
+    ));
+    Ok(files)
+}
+
+pub(crate) fn write() -> Result<()> {
+    let root = run::root()?;
+    for (path, content) in all()? {
+        let path = root.join(path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn check() -> Result<()> {
+    let root = run::root()?;
+    let mut stale = Vec::new();
+    for (path, content) in all()? {
+        match fs::read_to_string(root.join(&path)) {
+            Ok(found) if found == content => {}
+            Ok(_) => stale.push(path.display().to_string()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                stale.push(path.display().to_string());
+            }
+            Err(error) => bail!("cannot read {}: {error}", path.display()),
+        }
+    }
+    if !stale.is_empty() {
+        bail!(
+            "generated files are stale, run `cargo xtask gen`:\n  {}",
+            stale.join("\n  ")
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! Other commands.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+/// The workspace's folder.
+pub(crate) fn root() -> Result<PathBuf> {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.parent()
+        .map(PathBuf::from)
+        .context("xtask lies in no workspace")
+}
+
+/// The folder that cargo builds into.
+pub(crate) fn target() -> Result<PathBuf> {
+    let folder = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    Ok(root()?.join(folder))
+}
+
+/// Runs cargo in the workspace's folder, its output going where ours goes.
+pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
+    cargo_with(arguments, &[])
+}
+
+/// Like [`cargo`], with more environment.
+pub(crate) fn cargo_with(arguments: &[&str], env: &[(&str, &OsStr)]) -> Result<()> {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(program)
+        .args(arguments)
+        .envs(env.iter().copied())
+        .current_dir(root()?)
+        .status()
+        .with_context(|| format!("cannot run cargo {}", arguments.join(" ")))?;
+    ensure!(status.success(), "cargo {} failed", arguments.join(" "));
+    Ok(())
+}
