@@ -17,38 +17,10 @@ use reeve_api::{Compliance, Policy, RemediationAction};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::Known;
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 
 use crate::index::{Pair, Placed, Reach};
 use crate::messages;
-use crate::observe::Replica;
-
-/// Stands for the annotations, labels and spec of a replica: all that a root decides of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Digest([u8; 32]);
-
-impl Digest {
-    /// The digest of a policy. Absent and empty lists and maps are the same; the record that
-    /// `kubectl apply` keeps on an object is no part of it.
-    pub fn of(policy: &Policy) -> Self {
-        let mut annotations = policy.annotations().clone();
-        annotations.remove(LAST_APPLIED_ANNOTATION);
-        let mut spec = policy.spec.clone();
-        drop_empty(&mut spec.dependencies);
-        for template in &mut spec.policy_templates {
-            drop_empty(&mut template.extra_dependencies);
-        }
-        let whole = json!([annotations, policy.labels(), spec]);
-        // Maps are ordered by key, so equal values have equal text.
-        Self(Sha256::digest(whole.to_string()).into())
-    }
-}
-
-fn drop_empty(list: &mut Option<Vec<PolicyDependency>>) {
-    if list.as_ref().is_some_and(Vec::is_empty) {
-        *list = None;
-    }
-}
+use crate::replica::{Digest, Replica};
 
 /// What to do with one replica.
 #[derive(Clone, Debug, PartialEq)]

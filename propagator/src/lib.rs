@@ -14,6 +14,7 @@ pub mod messages;
 pub mod metrics;
 pub mod observe;
 pub mod publish;
+pub mod replica;
 
 #[cfg(test)]
 mod tests;

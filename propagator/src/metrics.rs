@@ -10,7 +10,7 @@ use reeve_api::{Compliance, Policy};
 use reeve_runtime::metrics::Metrics;
 
 use crate::index::Pair;
-use crate::observe::Replica;
+use crate::replica::Replica;
 
 // Labels are written in the order of the fields; scripts expect the alphabet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]

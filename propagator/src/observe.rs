@@ -9,41 +9,19 @@ use kube::{Client, Resource};
 use parking_lot::RwLock;
 use reeve_api::names::{ROOT_POLICY_LABEL, RootPolicyName};
 use reeve_api::ocm::{ManagedCluster, Placement, PlacementDecision};
-use reeve_api::{Compliance, PlacementBinding, Policy};
+use reeve_api::{PlacementBinding, Policy};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Change, Known, Store, Watch};
 use serde::de::DeserializeOwned;
 
 use crate::Queues;
-use crate::decide::Digest;
 use crate::index::{
     BindingFacts, DecisionFacts, Dirty, Index, Pair, Placed, PlacementKind, PlacementName, Reach,
 };
 use crate::messages;
 use crate::metrics::PropagatorMetrics;
-
-/// What is kept of a replica: enough to see that it is as it should be. With ten thousand clusters
-/// whole replicas would be most of the process's memory.
-#[derive(Clone, Debug)]
-pub struct Replica {
-    /// Of annotations, labels and spec.
-    pub digest: Digest,
-    /// Guards a delete against removing a successor of the same name.
-    pub uid: String,
-    /// What the cluster answers.
-    pub compliance: Option<Compliance>,
-}
-
-impl Replica {
-    fn of(policy: Policy) -> Self {
-        Self {
-            digest: Digest::of(&policy),
-            uid: policy.metadata.uid.unwrap_or_default(),
-            compliance: policy.status.and_then(|status| status.compliance()),
-        }
-    }
-}
+use crate::replica::Replica;
 
 /// What the hub is known to hold.
 pub struct Hub {

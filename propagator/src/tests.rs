@@ -7,10 +7,10 @@ use reeve_runtime::watch::Known;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::decide::{self, Digest, Observed, ReplicaAction};
+use crate::decide::{self, Observed, ReplicaAction};
 use crate::index::{Pair, Placed, Reach};
 use crate::metrics::PropagatorMetrics;
-use crate::observe::Replica;
+use crate::replica::{Digest, Replica};
 use reeve_api::Compliance::{self, Compliant, NonCompliant, Pending, Terminating};
 
 // By value, so that calls read as one literal.
