@@ -130,8 +130,13 @@ impl<R: Key> DependencyWatches<R> {
         for reader in woken {
             (self.0.wake)(&reader);
         }
-        self.0.changed.notify_waiters();
         result
+    }
+
+    /// What a watch told: those who wait for its first list look again.
+    fn told(&self, change: impl FnOnce(&mut Index<R, DynamicObject>)) {
+        self.update(change);
+        self.0.changed.notify_waiters();
     }
 }
 

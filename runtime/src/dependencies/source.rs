@@ -37,7 +37,7 @@ impl<R: Key> Drop for Report<R> {
             && std::thread::panicking()
             && let Some(inner) = self.inner.upgrade()
         {
-            DependencyWatches(inner).update(|index| index.lost(&self.source, &Lost::Ended));
+            DependencyWatches(inner).told(|index| index.lost(&self.source, &Lost::Ended));
         }
     }
 }
@@ -71,7 +71,7 @@ impl<R: Key> Report<R> {
                 Err(error) => {
                     if let Some(lost) = fatal(error, established) {
                         tracing::debug!(source = ?self.source, "watch lost");
-                        watches.update(|index| index.lost(&self.source, &lost));
+                        watches.told(|index| index.lost(&self.source, &lost));
                         return;
                     }
                 }
@@ -81,7 +81,7 @@ impl<R: Key> Report<R> {
 
     fn deliver(&self, watches: &DependencyWatches<R>, event: watcher::Event<DynamicObject>) {
         let source = &self.source;
-        watches.update(|index| match event {
+        watches.told(|index| match event {
             watcher::Event::Init => index.listing(source),
             watcher::Event::InitApply(mut object) | watcher::Event::Apply(mut object) => {
                 object.metadata.managed_fields = None;

@@ -40,6 +40,7 @@ pub fn run_on_world(options: WorldOptions, scenarios: Vec<Scenario<World>>) -> E
                 let dump = cluster.plane.dump(&[cluster.name]).await;
                 let _ = write!(text, "--- cluster {}:\n{dump}", cluster.name);
             }
+            text.push_str(&world.logs());
             text
         })
     })

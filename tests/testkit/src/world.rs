@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use futures::future::try_join_all;
 use serde_json::json;
 
+use crate::child::tail;
 use crate::{Component, Plane, PlaneOptions, free_port};
 
 /// How long a component may take until it is ready.
@@ -81,6 +82,27 @@ impl World {
             propagator: propagator.component,
             clusters,
         })
+    }
+
+    /// The ends of all components' logs, for a failed test to print.
+    pub fn logs(&self) -> String {
+        let of_cluster = |cluster: &Cluster| {
+            let addon = (
+                format!("the addon of {}", cluster.name),
+                cluster.addon.log(),
+            );
+            [
+                addon,
+                (
+                    format!("the controller of {}", cluster.name),
+                    cluster.controller.log(),
+                ),
+            ]
+        };
+        let propagator = ("the propagator".to_owned(), self.propagator.log());
+        let logs = std::iter::once(propagator).chain(self.clusters.iter().flat_map(of_cluster));
+        logs.map(|(who, log)| format!("--- the log of {who} ends:\n{}\n", tail(&log, 60)))
+            .collect()
     }
 
     /// The cluster of this name.

@@ -40,7 +40,10 @@ async fn token(plane: &Plane, account: &str) -> Result<String> {
     let answer = accounts
         .create_token_request(account, &PostParams::default(), &request)
         .await?;
-    answer.status.and_then(|status| status.token).context("no token")
+    answer
+        .status
+        .and_then(|status| status.token)
+        .context("no token")
 }
 
 pub(crate) async fn secure_metrics(plane: Arc<Plane>) -> Result<()> {
