@@ -1,0 +1,172 @@
+//! A policy as it lies in a cluster's namespace, on the hub or on the managed cluster.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
+use reeve_api::Policy;
+use reeve_api::names::POLICY_API_VERSION;
+use reeve_api::policy::{PolicySpec, PolicyStatus};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A policy whose spec and status stay as they came: a copy must not lose the fields of a newer
+/// release, and what does not decode must still be copied.
+#[derive(Resource, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[resource(inherit = Policy)]
+#[serde(rename_all = "camelCase")]
+pub struct Replica {
+    /// Always that of policies.
+    #[serde(default = "api_version")]
+    pub api_version: String,
+    /// Always `Policy`.
+    #[serde(default = "kind")]
+    pub kind: String,
+    /// Name, labels and all that.
+    pub metadata: ObjectMeta,
+    /// A [`PolicySpec`], perhaps with fields that this release does not know.
+    #[serde(default)]
+    pub spec: Value,
+    /// A [`PolicyStatus`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Value>,
+}
+
+fn api_version() -> String {
+    POLICY_API_VERSION.to_owned()
+}
+
+fn kind() -> String {
+    "Policy".to_owned()
+}
+
+impl Replica {
+    /// A policy of these parts, as it is before it has a status.
+    pub fn new(metadata: ObjectMeta, spec: Value) -> Self {
+        Self {
+            api_version: api_version(),
+            kind: kind(),
+            metadata,
+            spec,
+            status: None,
+        }
+    }
+
+    /// The name; empty only for an object that no API server has seen.
+    pub fn name(&self) -> &str {
+        self.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    /// The uid, empty likewise.
+    pub fn uid(&self) -> &str {
+        self.metadata.uid.as_deref().unwrap_or_default()
+    }
+
+    /// The typed spec, or why it is none.
+    pub fn typed_spec(&self) -> Result<PolicySpec, serde_json::Error> {
+        PolicySpec::deserialize(&self.spec)
+    }
+
+    /// The typed status; an absent one is empty.
+    pub fn typed_status(&self) -> Result<PolicyStatus, serde_json::Error> {
+        let status = self.status.as_ref().filter(|status| !status.is_null());
+        status.map_or_else(|| Ok(PolicyStatus::default()), PolicyStatus::deserialize)
+    }
+
+    /// The annotations; absent and empty are the same.
+    pub fn annotations(&self) -> BTreeMap<String, String> {
+        self.metadata.annotations.clone().unwrap_or_default()
+    }
+
+    /// The labels; absent and empty are the same.
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        self.metadata.labels.clone().unwrap_or_default()
+    }
+
+    /// Whether the two ask for the same, as far as this release understands them. The status of
+    /// the one then is the status of the other. Where the managed cluster's CRD is the older of
+    /// the two, fields are lost on the way that cannot be waited for; fields that this release
+    /// knows are in both.
+    pub fn is_equivalent(&self, other: &Self) -> bool {
+        if self.annotations() != other.annotations() {
+            return false;
+        }
+        match (self.typed_spec(), other.typed_spec()) {
+            (Ok(one), Ok(two)) => one == two,
+            _ => self.spec == other.spec,
+        }
+    }
+}
+
+/// Whether two statuses say the same. Older releases wrote nulls where others leave a field out.
+pub fn same_status(one: Option<&Value>, two: Option<&Value>) -> bool {
+    let said = |status: Option<&Value>| {
+        let mut status = status.cloned().unwrap_or_default();
+        drop_nulls(&mut status);
+        match status {
+            Value::Object(fields) if fields.is_empty() => Value::Null,
+            other => other,
+        }
+    };
+    said(one) == said(two)
+}
+
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn policy(spec: Value) -> Replica {
+        Replica::new(ObjectMeta::default(), spec)
+    }
+
+    #[test]
+    fn rough_edge_27_unknown_fields_survive_a_round_trip() {
+        let stored = json!({
+            "apiVersion": POLICY_API_VERSION, "kind": "Policy", "metadata": {"name": "p"},
+            "spec": {"disabled": false, "policy-templates": [], "fromTheFuture": {"a": 1}}
+        });
+        let read = Replica::deserialize(&stored).unwrap();
+        assert_eq!(serde_json::to_value(read).unwrap(), stored);
+    }
+
+    #[test]
+    fn a_field_that_only_one_cluster_knows_does_not_hold_the_status_up() {
+        let known = json!({"disabled": false, "policy-templates": []});
+        let newer = json!({"disabled": false, "policy-templates": [], "fromTheFuture": 1});
+        assert!(policy(known.clone()).is_equivalent(&policy(newer)));
+        let other = json!({"disabled": true, "policy-templates": []});
+        assert!(!policy(known).is_equivalent(&policy(other)));
+    }
+
+    #[test]
+    fn annotations_count_and_labels_do_not() {
+        let spec = json!({"disabled": false, "policy-templates": []});
+        let mut other = policy(spec.clone());
+        other.metadata.labels = Some([("a".to_owned(), "b".to_owned())].into());
+        other.metadata.annotations = Some(BTreeMap::new());
+        assert!(policy(spec.clone()).is_equivalent(&other));
+        other.metadata.annotations = Some([("a".to_owned(), "b".to_owned())].into());
+        assert!(!policy(spec).is_equivalent(&other));
+    }
+
+    #[test]
+    fn null_and_absent_are_the_same_status() {
+        let old = json!({"details": [{"templateMeta": {"name": "t", "creationTimestamp": null}}]});
+        let new = json!({"details": [{"templateMeta": {"name": "t"}}]});
+        assert!(same_status(Some(&old), Some(&new)));
+        assert!(same_status(None, Some(&json!({}))));
+        assert!(!same_status(None, Some(&new)));
+    }
+}

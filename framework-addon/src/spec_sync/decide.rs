@@ -1,0 +1,234 @@
+//! What the managed cluster's copy must become.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use reeve_api::names::{CLUSTER_NAMESPACE_LABEL, GROUP};
+use reeve_runtime::watch::Known;
+
+use super::messages;
+use super::observe::Observed;
+use crate::replica::Replica;
+
+/// What to do with the copy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// It is as it should be.
+    Nothing,
+    /// One of the two cannot be read, so nothing is known; the text says which.
+    Leave(&'static str),
+    /// The hub has no such policy.
+    Delete {
+        /// The copy's uid.
+        uid: Option<String>,
+    },
+    /// There is no copy.
+    Create(Box<Replica>),
+    /// The copy differs. This is the whole new one, with the resource version that was read.
+    Update(Box<Replica>),
+}
+
+/// Decides what to do with the copy in `namespace`.
+pub fn decide(observed: &Observed, namespace: &str) -> Action {
+    match (&observed.hub, &observed.managed) {
+        (None, None) => Action::Nothing,
+        (Some(Known::Invalid(_)), _) => Action::Leave(messages::UNREADABLE_ON_HUB),
+        (_, Some(Known::Invalid(_))) => Action::Leave(messages::UNREADABLE_ON_MANAGED),
+        (None, Some(Known::Valid(copy))) if copy.metadata.deletion_timestamp.is_some() => {
+            Action::Nothing
+        }
+        (None, Some(Known::Valid(copy))) => Action::Delete {
+            uid: copy.metadata.uid.clone(),
+        },
+        (Some(Known::Valid(policy)), None) => Action::Create(Box::new(copy(policy, namespace))),
+        (Some(Known::Valid(policy)), Some(Known::Valid(copy))) => update(policy, copy, namespace),
+    }
+}
+
+fn copy(policy: &Replica, namespace: &str) -> Replica {
+    let annotations = policy.annotations();
+    let labels = labels(policy, namespace);
+    let metadata = ObjectMeta {
+        name: policy.metadata.name.clone(),
+        namespace: Some(namespace.to_owned()),
+        labels: (!labels.is_empty()).then_some(labels),
+        annotations: (!annotations.is_empty()).then_some(annotations),
+        ..ObjectMeta::default()
+    };
+    Replica::new(metadata, policy.spec.clone())
+}
+
+/// The hub's labels; that of the namespace names the namespace on this cluster, which is another
+/// one in hosted mode.
+fn labels(policy: &Replica, namespace: &str) -> BTreeMap<String, String> {
+    let mut labels = policy.labels();
+    if let Some(value) = labels.get_mut(CLUSTER_NAMESPACE_LABEL)
+        && !value.is_empty()
+    {
+        namespace.clone_into(value);
+    }
+    labels
+}
+
+fn update(policy: &Replica, copy: &Replica, namespace: &str) -> Action {
+    let (annotations, labels) = (policy.annotations(), merged_labels(policy, copy, namespace));
+    if copy.spec == policy.spec && copy.annotations() == annotations && copy.labels() == labels {
+        return Action::Nothing;
+    }
+    let mut changed = copy.clone();
+    changed.spec = policy.spec.clone();
+    changed.metadata.annotations = Some(annotations);
+    changed.metadata.labels = Some(labels);
+    Action::Update(Box::new(changed))
+}
+
+/// The hub's labels over those that others have put on the copy. Labels of the framework are the
+/// hub's alone.
+fn merged_labels(policy: &Replica, copy: &Replica, namespace: &str) -> BTreeMap<String, String> {
+    let mut merged = copy.labels();
+    merged.retain(|label, _| {
+        label
+            .split_once('/')
+            .is_none_or(|(prefix, _)| prefix != GROUP)
+    });
+    merged.extend(labels(policy, namespace));
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
+    use reeve_api::names::ROOT_POLICY_LABEL;
+    use serde_json::json;
+
+    use super::*;
+
+    // As metadata has it.
+    #[allow(clippy::unnecessary_wraps)]
+    fn of(pairs: &[(&str, &str)]) -> Option<BTreeMap<String, String>> {
+        let pairs = pairs
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        Some(pairs.collect())
+    }
+
+    fn hub_policy() -> Replica {
+        let metadata = ObjectMeta {
+            name: Some("ns.p".to_owned()),
+            namespace: Some("c1".to_owned()),
+            uid: Some("hub".to_owned()),
+            resource_version: Some("7".to_owned()),
+            labels: of(&[(ROOT_POLICY_LABEL, "ns.p"), (CLUSTER_NAMESPACE_LABEL, "c1")]),
+            annotations: of(&[("note", "x")]),
+            finalizers: Some(vec!["hub/only".to_owned()]),
+            owner_references: Some(vec![OwnerReference::default()]),
+            ..ObjectMeta::default()
+        };
+        Replica::new(metadata, json!({"disabled": false, "new": {"field": 1}}))
+    }
+
+    fn managed_policy() -> Replica {
+        let mut managed = copy(&hub_policy(), "klusterlet-c1");
+        managed.metadata.uid = Some("managed".to_owned());
+        managed.metadata.resource_version = Some("3".to_owned());
+        managed
+    }
+
+    fn decided(hub: Option<Replica>, managed: Option<Replica>) -> Action {
+        let known = |policy: Option<Replica>| policy.map(|policy| Known::Valid(Arc::new(policy)));
+        let observed = Observed {
+            hub: known(hub),
+            managed: known(managed),
+        };
+        decide(&observed, "klusterlet-c1")
+    }
+
+    #[test]
+    fn a_new_policy_is_copied_without_what_belongs_to_the_hub() {
+        let Action::Create(created) = decided(Some(hub_policy()), None) else {
+            panic!("not created");
+        };
+        let expected = ObjectMeta {
+            name: Some("ns.p".to_owned()),
+            namespace: Some("klusterlet-c1".to_owned()),
+            labels: of(&[
+                (ROOT_POLICY_LABEL, "ns.p"),
+                (CLUSTER_NAMESPACE_LABEL, "klusterlet-c1"),
+            ]),
+            annotations: of(&[("note", "x")]),
+            ..ObjectMeta::default()
+        };
+        assert_eq!(created.metadata, expected);
+        assert_eq!(created.spec, hub_policy().spec);
+    }
+
+    #[test]
+    fn what_is_equal_stays() {
+        assert_eq!(
+            decided(Some(hub_policy()), Some(managed_policy())),
+            Action::Nothing
+        );
+        assert_eq!(decided(None, None), Action::Nothing);
+    }
+
+    #[test]
+    fn drift_is_undone_on_the_version_that_was_read() {
+        let mut drifted = managed_policy();
+        drifted.spec = json!({"disabled": true});
+        drifted.metadata.annotations = of(&[("other", "y")]);
+        drifted.metadata.finalizers = Some(vec!["managed/own".to_owned()]);
+        let Action::Update(updated) = decided(Some(hub_policy()), Some(drifted)) else {
+            panic!("not updated");
+        };
+        assert_eq!(updated.spec, hub_policy().spec);
+        assert_eq!(updated.metadata.annotations, of(&[("note", "x")]));
+        assert_eq!(updated.metadata.resource_version.as_deref(), Some("3"));
+        assert_eq!(
+            updated.metadata.finalizers,
+            Some(vec!["managed/own".to_owned()])
+        );
+    }
+
+    #[test]
+    fn rough_edge_25_labels_follow_the_hub_and_foreign_ones_stay() {
+        let mut drifted = managed_policy();
+        let old = format!("{GROUP}/old");
+        drifted.metadata.labels = of(&[(&old, "x"), ("backup", "no"), (ROOT_POLICY_LABEL, "z")]);
+        let Action::Update(updated) = decided(Some(hub_policy()), Some(drifted)) else {
+            panic!("not updated");
+        };
+        let expected = of(&[
+            (ROOT_POLICY_LABEL, "ns.p"),
+            (CLUSTER_NAMESPACE_LABEL, "klusterlet-c1"),
+            ("backup", "no"),
+        ]);
+        assert_eq!(updated.metadata.labels, expected);
+    }
+
+    #[test]
+    fn a_policy_that_the_hub_does_not_have_is_deleted_once() {
+        let managed = managed_policy();
+        let uid = managed.metadata.uid.clone();
+        assert_eq!(decided(None, Some(managed.clone())), Action::Delete { uid });
+        let mut going = managed;
+        going.metadata.deletion_timestamp = Some(Time(jiff::Timestamp::UNIX_EPOCH));
+        assert_eq!(decided(None, Some(going)), Action::Nothing);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_neither_absent_nor_different() {
+        let invalid = || Some(Known::Invalid("odd".into()));
+        let valid = || Some(Known::Valid(Arc::new(managed_policy())));
+        for (hub, managed) in [
+            (invalid(), None),
+            (invalid(), valid()),
+            (None, invalid()),
+            (valid(), invalid()),
+        ] {
+            let observed = Observed { hub, managed };
+            assert!(matches!(decide(&observed, "c1"), Action::Leave(_)));
+        }
+    }
+}

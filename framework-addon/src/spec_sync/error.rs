@@ -1,0 +1,52 @@
+//! Why one policy could not be copied. All of these are tried again.
+
+use reeve_runtime::object::api_message;
+
+/// Why one policy could not be copied.
+#[derive(Debug, thiserror::Error)]
+pub enum SpecError {
+    /// The copy could not be created.
+    #[error(
+        "cannot create the policy {policy} on the managed cluster: {}",
+        api_message(source)
+    )]
+    Create {
+        /// The policy's name.
+        policy: String,
+        /// Why.
+        source: kube::Error,
+    },
+    /// The copy could not be updated.
+    #[error(
+        "cannot update the policy {policy} on the managed cluster: {}",
+        api_message(source)
+    )]
+    Update {
+        /// The policy's name.
+        policy: String,
+        /// Why.
+        source: kube::Error,
+    },
+    /// The hub could not be asked whether it really has no such policy.
+    #[error(
+        "cannot ask the hub whether the policy {policy} is gone: {}",
+        api_message(source)
+    )]
+    Confirm {
+        /// The policy's name.
+        policy: String,
+        /// Why.
+        source: kube::Error,
+    },
+    /// The copy could not be deleted.
+    #[error(
+        "cannot delete the policy {policy} on the managed cluster: {}",
+        api_message(source)
+    )]
+    Delete {
+        /// The policy's name.
+        policy: String,
+        /// Why.
+        source: kube::Error,
+    },
+}

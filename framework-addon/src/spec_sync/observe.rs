@@ -1,0 +1,23 @@
+//! One policy on both clusters.
+
+use reeve_runtime::watch::Known;
+
+use crate::replica::Replica;
+use crate::world::Side;
+
+/// One policy on both clusters.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// On the hub.
+    pub hub: Option<Known<Replica>>,
+    /// On the managed cluster.
+    pub managed: Option<Known<Replica>>,
+}
+
+/// Looks the policy up in both clusters' watches, which have seen their first lists.
+pub fn observe(hub: &Side, managed: &Side, name: &str) -> Observed {
+    Observed {
+        hub: hub.policy(name),
+        managed: managed.policy(name),
+    }
+}

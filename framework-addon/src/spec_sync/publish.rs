@@ -1,0 +1,20 @@
+//! Tells people what was copied.
+
+use kube::Resource;
+use reeve_runtime::events::Information;
+
+use super::{SpecSync, messages};
+use crate::replica::Replica;
+
+impl SpecSync {
+    pub(super) async fn announce(&self, policy: &Replica, note: &str) {
+        tracing::info!(policy = policy.name(), "{note}");
+        let event = Information {
+            reason: messages::REASON,
+            action: messages::REASON,
+            note,
+            warning: false,
+        };
+        self.events.inform(&policy.object_ref(&()), &event).await;
+    }
+}

@@ -1,0 +1,58 @@
+//! Why a policy's status could not be brought in line. All of these are tried again.
+
+use reeve_runtime::dependencies::ReadError;
+use reeve_runtime::discovery::DiscoveryError;
+use reeve_runtime::object::api_message;
+
+/// Why a policy's status could not be brought in line.
+#[derive(Debug, thiserror::Error)]
+pub enum StatusError {
+    /// The policy's own fields are not what its definition says. Nothing is written over them.
+    #[error("cannot decode the policy {policy}: {source}")]
+    Undecodable {
+        /// The policy's name.
+        policy: String,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// It is not known whether a template's kind exists.
+    #[error("cannot read the template objects of the policy {policy}: {source}")]
+    Discover {
+        /// The policy's name.
+        policy: String,
+        /// Why.
+        source: DiscoveryError,
+    },
+    /// A template object could not be read.
+    #[error("cannot read the object of template {template} of the policy {policy}: {source}")]
+    Read {
+        /// The policy's name.
+        policy: String,
+        /// The template's name.
+        template: String,
+        /// Why.
+        source: ReadError,
+    },
+    /// The status on the managed cluster could not be written.
+    #[error(
+        "cannot write the status of the policy {policy} on the managed cluster: {}",
+        api_message(source)
+    )]
+    Managed {
+        /// The policy's name.
+        policy: String,
+        /// Why.
+        source: kube::Error,
+    },
+    /// The status on the hub could not be written.
+    #[error(
+        "cannot write the status of the policy {policy} on the hub: {}",
+        api_message(source)
+    )]
+    Hub {
+        /// The policy's name.
+        policy: String,
+        /// Why.
+        source: kube::Error,
+    },
+}

@@ -1,0 +1,135 @@
+//! What has been reported about each template of a policy.
+
+use kube::api::DynamicObject;
+use reeve_api::policy::PolicySpec;
+use reeve_runtime::dependencies::{Batch, ReadError};
+use reeve_runtime::object::Refusal;
+
+use super::StatusSync;
+use super::error::StatusError;
+use super::history::{self, Report};
+use crate::replica::Replica;
+use crate::templates;
+use crate::world::Reader;
+
+/// What has been reported about one template.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Template {
+    /// The name under which it is reported.
+    pub name: String,
+    /// By events.
+    pub events: Vec<Report>,
+    /// By the object of that name.
+    pub object: Object,
+}
+
+/// The object that a template describes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Object {
+    /// There is none, or it may not be read, or its kind is none that templates may be of.
+    Absent,
+    /// It belongs to somebody else.
+    Foreign,
+    /// It is the policy's; this is what its status tells.
+    Owned(Vec<Report>),
+}
+
+/// Everything that has been reported about a policy.
+pub struct Observed {
+    /// In the order of the policy's templates.
+    pub templates: Vec<Template>,
+    /// A kind has a definition but is not served yet.
+    pub kind_is_coming: bool,
+}
+
+impl StatusSync {
+    /// Gathers the reports about each template. From now on its object's changes lead here.
+    pub(super) async fn observe(
+        &self,
+        policy: &Replica,
+        spec: &PolicySpec,
+    ) -> Result<Observed, StatusError> {
+        let reads = self
+            .world
+            .objects
+            .begin(&Reader::Status(policy.name().to_owned()));
+        let mut observed = Observed {
+            templates: Vec::new(),
+            kind_is_coming: false,
+        };
+        for (index, template) in spec.policy_templates.iter().enumerate() {
+            let name = templates::reported_name(index, &template.object_definition);
+            let object = match templates::identify(&template.object_definition) {
+                Some(identity) if identity.name.is_some() => {
+                    self.object(policy, &identity.kind, &name, &reads, &mut observed)
+                        .await?
+                }
+                _ => Object::Absent,
+            };
+            let events = self.world.reports.of(policy.uid(), &name);
+            observed.templates.push(Template {
+                name,
+                events,
+                object,
+            });
+        }
+        reads.end();
+        Ok(observed)
+    }
+
+    async fn object(
+        &self,
+        policy: &Replica,
+        kind: &kube::core::GroupVersionKind,
+        name: &str,
+        reads: &Batch<Reader>,
+        observed: &mut Observed,
+    ) -> Result<Object, StatusError> {
+        let kinds = &self.world.kinds;
+        let served = match kinds.find(kind).await {
+            Ok(served) => served,
+            Err(error) if error.is_absent() => {
+                observed.kind_is_coming |= kinds.is_coming(kind);
+                return Ok(Object::Absent);
+            }
+            Err(source) => {
+                return Err(StatusError::Discover {
+                    policy: policy.name().to_owned(),
+                    source,
+                });
+            }
+        };
+        // Other kinds are never created for a policy, and often may not be read.
+        if !kinds.may_be_template(&served) {
+            return Ok(Object::Absent);
+        }
+        let namespace = if served.namespaced {
+            self.world.managed.namespace.as_str()
+        } else {
+            ""
+        };
+        match reads.get(&served, namespace, name).await {
+            Ok(Some(object)) => Ok(owned(policy.name(), &object)),
+            Ok(None) | Err(ReadError::Unwatchable(_)) => Ok(Object::Absent),
+            Err(ReadError::Refused(error))
+                if matches!(Refusal::of(&error), Refusal::NotFound | Refusal::Forbidden) =>
+            {
+                tracing::warn!(policy = policy.name(), template = name, %error, "not read");
+                Ok(Object::Absent)
+            }
+            Err(source) => Err(StatusError::Read {
+                policy: policy.name().to_owned(),
+                template: name.to_owned(),
+                source,
+            }),
+        }
+    }
+}
+
+fn owned(policy: &str, object: &DynamicObject) -> Object {
+    if templates::policy_of(&object.metadata) == Some(policy) {
+        Object::Owned(history::of_object(policy, &object.data))
+    } else {
+        Object::Foreign
+    }
+}

@@ -1,0 +1,206 @@
+//! Creates, updates and deletes template objects.
+
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
+use reeve_runtime::discovery::ServedKind;
+use reeve_runtime::object::{Refusal, absent_is_none, api_message};
+use reeve_runtime::strict::{self, Write};
+use serde_json::{Value, json};
+
+use super::TemplateSync;
+use super::decide::{self, Decision, Sight};
+use super::error::{SyncError, TemplateError, Verdict};
+use super::memory::digest;
+use super::messages;
+use super::plan::{Asked, Parent};
+use super::publish::{About, Report};
+use crate::replica::Replica;
+
+/// One template in one round.
+#[derive(Clone, Copy)]
+pub(super) struct Work<'a> {
+    pub policy: &'a Replica,
+    pub parent: &'a Parent,
+    pub asked: &'a Asked,
+}
+
+impl TemplateSync {
+    /// Brings one template's object in line.
+    pub(super) async fn template(&self, work: Work<'_>, sight: &Sight) -> Result<(), SyncError> {
+        let about = About::asked(work.parent, work.asked, sight);
+        let decision = decide::decide(work.parent, work.asked, sight);
+        let Sight::Ready { kind, .. } = sight else {
+            return match decision {
+                Decision::Complain(error) => self.complain(work.policy, &about, error).await,
+                _ => Ok(()),
+            };
+        };
+        match decision {
+            Decision::Complain(error) => self.complain(work.policy, &about, error).await,
+            Decision::Wait { unmet, delete } => {
+                let report = Report::pending(&unmet, work.asked.ignores_pending);
+                self.report(work.policy, &about, &report).await?;
+                match delete {
+                    Some(object) => self.delete(kind, &object).await,
+                    None => Ok(()),
+                }
+            }
+            Decision::Withdraw { error, delete } => {
+                self.complain(work.policy, &about, error).await?;
+                match delete {
+                    Some(object) => self.withdraw(work.asked, kind, &object).await,
+                    None => Ok(()),
+                }
+            }
+            Decision::Create(desired) => self.create(work, &about, kind, &desired).await,
+            Decision::Update { live, changed } => {
+                self.update(work, &about, kind, &live, &changed).await
+            }
+            Decision::Same(live) => self.succeeded(work, kind, &live, None).await,
+            Decision::Unclear(reason) => Err(SyncError::Unclear {
+                template: work.asked.name.clone(),
+                reason,
+            }),
+        }
+    }
+
+    pub(super) fn api(&self, kind: &ServedKind) -> Api<DynamicObject> {
+        let client = self.world.managed.client.clone();
+        if kind.namespaced {
+            Api::namespaced_with(client, &self.world.managed.namespace, &kind.resource)
+        } else {
+            Api::all_with(client, &kind.resource)
+        }
+    }
+
+    async fn create(
+        &self,
+        work: Work<'_>,
+        about: &About,
+        kind: &ServedKind,
+        desired: &DynamicObject,
+    ) -> Result<(), SyncError> {
+        let client = &self.world.managed.client;
+        let path = self.api(kind).resource_url().to_owned();
+        let name = &work.asked.name;
+        match strict::create(client, &path, desired, Write::Real).await {
+            Ok(created) => {
+                let note = messages::created(name);
+                self.succeeded(work, kind, &created, Some(note)).await
+            }
+            Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => Err(SyncError::Behind {
+                template: name.clone(),
+            }),
+            Err(error) => {
+                let (reason, verdict) = refused(name, &kind.resource.kind, &error);
+                let error = TemplateError::Create(reason, verdict);
+                self.complain(work.policy, about, error).await
+            }
+        }
+    }
+
+    async fn update(
+        &self,
+        work: Work<'_>,
+        about: &About,
+        kind: &ServedKind,
+        live: &DynamicObject,
+        changed: &DynamicObject,
+    ) -> Result<(), SyncError> {
+        let name = &work.asked.name;
+        let digest = digest(live, changed);
+        if self.memory.of(work.policy, name).settled == Some(digest) {
+            return self.succeeded(work, kind, live, None).await;
+        }
+        let client = &self.world.managed.client;
+        let path = self.api(kind).resource_url().to_owned();
+        match strict::replace(client, &path, name, changed, Write::Real).await {
+            Ok(after) if after.metadata.resource_version == live.metadata.resource_version => {
+                // The API server fills in or drops something that the template says otherwise.
+                self.memory
+                    .change(work.policy, name, |memo| memo.settled = Some(digest));
+                self.succeeded(work, kind, &after, None).await
+            }
+            Ok(after) => {
+                let note = messages::updated(name);
+                self.succeeded(work, kind, &after, Some(note)).await
+            }
+            Err(error) => match Refusal::of(&error) {
+                Refusal::Conflict | Refusal::NotFound => Err(SyncError::Behind {
+                    template: name.clone(),
+                }),
+                _ => {
+                    let (reason, verdict) = refused(name, &kind.resource.kind, &error);
+                    let error = TemplateError::Update(name.clone(), reason, verdict);
+                    self.complain(work.policy, about, error).await
+                }
+            },
+        }
+    }
+
+    /// Deletes an object whose template the hub could not resolve. What it has created stays: the
+    /// template is broken, not gone.
+    async fn withdraw(
+        &self,
+        asked: &Asked,
+        kind: &ServedKind,
+        object: &DynamicObject,
+    ) -> Result<(), SyncError> {
+        let prunes = object
+            .data
+            .pointer("/spec/pruneObjectBehavior")
+            .and_then(Value::as_str);
+        if kind.resource.plural == "configurationpolicies" && prunes != Some("None") {
+            let patch = Patch::Merge(json!({
+                "metadata": {"uid": object.metadata.uid},
+                "spec": {"pruneObjectBehavior": "None"}
+            }));
+            let api = self.api(kind);
+            let patched = api
+                .patch(&asked.name, &PatchParams::default(), &patch)
+                .await;
+            absent_is_none(patched).map_err(|source| SyncError::KeepChildren {
+                template: asked.name.clone(),
+                source,
+            })?;
+        }
+        self.delete(kind, object).await
+    }
+
+    /// Deletes this object, and no successor of its name.
+    pub(super) async fn delete(
+        &self,
+        kind: &ServedKind,
+        object: &DynamicObject,
+    ) -> Result<(), SyncError> {
+        if object.metadata.deletion_timestamp.is_some() {
+            return Ok(());
+        }
+        let name = object.metadata.name.as_deref().unwrap_or_default();
+        let described = format!("{} {name}", kind.resource.kind);
+        let only_this_one = Preconditions {
+            uid: object.metadata.uid.clone(),
+            resource_version: None,
+        };
+        let parameters = DeleteParams::default().preconditions(only_this_one);
+        let deleted = self.api(kind).delete(name, &parameters).await;
+        absent_is_none(deleted.map(|_| ())).map_err(|source| SyncError::Delete {
+            object: described.clone(),
+            source,
+        })?;
+        tracing::info!(object = described, "deleted");
+        Ok(())
+    }
+}
+
+/// The API server's words, in ours where its own help nobody.
+fn refused(name: &str, kind: &str, error: &kube::Error) -> (String, Verdict) {
+    let reason = api_message(error);
+    if kind == "ConfigurationPolicy" && reason.ends_with(messages::BOTH_OBJECT_TEMPLATES) {
+        return (messages::both_object_templates(name), Verdict::Other);
+    }
+    let verdict = match Refusal::of(error) {
+        Refusal::Invalid => Verdict::Invalid,
+        _ => Verdict::Other,
+    };
+    (reason, verdict)
+}

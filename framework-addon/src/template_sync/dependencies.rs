@@ -1,0 +1,172 @@
+//! What a template waits for.
+
+use std::collections::BTreeMap;
+
+use kube::core::GroupVersionKind;
+use reeve_api::names::{GROUP, split_api_version};
+use reeve_api::policy::PolicyDependency;
+use serde_json::Value;
+
+/// The object of a dependency. The order is that of the API server's questions, not of messages.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Wanted {
+    /// API group.
+    pub group: String,
+    /// API version.
+    pub version: String,
+    /// Kind.
+    pub kind: String,
+    /// Namespace; means nothing for a cluster-scoped kind.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+}
+
+impl Wanted {
+    /// The kind.
+    pub fn gvk(&self) -> GroupVersionKind {
+        GroupVersionKind::gvk(&self.group, &self.version, &self.kind)
+    }
+
+    /// As messages name it.
+    pub fn described(&self) -> String {
+        format!("{} {}", self.kind, self.name)
+    }
+}
+
+/// Objects and the compliance that each must have.
+pub type Needs = BTreeMap<Wanted, String>;
+
+/// Adds a list of dependencies. Answers the names of those that contradict what is there, which
+/// are not added.
+pub fn add(needs: &mut Needs, dependencies: &[PolicyDependency], namespace: &str) -> Vec<String> {
+    let mut contradictions = Vec::new();
+    for dependency in dependencies {
+        let wanted = wanted(dependency, namespace);
+        match needs.get(&wanted) {
+            Some(compliance) if *compliance != dependency.compliance => {
+                contradictions.push(dependency.name.clone());
+            }
+            Some(_) => {}
+            None => {
+                needs.insert(wanted, dependency.compliance.clone());
+            }
+        }
+    }
+    contradictions
+}
+
+/// Policies live in the namespace of the policy that waits for them, whatever the dependency says.
+fn wanted(dependency: &PolicyDependency, namespace: &str) -> Wanted {
+    let (group, version) = split_api_version(&dependency.api_version);
+    let is_policy = group == GROUP && dependency.kind.ends_with("Policy");
+    let given = dependency.namespace.clone().unwrap_or_default();
+    Wanted {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        kind: dependency.kind.clone(),
+        namespace: if is_policy {
+            namespace.to_owned()
+        } else {
+            given
+        },
+        name: dependency.name.clone(),
+    }
+}
+
+/// Whether an object is as it must be; `object` is absent if it does not exist.
+pub fn is_met(wanted: &Wanted, compliance: &str, object: Option<&Value>) -> bool {
+    let wants_compliant = compliance == "Compliant";
+    match (wanted.group.as_str(), object) {
+        // Gatekeeper's templates have no compliance of their own: they exist or they do not.
+        ("templates.gatekeeper.sh", object) => object.is_some() == wants_compliant,
+        (_, None) => false,
+        ("constraints.gatekeeper.sh", Some(object)) => {
+            let violations = object
+                .pointer("/status/totalViolations")
+                .and_then(Value::as_i64);
+            violations.is_some_and(|violations| (violations == 0) == wants_compliant)
+        }
+        (_, Some(object)) => {
+            object.pointer("/status/compliant").and_then(Value::as_str) == Some(compliance)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    fn dependency(api_version: &str, kind: &str, namespace: Option<&str>) -> PolicyDependency {
+        PolicyDependency {
+            api_version: api_version.to_owned(),
+            compliance: "Compliant".to_owned(),
+            kind: kind.to_owned(),
+            name: "dep".to_owned(),
+            namespace: namespace.map(str::to_owned),
+        }
+    }
+
+    const POLICIES: &str = "policy.open-cluster-management.io/v1";
+
+    #[rstest]
+    #[case(POLICIES, "ConfigurationPolicy", None, "c1")]
+    #[case(POLICIES, "ConfigurationPolicy", Some("x"), "c1")]
+    #[case(
+        "policy.open-cluster-management.io/v1beta1",
+        "OperatorPolicy",
+        Some("x"),
+        "c1"
+    )]
+    #[case("apps/v1", "TeaPolicy", Some("x"), "x")]
+    #[case("apps/v1", "Deployment", None, "")]
+    fn namespaces(
+        #[case] api_version: &str,
+        #[case] kind: &str,
+        #[case] namespace: Option<&str>,
+        #[case] expected: &str,
+    ) {
+        let wanted = wanted(&dependency(api_version, kind, namespace), "c1");
+        assert_eq!(wanted.namespace, expected);
+    }
+
+    #[test]
+    fn contradictions_are_named_and_the_first_word_stands() {
+        let mut needs = Needs::new();
+        let one = dependency(POLICIES, "Policy", None);
+        let mut other = dependency(POLICIES, "Policy", Some("elsewhere"));
+        assert!(add(&mut needs, &[one.clone(), one], "c1").is_empty());
+        other.compliance = "Pending".to_owned();
+        assert_eq!(add(&mut needs, &[other], "c1"), ["dep"]);
+        assert_eq!(needs.values().collect::<Vec<_>>(), ["Compliant"]);
+    }
+
+    const TEMPLATES: &str = "templates.gatekeeper.sh/v1";
+    const CONSTRAINTS: &str = "constraints.gatekeeper.sh/v1beta1";
+
+    #[rstest]
+    #[case::absent(POLICIES, "Compliant", None, false)]
+    #[case::absent_violation(POLICIES, "NonCompliant", None, false)]
+    #[case::same(POLICIES, "Pending", Some(json!({"status": {"compliant": "Pending"}})), true)]
+    #[case::other(POLICIES, "Compliant", Some(json!({"status": {"compliant": "Pending"}})), false)]
+    #[case::silent(POLICIES, "Compliant", Some(json!({})), false)]
+    #[case::template(TEMPLATES, "Compliant", Some(json!({})), true)]
+    #[case::template_unwanted(TEMPLATES, "NonCompliant", Some(json!({})), false)]
+    #[case::no_template(TEMPLATES, "Compliant", None, false)]
+    #[case::no_template_wanted(TEMPLATES, "NonCompliant", None, true)]
+    #[case::constraint(CONSTRAINTS, "Compliant", Some(json!({"status": {"totalViolations": 0}})), true)]
+    #[case::violated(CONSTRAINTS, "Compliant", Some(json!({"status": {"totalViolations": 2}})), false)]
+    #[case::as_wanted(CONSTRAINTS, "NonCompliant", Some(json!({"status": {"totalViolations": 2}})), true)]
+    #[case::not_audited(CONSTRAINTS, "NonCompliant", Some(json!({})), false)]
+    fn judging(
+        #[case] api_version: &str,
+        #[case] compliance: &str,
+        #[case] object: Option<Value>,
+        #[case] expected: bool,
+    ) {
+        let wanted = wanted(&dependency(api_version, "Kind", None), "c1");
+        assert_eq!(is_met(&wanted, compliance, object.as_ref()), expected);
+    }
+}

@@ -1,0 +1,226 @@
+//! What can be wrong with a template, which its policy's status tells, and what can go wrong around
+//! it, which only the log and the metrics tell.
+
+use kube::core::GroupVersionKind;
+use reeve_runtime::dependencies::ReadError;
+use reeve_runtime::discovery::DiscoveryError;
+use reeve_runtime::object::api_message;
+
+use super::messages;
+use crate::metrics::Blame;
+
+/// What the API server found wrong with a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The object itself: the same write would fail again.
+    Invalid,
+    /// Something else.
+    Other,
+}
+
+/// What is wrong with one template. The text is what users see after `template-error; `.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TemplateError {
+    /// Another template has the same name.
+    #[error("{}", messages::DUPLICATE_NAMES)]
+    DuplicateNames,
+    /// It is no object, or contradicts itself.
+    #[error("{}", messages::undecodable(.0))]
+    Undecodable(String),
+    /// Two of its dependencies contradict each other; holds their object's name.
+    #[error("{}", messages::undecodable(&messages::conflicting_dependency(.0)))]
+    ConflictingDependency(String),
+    /// It has no name; holds its place in the list.
+    #[error("{}", messages::nameless(*.0))]
+    Nameless(usize),
+    /// Its kind is not served; holds discovery's answer.
+    #[error("{}", messages::not_mapped(.0, .1))]
+    NotMapped(GroupVersionKind, String),
+    /// Its kind is no policy's.
+    #[error("{}", messages::unsupported(.0))]
+    Unsupported(GroupVersionKind),
+    /// The hub could not resolve its templates; holds the hub's words.
+    #[error("{0}")]
+    HubTemplates(String),
+    /// The object could not be read.
+    #[error("{}", messages::get_failed(.0))]
+    Get(String),
+    /// The object is somebody else's.
+    #[error("{}", messages::taken(kind, name, owner.as_deref()))]
+    Taken {
+        /// The object's kind.
+        kind: String,
+        /// The object's name.
+        name: String,
+        /// The policy it belongs to, if any.
+        owner: Option<String>,
+    },
+    /// The API server did not take the new object.
+    #[error("{}", messages::create_failed(.0))]
+    Create(String, Verdict),
+    /// The API server did not take the changed object; holds the template's name first.
+    #[error("{}", messages::update_failed(.0, .1))]
+    Update(String, String, Verdict),
+    /// It cannot be made an object.
+    #[error("{}", messages::unmarshal_failed(.0))]
+    Unmarshal(String),
+}
+
+impl TemplateError {
+    /// Whose fault it is.
+    pub fn blame(&self) -> Blame {
+        match self {
+            Self::ConflictingDependency(_) => Blame::User("dependency-error"),
+            Self::NotMapped(..) | Self::Unsupported(_) => Blame::User("crd-error"),
+            Self::Get(_) => Blame::System("get-error"),
+            Self::Create(_, Verdict::Other) => Blame::System("create-error"),
+            Self::Update(_, _, Verdict::Other) => Blame::System("patch-error"),
+            Self::Unmarshal(_) => Blame::System("unmarshal-error"),
+            _ => Blame::User("format-error"),
+        }
+    }
+
+    /// Whether trying again can help although nothing that is watched changes. The policy, its
+    /// template objects and the definitions of kinds are watched; APIs that come from elsewhere and
+    /// admission are not.
+    pub fn is_worth_retrying(&self) -> bool {
+        matches!(
+            self,
+            Self::NotMapped(..)
+                | Self::Get(_)
+                | Self::Create(_, Verdict::Other)
+                | Self::Update(_, _, Verdict::Other)
+        )
+    }
+}
+
+/// What went wrong while a template or a policy was worked on. All of these are tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum SyncError {
+    /// A report is out, but the cause may pass.
+    #[error("template {template}: {error}")]
+    Reported {
+        /// The template's name.
+        template: String,
+        /// What was reported.
+        error: TemplateError,
+    },
+    /// The policy is not what its definition says.
+    #[error("cannot decode the policy: {0}")]
+    Policy(#[source] serde_json::Error),
+    /// It is not known whether a kind exists.
+    #[error("template {template}: {source}")]
+    Discover {
+        /// The template's name; empty during cleanup.
+        template: String,
+        /// Why.
+        source: DiscoveryError,
+    },
+    /// A dependency could not be read, and the template's object was left as it is.
+    #[error("template {template}: cannot tell whether its dependencies are satisfied: {reason}")]
+    Unclear {
+        /// The template's name.
+        template: String,
+        /// Which, and why.
+        reason: String,
+    },
+    /// A dependency could not be read.
+    #[error("cannot read the dependency: {0}")]
+    Dependency(#[source] ReadError),
+    /// What was read of the object is behind.
+    #[error("template {template}: the object was changed since it was read")]
+    Behind {
+        /// The template's name.
+        template: String,
+    },
+    /// Pruning could not be switched off before a delete.
+    #[error(
+        "template {template}: cannot set pruneObjectBehavior to None before its deletion: {}",
+        api_message(source)
+    )]
+    KeepChildren {
+        /// The template's name.
+        template: String,
+        /// Why.
+        source: kube::Error,
+    },
+    /// An object could not be deleted.
+    #[error("cannot delete {object}: {}", api_message(source))]
+    Delete {
+        /// Kind and name.
+        object: String,
+        /// Why.
+        source: kube::Error,
+    },
+    /// The stale compliance of an object could not be cleared.
+    #[error(
+        "template {template}: cannot clear its compliance: {}",
+        api_message(source)
+    )]
+    Reset {
+        /// The template's name.
+        template: String,
+        /// Why.
+        source: kube::Error,
+    },
+    /// A report could not be stored.
+    #[error(
+        "template {template}: cannot create the compliance event: {}",
+        api_message(source)
+    )]
+    Report {
+        /// The template's name.
+        template: String,
+        /// Why.
+        source: kube::Error,
+    },
+    /// Objects of a kind could not be listed for cleanup.
+    #[error(
+        "cannot list the objects of {kind} that belong to the policy: {}",
+        api_message(source)
+    )]
+    List {
+        /// The kind.
+        kind: String,
+        /// Why.
+        source: kube::Error,
+    },
+    /// The finalizer could not be added or removed.
+    #[error("cannot write the policy's finalizer: {}", api_message(.0))]
+    Finalizer(#[source] kube::Error),
+}
+
+impl SyncError {
+    /// The template to blame and whose fault it is; `None` for what has been counted or passes by
+    /// itself.
+    pub fn blame(&self) -> Option<(&str, Blame)> {
+        let system = |template, kind| Some((template, Blame::System(kind)));
+        match self {
+            Self::Reported { .. } | Self::Behind { .. } => None,
+            Self::Policy(_) => system("", "unmarshal-error"),
+            Self::Discover { template, .. } | Self::Unclear { template, .. } => {
+                system(template, "get-error")
+            }
+            Self::Dependency(_) | Self::List { .. } => system("", "client-error"),
+            Self::KeepChildren { template, .. } | Self::Reset { template, .. } => {
+                system(template, "patch-error")
+            }
+            Self::Report { template, .. } => system(template, "client-error"),
+            Self::Delete { .. } => system("", "delete-error"),
+            Self::Finalizer(_) => system("", "patch-error"),
+        }
+    }
+}
+
+/// Everything that went wrong in one reconcile.
+#[derive(Debug)]
+pub struct SyncErrors(pub Vec<SyncError>);
+
+impl std::fmt::Display for SyncErrors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let texts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&texts.join("; "))
+    }
+}
+
+impl std::error::Error for SyncErrors {}

@@ -1,0 +1,245 @@
+//! What this process remembers of its own reports and writes, so that none is repeated while its
+//! effect is on the way. After a restart the policy's status says the same, only later.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::{Duration, Instant};
+
+use kube::api::DynamicObject;
+use kube::core::GroupVersionKind;
+use parking_lot::Mutex;
+use reeve_api::policy::ComplianceHistory;
+
+use super::messages::STALE;
+use crate::replica::Replica;
+
+/// How long a report may take to show in the status before it counts as lost.
+const ON_THE_WAY: Duration = Duration::from_mins(1);
+
+/// A report that was sent.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// `<compliance>; <text>`.
+    pub message: String,
+    /// The event's name.
+    pub event: String,
+    /// When.
+    pub at: Instant,
+}
+
+/// What is remembered of one template.
+#[derive(Clone, Debug, Default)]
+pub struct Memo {
+    /// The last report, until the template is fine again.
+    pub sent: Option<Sent>,
+    /// The report after which the object was asked for a new answer.
+    pub reset_for: Option<String>,
+    /// The update that the API server answered without changing anything.
+    pub settled: Option<u64>,
+}
+
+/// Objects that a policy asks for, and kinds that were searched for others.
+pub type Cleaned = (HashSet<(String, String, String)>, Vec<GroupVersionKind>);
+
+#[derive(Default)]
+struct OfPolicy {
+    uid: String,
+    templates: HashMap<String, Memo>,
+    cleaned: Option<Cleaned>,
+}
+
+/// What is remembered of all policies.
+#[derive(Default)]
+pub struct Memory(Mutex<HashMap<String, OfPolicy>>);
+
+impl Memory {
+    fn with<T>(&self, policy: &Replica, change: impl FnOnce(&mut OfPolicy) -> T) -> T {
+        let mut all = self.0.lock();
+        let known = all.entry(policy.name().to_owned()).or_default();
+        if known.uid != policy.uid() {
+            // A successor of the same name.
+            *known = OfPolicy {
+                uid: policy.uid().to_owned(),
+                ..OfPolicy::default()
+            };
+        }
+        change(known)
+    }
+
+    /// What is remembered of a template.
+    pub fn of(&self, policy: &Replica, template: &str) -> Memo {
+        self.with(policy, |known| {
+            known.templates.get(template).cloned().unwrap_or_default()
+        })
+    }
+
+    /// Changes what is remembered of a template.
+    pub fn change(&self, policy: &Replica, template: &str, change: impl FnOnce(&mut Memo)) {
+        self.with(policy, |known| {
+            change(known.templates.entry(template.to_owned()).or_default());
+        });
+    }
+
+    /// Whether exactly this cleanup was done already.
+    pub fn is_clean(&self, policy: &Replica, cleaned: &Cleaned) -> bool {
+        self.with(policy, |known| known.cleaned.as_ref() == Some(cleaned))
+    }
+
+    /// Remembers a cleanup.
+    pub fn cleaned(&self, policy: &Replica, cleaned: Cleaned) {
+        self.with(policy, |known| known.cleaned = Some(cleaned));
+    }
+
+    /// Forgets a policy that is gone.
+    pub fn forget(&self, policy: &str) {
+        self.0.lock().remove(policy);
+    }
+}
+
+/// Whether a message has to be reported: not if it is the last word in the status, nor while it is
+/// on the way there. When something else has become the last word since, it has to be again.
+pub fn must_report(message: &str, shown: &[ComplianceHistory], memo: &Memo, now: Instant) -> bool {
+    let last = shown.first().and_then(|entry| entry.message.as_deref());
+    if last.is_some_and(|last| last.trim() == message.trim()) {
+        return false;
+    }
+    let on_the_way = in_flight(shown, memo).is_some_and(|sent| {
+        sent.message == message && now.saturating_duration_since(sent.at) < ON_THE_WAY
+    });
+    !on_the_way
+}
+
+fn in_flight<'a>(shown: &[ComplianceHistory], memo: &'a Memo) -> Option<&'a Sent> {
+    let sent = memo.sent.as_ref()?;
+    let arrived = shown
+        .iter()
+        .any(|entry| entry.event_name.as_ref() == Some(&sent.event));
+    (!arrived).then_some(sent)
+}
+
+/// The event that says, as the last word, that the template is in error or waits; `None` if the
+/// last word is another, or the object was asked for a new answer after it.
+pub fn stale_report(shown: &[ComplianceHistory], memo: &Memo) -> Option<String> {
+    let (message, event) = match (in_flight(shown, memo), shown.first()) {
+        (Some(sent), _) => (sent.message.as_str(), sent.event.as_str()),
+        (None, Some(last)) => (last.message.as_deref()?, last.event_name.as_deref()?),
+        (None, None) => return None,
+    };
+    let stale = STALE.iter().any(|part| message.contains(part));
+    (stale && memo.reset_for.as_deref() != Some(event)).then(|| event.to_owned())
+}
+
+/// Stands for an update: what the object is and what it would become, less status and metadata
+/// that the API server writes.
+pub fn digest(live: &DynamicObject, changed: &DynamicObject) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for object in [live, changed] {
+        object.metadata.uid.hash(&mut hasher);
+        object.metadata.labels.hash(&mut hasher);
+        object.metadata.annotations.hash(&mut hasher);
+        let spec = object.data.get("spec").map(ToString::to_string);
+        spec.hash(&mut hasher);
+        let owners = object.metadata.owner_references.iter().flatten();
+        owners.for_each(|owner| owner.uid.hash(&mut hasher));
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(event: &str, message: &str) -> ComplianceHistory {
+        ComplianceHistory {
+            event_name: Some(event.to_owned()),
+            last_timestamp: None,
+            message: Some(message.to_owned()),
+        }
+    }
+
+    fn sent(event: &str, message: &str, at: Instant) -> Memo {
+        let sent = Sent {
+            message: message.to_owned(),
+            event: event.to_owned(),
+            at,
+        };
+        Memo {
+            sent: Some(sent),
+            ..Memo::default()
+        }
+    }
+
+    const ERROR: &str = "NonCompliant; template-error; x";
+
+    #[test]
+    fn rough_edge_17_only_an_equal_message_is_the_same_report() {
+        let now = Instant::now();
+        let longer = [entry("e", "NonCompliant; template-error; x and more")];
+        assert!(must_report(ERROR, &longer, &Memo::default(), now));
+        let equal = [entry("e", &format!(" {ERROR}\n"))];
+        assert!(!must_report(ERROR, &equal, &Memo::default(), now));
+        let contained = [entry("e", "NonCompliant; X")];
+        assert!(must_report(
+            "Compliant; X",
+            &contained,
+            &Memo::default(),
+            now
+        ));
+    }
+
+    #[test]
+    fn rough_edge_19_a_report_on_its_way_is_not_sent_again() {
+        let now = Instant::now();
+        let memo = sent("e2", ERROR, now);
+        let before = [entry("e1", "Compliant; fine")];
+        assert!(!must_report(ERROR, &before, &memo, now));
+        assert!(must_report("Pending; y", &before, &memo, now));
+        let covered = [
+            entry("e3", "Compliant; late"),
+            entry("e2", ERROR),
+            entry("e1", "Compliant; fine"),
+        ];
+        assert!(must_report(ERROR, &covered, &memo, now));
+        let much_later = now + ON_THE_WAY;
+        assert!(
+            must_report(ERROR, &before, &memo, much_later),
+            "it was lost"
+        );
+    }
+
+    #[test]
+    fn an_object_is_asked_once_for_each_stale_report() {
+        let pending = [entry("e", "Pending; waits")];
+        assert_eq!(
+            stale_report(&pending, &Memo::default()).as_deref(),
+            Some("e")
+        );
+        let asked = Memo {
+            reset_for: Some("e".to_owned()),
+            ..Memo::default()
+        };
+        assert_eq!(stale_report(&pending, &asked), None);
+        assert_eq!(
+            stale_report(&[entry("e", "Compliant; fine")], &Memo::default()),
+            None
+        );
+        assert_eq!(stale_report(&[], &Memo::default()), None);
+        let on_the_way = sent("e2", ERROR, Instant::now());
+        let fine = [entry("e1", "Compliant; fine")];
+        assert_eq!(stale_report(&fine, &on_the_way).as_deref(), Some("e2"));
+    }
+
+    #[test]
+    fn a_successor_of_the_same_name_is_another_policy() {
+        let policy = |uid: &str| {
+            let mut policy = Replica::new(kube::core::ObjectMeta::default(), serde_json::json!({}));
+            policy.metadata.name = Some("ns.p".to_owned());
+            policy.metadata.uid = Some(uid.to_owned());
+            policy
+        };
+        let memory = Memory::default();
+        memory.change(&policy("1"), "t", |memo| memo.settled = Some(7));
+        assert_eq!(memory.of(&policy("1"), "t").settled, Some(7));
+        assert_eq!(memory.of(&policy("2"), "t").settled, None);
+    }
+}

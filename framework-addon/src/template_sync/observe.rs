@@ -1,0 +1,169 @@
+//! What the managed cluster says to each template: its kind, its dependencies, its object.
+
+use std::time::Duration;
+
+use kube::core::GroupVersionKind;
+use reeve_runtime::dependencies::{Batch, ReadError};
+use reeve_runtime::discovery::{DiscoveryError, ServedKind};
+use reeve_runtime::object::{Refusal, api_message};
+
+use super::TemplateSync;
+use super::decide::{Live, Sight, Waits};
+use super::dependencies::{self, Wanted};
+use super::error::SyncError;
+use super::plan::{Asked, Parent};
+use crate::world::Reader;
+
+/// How soon to look again for a kind that has a definition but is not served yet.
+const KIND_IS_COMING: Duration = Duration::from_secs(1);
+/// How soon to look again at a dependency that may not be read: nothing tells when it may.
+const FORBIDDEN: Duration = Duration::from_mins(1);
+
+/// What the cluster says to the templates of a policy.
+#[derive(Default)]
+pub struct Observed {
+    /// In the templates' order. A template whose kind is not known to exist or not has an error.
+    pub sights: Vec<Result<Sight, SyncError>>,
+    /// When to look again although nothing that is watched has changed.
+    pub again: Option<Duration>,
+}
+
+impl Observed {
+    fn look_again(&mut self, after: Duration) {
+        self.again = Some(self.again.map_or(after, |sooner| sooner.min(after)));
+    }
+}
+
+/// What a dependency is found to be.
+enum Found {
+    Met,
+    Unmet,
+    Unclear(String),
+}
+
+impl TemplateSync {
+    /// Looks at all templates. From now on every change of what was read leads here.
+    pub(super) async fn observe(&self, parent: &Parent, asked: &[Asked]) -> Observed {
+        let reads = self
+            .world
+            .objects
+            .begin(&Reader::Templates(parent.name.clone()));
+        let mut observed = Observed::default();
+        for asked in asked {
+            let sight = self.sight(parent, asked, &reads, &mut observed).await;
+            observed.sights.push(sight);
+        }
+        reads.end();
+        observed
+    }
+
+    async fn sight(
+        &self,
+        parent: &Parent,
+        asked: &Asked,
+        reads: &Batch<Reader>,
+        observed: &mut Observed,
+    ) -> Result<Sight, SyncError> {
+        let kind = match self.find(&asked.kind, observed).await {
+            Ok(kind) => kind,
+            Err(error) if error.is_absent() => return Ok(Sight::Unmapped(error.to_string())),
+            Err(source) => {
+                return Err(SyncError::Discover {
+                    template: asked.name.clone(),
+                    source,
+                });
+            }
+        };
+        if !self.world.kinds.may_be_template(&kind) {
+            return Ok(Sight::Unsupported);
+        }
+        let mut waits = Waits::default();
+        for (wanted, compliance) in &asked.needs {
+            match self.dependency(wanted, compliance, reads, observed).await {
+                Found::Met => {}
+                Found::Unmet => waits.unmet.push(wanted.described()),
+                Found::Unclear(reason) => waits.unclear.push((wanted.described(), reason)),
+            }
+        }
+        let namespace = if kind.namespaced {
+            parent.namespace.as_str()
+        } else {
+            ""
+        };
+        let live = match reads.get(&kind, namespace, &asked.name).await {
+            Ok(Some(object)) => Live::Present(object),
+            Ok(None) => Live::Absent,
+            Err(error) => {
+                // The kind may be gone; then the next round must not believe what was learnt.
+                self.world.kinds.forget_group(&asked.kind.group);
+                Live::Unreadable(words(&error))
+            }
+        };
+        Ok(Sight::Ready { kind, waits, live })
+    }
+
+    async fn find(
+        &self,
+        kind: &GroupVersionKind,
+        observed: &mut Observed,
+    ) -> Result<ServedKind, DiscoveryError> {
+        let found = self.world.kinds.find(kind).await;
+        if matches!(&found, Err(error) if error.is_absent()) && self.world.kinds.is_coming(kind) {
+            observed.look_again(KIND_IS_COMING);
+        }
+        found
+    }
+
+    async fn dependency(
+        &self,
+        wanted: &Wanted,
+        compliance: &str,
+        reads: &Batch<Reader>,
+        observed: &mut Observed,
+    ) -> Found {
+        let kind = match self.find(&wanted.gvk(), observed).await {
+            Ok(kind) => kind,
+            Err(error) if error.is_absent() => return Found::Unmet,
+            Err(error) => return Found::Unclear(error.to_string()),
+        };
+        let namespace = if kind.namespaced {
+            wanted.namespace.as_str()
+        } else {
+            ""
+        };
+        if kind.namespaced && namespace.is_empty() {
+            // Nothing can have this name; an empty namespace would read all of them.
+            return Found::Unmet;
+        }
+        match reads.get(&kind, namespace, &wanted.name).await {
+            Ok(object) => {
+                let object = object.as_deref().map(|object| &object.data);
+                if dependencies::is_met(wanted, compliance, object) {
+                    Found::Met
+                } else {
+                    Found::Unmet
+                }
+            }
+            Err(ReadError::Refused(error)) if Refusal::of(&error) == Refusal::Forbidden => {
+                tracing::warn!(dependency = wanted.described(), %error, "may not be read");
+                observed.look_again(FORBIDDEN);
+                Found::Unmet
+            }
+            Err(error @ ReadError::Unwatchable(_)) => {
+                tracing::warn!(dependency = wanted.described(), %error, "cannot be read");
+                Found::Unmet
+            }
+            Err(error) => {
+                self.world.kinds.forget_group(&wanted.group);
+                Found::Unclear(words(&error))
+            }
+        }
+    }
+}
+
+fn words(error: &ReadError) -> String {
+    match error {
+        ReadError::Refused(error) => api_message(error),
+        other => other.to_string(),
+    }
+}

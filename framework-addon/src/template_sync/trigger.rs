@@ -1,0 +1,101 @@
+//! Which changes of a policy concern its template objects.
+
+use reeve_api::policy::{PolicySpec, PolicyStatus};
+use reeve_runtime::watch::{Change, Known};
+
+use super::messages::ERROR;
+use crate::replica::Replica;
+
+/// Whether a change of a policy may ask for something new.
+///
+/// Statuses change all the time and mostly do not. They do when an evaluator's late report has
+/// covered up that the policy is waiting or in error: then this controller has to have the last
+/// word.
+pub fn is_concerned(change: &Change<Replica>) -> bool {
+    let (Some(Known::Valid(old)), Some(Known::Valid(new))) = (&change.old, &change.new) else {
+        return true;
+    };
+    if old.metadata.generation != new.metadata.generation
+        || old.metadata.labels != new.metadata.labels
+        || old.metadata.uid != new.metadata.uid
+    {
+        return true;
+    }
+    let (Ok(spec), Ok(status)) = (new.typed_spec(), new.typed_status()) else {
+        return true;
+    };
+    let waits = status.compliant.as_deref() == Some("Pending");
+    (has_dependencies(&spec) && !waits) || covers_up_an_error(&status)
+}
+
+fn has_dependencies(spec: &PolicySpec) -> bool {
+    let templates = spec.policy_templates.iter();
+    let mut extra = templates.flat_map(|template| template.extra_dependencies.iter().flatten());
+    spec.dependencies.iter().flatten().next().is_some() || extra.next().is_some()
+}
+
+fn covers_up_an_error(status: &PolicyStatus) -> bool {
+    status.details.iter().flatten().any(|details| {
+        let mut messages = details
+            .history
+            .iter()
+            .flatten()
+            .map(|entry| entry.message.as_deref());
+        let is_error = |message: Option<&str>| {
+            message.is_some_and(|text| text.contains(ERROR.trim_end_matches("; ")))
+        };
+        messages.position(is_error).is_some_and(|place| place > 0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+    use reeve_runtime::object::ObjectKey;
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    // As changes have it.
+    #[allow(clippy::unnecessary_wraps)]
+    fn policy(generation: i64, dependencies: &Value, status: &Value) -> Option<Known<Replica>> {
+        let metadata = ObjectMeta {
+            generation: Some(generation),
+            ..ObjectMeta::default()
+        };
+        let spec = json!({"disabled": false, "policy-templates": [], "dependencies": dependencies});
+        let mut policy = Replica::new(metadata, spec);
+        policy.status = Some(status.clone());
+        Some(Known::Valid(Arc::new(policy)))
+    }
+
+    fn history(messages: &[&str]) -> Value {
+        let entries: Vec<_> = messages
+            .iter()
+            .map(|message| json!({"message": message}))
+            .collect();
+        json!({"details": [{"history": entries}]})
+    }
+
+    #[rstest]
+    #[case::status(policy(1, &json!([]), &history(&["Compliant"])), false)]
+    #[case::spec(policy(2, &json!([]), &json!({})), true)]
+    #[case::gone(None, true)]
+    #[case::unreadable(Some(Known::Invalid("odd".into())), true)]
+    #[case::error_on_top(policy(1, &json!([]), &history(&["NonCompliant; template-error; x", "y"])), false)]
+    #[case::error_covered(policy(1, &json!([]), &history(&["y", "NonCompliant; template-error; x"])), true)]
+    #[case::error_again(policy(1, &json!([]), &history(&["NonCompliant; template-error; x", "y", "NonCompliant; template-error; x"])), false)]
+    #[case::waits(policy(1, &json!([{"apiVersion": "v1", "kind": "K", "name": "n", "compliance": "Compliant"}]), &json!({"compliant": "Pending"})), false)]
+    #[case::waited(policy(1, &json!([{"apiVersion": "v1", "kind": "K", "name": "n", "compliance": "Compliant"}]), &json!({"compliant": "Compliant"})), true)]
+    fn changes(#[case] new: Option<Known<Replica>>, #[case] expected: bool) {
+        let change = Change {
+            key: ObjectKey::new("c1", "ns.p"),
+            old: policy(1, &json!([]), &json!({})),
+            new,
+        };
+        assert_eq!(is_concerned(&change), expected);
+    }
+}

@@ -1,0 +1,265 @@
+//! What the watches tell of both clusters, and whom a change concerns.
+
+use std::fmt::Debug;
+
+use k8s_openapi::api::core::v1::Event;
+use kube::api::Api;
+use kube::core::DeserializeGuard;
+use kube::{Client, Resource};
+use reeve_api::names::split_api_version;
+use reeve_runtime::dependencies::DependencyWatches;
+use reeve_runtime::discovery::Discovery;
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::queue::Queue;
+use reeve_runtime::supervisor::Supervisor;
+use reeve_runtime::watch::{Change, Known, Store, Watch};
+use serde::de::DeserializeOwned;
+
+use crate::kinds::{Crd, CrdFacts, Kinds};
+use crate::replica::Replica;
+use crate::reports::{FIELD_SELECTOR, PolicyEvent, Reports};
+use crate::template_sync;
+
+/// The controllers' work, by the policy's name: it is the same on both clusters.
+#[derive(Clone)]
+pub struct Queues {
+    /// Policies to copy from the hub; absent without a hub.
+    pub specs: Option<Queue<String>>,
+    /// Policies whose status to bring in line.
+    pub statuses: Queue<String>,
+    /// Policies whose template objects to bring in line.
+    pub templates: Queue<String>,
+}
+
+impl Queues {
+    fn policy_changed(&self, name: &str) {
+        if let Some(specs) = &self.specs {
+            specs.add(name.to_owned());
+        }
+        self.statuses.add(name.to_owned());
+    }
+}
+
+/// On whose behalf an object of the managed cluster is read. The same object read by both
+/// controllers costs one watch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Reader {
+    /// Status sync, for this policy.
+    Status(String),
+    /// Template sync, for this policy.
+    Templates(String),
+}
+
+/// Which clusters a piece of work needs to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clusters {
+    /// The managed cluster: work that goes on while the hub cannot be reached.
+    Managed,
+    /// The hub too, if there is one.
+    Both,
+}
+
+/// The policies of one cluster.
+#[derive(Clone)]
+pub struct Side {
+    /// The cluster.
+    pub client: Client,
+    /// Where its policies are.
+    pub namespace: String,
+    policies: Store<Replica>,
+}
+
+impl Side {
+    /// A cluster and the watch of its policies.
+    pub fn new(client: Client, namespace: String) -> (Self, Watch<Replica>) {
+        let watch = Watch::new(Api::namespaced(client.clone(), &namespace));
+        let policies = watch.store();
+        let side = Self {
+            client,
+            namespace,
+            policies,
+        };
+        (side, watch)
+    }
+
+    /// A policy as the watch knows it.
+    pub fn policy(&self, name: &str) -> Option<Known<Replica>> {
+        self.policies
+            .get(&ObjectKey::new(self.namespace.as_str(), name))
+    }
+
+    /// Calls about policies.
+    pub fn api(&self) -> Api<Replica> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    fn policies_that(&self, concerned: impl Fn(&Replica) -> bool) -> Vec<String> {
+        self.policies
+            .collect(|key, policy| concerned(policy).then(|| key.name.clone()))
+    }
+}
+
+/// Everything the controllers read.
+#[derive(Clone)]
+pub struct World {
+    /// The managed cluster.
+    pub managed: Side,
+    /// The hub; absent when the managed cluster is the hub itself.
+    pub hub: Option<Side>,
+    /// What evaluators have reported.
+    pub reports: Reports,
+    /// The managed cluster's kinds.
+    pub kinds: Kinds,
+    /// Reads of single objects on the managed cluster.
+    pub objects: DependencyWatches<Reader>,
+    events: Store<Option<PolicyEvent>>,
+    crds: Store<CrdFacts>,
+}
+
+/// The watches that fill a [`World`], until they are started.
+pub struct Watches {
+    managed: Watch<Replica>,
+    hub: Option<Watch<Replica>>,
+    events: Watch<Event, Option<PolicyEvent>>,
+    crds: Watch<Crd, CrdFacts>,
+}
+
+fn all<K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned>(
+    client: &Client,
+) -> Api<DeserializeGuard<K>> {
+    Api::all(client.clone())
+}
+
+impl World {
+    /// Nothing known yet: the watches are to be started.
+    pub fn new(
+        managed: (Client, String),
+        hub: Option<(Client, String)>,
+        queues: &Queues,
+    ) -> (Self, Watches) {
+        let (client, namespace) = managed;
+        let events = Watch::projected(Api::namespaced(client.clone(), &namespace), PolicyEvent::of)
+            .fields(FIELD_SELECTOR);
+        // All of them, as a policy can depend on a kind that is no template's.
+        let crds = Watch::projected(all(&client), CrdFacts::of);
+        let kinds = Kinds::new(Discovery::new(client.clone()), crds.store());
+        let woken = queues.clone();
+        let objects = DependencyWatches::new(client.clone(), move |reader| match reader {
+            Reader::Status(policy) => woken.statuses.add(policy.clone()),
+            Reader::Templates(policy) => woken.templates.add(policy.clone()),
+        });
+        let (managed, managed_watch) = Side::new(client, namespace);
+        let (hub, hub_watch) = hub
+            .map(|(client, namespace)| Side::new(client, namespace))
+            .unzip();
+        let world = Self {
+            managed,
+            hub,
+            reports: Reports::default(),
+            kinds,
+            objects,
+            events: events.store(),
+            crds: crds.store(),
+        };
+        let watches = Watches {
+            managed: managed_watch,
+            hub: hub_watch,
+            events,
+            crds,
+        };
+        (world, watches)
+    }
+
+    /// Waits until the first lists of these clusters have been seen: before that, absence means
+    /// nothing.
+    pub async fn ready(&self, needed: Clusters) {
+        self.managed.policies.ready().await;
+        self.events.ready().await;
+        self.crds.ready().await;
+        if let (Clusters::Both, Some(hub)) = (needed, &self.hub) {
+            hub.policies.ready().await;
+        }
+    }
+
+    fn crd_changed(&self, change: &Change<CrdFacts>, queues: &Queues) {
+        let (old, new) = change.valid();
+        let Some(crd) = new.or(old) else { return };
+        self.kinds.forget_group(&crd.group);
+        for policy in self
+            .managed
+            .policies_that(|policy| mentions(policy, &crd.group))
+        {
+            queues.statuses.add(policy.clone());
+            queues.templates.add(policy);
+        }
+    }
+}
+
+/// Whether a policy has a template or a dependency of this API group.
+fn mentions(policy: &Replica, group: &str) -> bool {
+    let Ok(spec) = policy.typed_spec() else {
+        return false;
+    };
+    let is_in = |api_version: &str| split_api_version(api_version).0 == group;
+    let mut dependencies = spec.dependencies.iter().flatten();
+    dependencies.any(|dependency| is_in(&dependency.api_version))
+        || spec.policy_templates.iter().any(|template| {
+            let mut extra = template.extra_dependencies.iter().flatten();
+            template.text("/apiVersion").is_some_and(is_in)
+                || extra.any(|dependency| is_in(&dependency.api_version))
+        })
+}
+
+impl Watches {
+    /// Starts all watches; what they tell goes into `world`, and names of policies into `queues`.
+    pub fn start(self, world: &World, queues: &Queues, tasks: &mut Supervisor) {
+        let stop = tasks.stop();
+        let told = queues.clone();
+        let work = self.managed.run(stop.clone(), move |change| {
+            told.policy_changed(&change.key.name);
+            if template_sync::is_concerned(&change) {
+                told.templates.add(change.key.name);
+            }
+        });
+        tasks.spawn_infallible("the watch of managed policies", work);
+        if let Some(hub) = self.hub {
+            let told = queues.clone();
+            let work = hub.run(stop.clone(), move |change| {
+                told.policy_changed(&change.key.name);
+            });
+            tasks.spawn_infallible("the watch of policies on the hub", work);
+        }
+        let (told, reports) = (queues.clone(), world.reports.clone());
+        let work = self.events.run(stop.clone(), move |change| {
+            if let Some(policy) = reports.changed(&change) {
+                told.statuses.add(policy);
+            }
+        });
+        tasks.spawn_infallible("the watch of compliance events", work);
+        let (told, world) = (queues.clone(), world.clone());
+        let work = self
+            .crds
+            .run(stop, move |change| world.crd_changed(&change, &told));
+        tasks.spawn_infallible("the watch of custom resource definitions", work);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+    use serde_json::json;
+
+    #[test]
+    fn rough_edge_33_a_new_kind_concerns_the_policies_that_mention_its_group() {
+        let spec = json!({"disabled": false,
+            "dependencies": [{"apiVersion": "a/v1", "kind": "K", "name": "n", "compliance": "Compliant"}],
+            "policy-templates": [{"objectDefinition": {"apiVersion": "b/v1", "kind": "K"},
+                "extraDependencies": [{"apiVersion": "c/v1", "kind": "K", "name": "n", "compliance": "Compliant"}]}]});
+        let policy = Replica::new(ObjectMeta::default(), spec);
+        for group in ["a", "b", "c"] {
+            assert!(mentions(&policy, group), "{group}");
+        }
+        assert!(!mentions(&policy, "d"));
+    }
+}
