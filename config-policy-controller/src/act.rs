@@ -1,0 +1,159 @@
+//! Reading and writing objects of the cluster.
+
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams};
+use reeve_runtime::discovery::ServedKind;
+use reeve_runtime::object::{Refusal, absent_is_none, api_message};
+use reeve_runtime::strict::{self, Write};
+use serde_json::Value;
+
+use crate::decide::{RecreateFailure, Refused};
+use crate::report::Place;
+
+/// How often a deleted object is waited for before it is created again.
+const RECREATE_TRIES: u32 = 3;
+/// The pause between two of these tries.
+const RECREATE_PAUSE: Duration = Duration::from_secs(1);
+
+/// One kind of object in one namespace.
+pub struct Objects<'a> {
+    client: &'a Client,
+    kind: &'a ServedKind,
+    api: Api<DynamicObject>,
+}
+
+impl<'a> Objects<'a> {
+    /// The objects of a kind at a place.
+    #[must_use]
+    pub fn at(client: &'a Client, kind: &'a ServedKind, place: &Place) -> Self {
+        let api = if kind.namespaced {
+            Api::namespaced_with(client.clone(), &place.namespace, &kind.resource)
+        } else {
+            Api::all_with(client.clone(), &kind.resource)
+        };
+        Self { client, kind, api }
+    }
+
+    /// The object, past every cache; `None` if it does not exist.
+    pub async fn get(&self, name: &str) -> Result<Option<Value>, kube::Error> {
+        let found = absent_is_none(self.api.get(name).await)?;
+        Ok(found.map(|object| plain(&object, self.kind)))
+    }
+
+    /// All objects there, past every cache.
+    pub async fn list(&self) -> Result<Vec<Value>, kube::Error> {
+        let listed = self.api.list(&ListParams::default()).await?;
+        Ok(listed
+            .items
+            .iter()
+            .map(|object| plain(object, self.kind))
+            .collect())
+    }
+
+    /// Creates an object. A misspelt field is an error.
+    pub async fn create(&self, object: &Value) -> Result<Value, Refused> {
+        let object = typed(object)?;
+        let url = self.api.resource_url();
+        let created = strict::create(self.client, url, &object, Write::Real).await;
+        created
+            .map(|object| plain(&object, self.kind))
+            .map_err(|error| refused(&error))
+    }
+
+    /// Replaces an object, or asks what replacing it would come to.
+    pub async fn replace(
+        &self,
+        name: &str,
+        object: &Value,
+        write: Write,
+    ) -> Result<Value, Refused> {
+        let object = typed(object)?;
+        let url = self.api.resource_url();
+        let updated = strict::replace(self.client, url, name, &object, write).await;
+        updated
+            .map(|object| plain(&object, self.kind))
+            .map_err(|error| refused(&error))
+    }
+
+    /// Deletes an object.
+    pub async fn delete(&self, name: &str) -> Result<(), Refused> {
+        let deleted = self.api.delete(name, &DeleteParams::default()).await;
+        deleted.map(|_| ()).map_err(|error| refused(&error))
+    }
+
+    /// Deletes an object and creates another in its place.
+    pub async fn recreate(&self, name: &str, object: &Value) -> Result<Value, RecreateFailure> {
+        match self.delete(name).await {
+            Ok(()) | Err(Refused::NotFound(_)) => {}
+            Err(refused) => return Err(RecreateFailure::Delete(refused)),
+        }
+        let object = typed(object).map_err(RecreateFailure::Create)?;
+        for tries in 1..=RECREATE_TRIES {
+            let created = self
+                .api
+                .create(&kube::api::PostParams::default(), &object)
+                .await;
+            match created {
+                Ok(created) => return Ok(plain(&created, self.kind)),
+                Err(error) if Refusal::of(&error) != Refusal::AlreadyExists => {
+                    return Err(RecreateFailure::Create(refused(&error)));
+                }
+                Err(_) if tries < RECREATE_TRIES => tokio::time::sleep(RECREATE_PAUSE).await,
+                Err(_) => {}
+            }
+        }
+        Err(RecreateFailure::StillThere)
+    }
+}
+
+/// The object as plain JSON. Items of a list carry no kind, so it is put back.
+#[must_use]
+pub fn plain(object: &DynamicObject, kind: &ServedKind) -> Value {
+    let mut value = serde_json::to_value(object).unwrap_or_default();
+    if let Some(fields) = value.as_object_mut() {
+        let resource = &kind.resource;
+        fields.insert(
+            "apiVersion".to_owned(),
+            Value::String(resource.api_version.clone()),
+        );
+        fields.insert("kind".to_owned(), Value::String(resource.kind.clone()));
+    }
+    value
+}
+
+fn typed(object: &Value) -> Result<DynamicObject, Refused> {
+    serde_json::from_value(object.clone()).map_err(|error| Refused::Other(error.to_string()))
+}
+
+fn refused(error: &kube::Error) -> Refused {
+    let text = api_message(error);
+    if is_about_namespace(error) {
+        return Refused::NoNamespace(text);
+    }
+    match (Refusal::of(error), error) {
+        (Refusal::NotFound, _) => Refused::NotFound(text),
+        (Refusal::Conflict | Refusal::AlreadyExists, _) => Refused::Conflict(text),
+        (Refusal::Invalid, _) => Refused::Invalid(text),
+        (_, kube::Error::Api(status)) if status.code == 400 => Refused::BadRequest(text),
+        _ => Refused::Other(text),
+    }
+}
+
+/// Whether the API server says that the namespace does not exist, or is being deleted.
+fn is_about_namespace(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else {
+        return false;
+    };
+    let details = status.details.as_ref();
+    let missing = status.code == 404 && details.is_some_and(|details| details.kind == "namespaces");
+    let terminating = status.code == 403
+        && details.is_some_and(|details| {
+            details
+                .causes
+                .first()
+                .is_some_and(|cause| cause.reason == "NamespaceTerminating")
+        });
+    missing || terminating
+}

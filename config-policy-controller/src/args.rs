@@ -1,0 +1,214 @@
+//! The flags of `config-policy-controller`.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use reeve_runtime::flags::{ListenAddress, LogArgs, TlsArgs, go_bool, listen_address};
+
+/// Evaluates `ConfigurationPolicy` objects on a cluster: finds what deviates, and repairs it where the policy
+/// says so.
+#[derive(Parser, Clone, Debug)]
+#[command(
+    name = "config-policy-controller",
+    version,
+    disable_help_subcommand = true
+)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What the program can do.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Command {
+    /// Run the controller.
+    Controller(Box<ControllerArgs>),
+    /// Not built yet.
+    #[command(hide = true, disable_help_flag = true)]
+    TriggerUninstall {
+        /// Whatever follows.
+        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
+    /// Anything else, which is an error.
+    #[command(external_subcommand)]
+    Unknown(Vec<String>),
+}
+
+/// The flags of the controller.
+// Each is a flag of its own; no two say the same thing.
+#[allow(clippy::struct_excessive_bools)]
+#[derive(clap::Args, Clone, Debug)]
+pub struct ControllerArgs {
+    /// Seconds between evaluations of a policy whose objects keep changing. A single change is never delayed.
+    #[arg(long, default_value_t = 5, value_name = "SECONDS")]
+    pub evaluation_backoff: u32,
+    /// Policies evaluated at once (default 2).
+    #[arg(long, value_name = "N")]
+    pub evaluation_concurrency: Option<u16>,
+    /// Workers that decrypt values. Not built yet.
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    pub decryption_concurrency: u8,
+    /// Requests per second to the API server (default 30, or 15 for each concurrent evaluation if that is given).
+    #[arg(long, value_name = "N")]
+    pub client_max_qps: Option<f32>,
+    /// Requests at once after a pause (default 45, or 22 for each concurrent evaluation and one more if that
+    /// is given).
+    #[arg(long, value_name = "N")]
+    pub client_burst: Option<u16>,
+    /// Keep the add-on's lease, which tells the hub that the add-on lives.
+    #[arg(long, default_value = "false", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
+    pub enable_lease: bool,
+    /// The managed cluster's name.
+    #[arg(long, default_value = "acm-managed-cluster", value_name = "NAME")]
+    pub cluster_name: String,
+    /// The hub's kubeconfig, for the lease.
+    #[arg(
+        long,
+        default_value = "/var/run/klusterlet/kubeconfig",
+        value_name = "FILE"
+    )]
+    pub hub_kubeconfig_path: String,
+    /// Kubeconfig of the cluster that policies speak about, if it is not the one they live on. Not built yet.
+    #[arg(long, default_value = "", value_name = "FILE")]
+    pub target_kubeconfig_path: String,
+    /// The hub's kubeconfig, for hub templates in policies. Not built yet.
+    #[arg(long, default_value = "", value_name = "FILE")]
+    pub standalone_hub_templates_kubeconfig_path: String,
+    /// Address of the metrics server; 0 switches it off.
+    #[arg(long, default_value = "localhost:8383", value_parser = listen_address, value_name = "ADDRESS")]
+    pub metrics_bind_address: ListenAddress,
+    /// Serve metrics over HTTPS, to callers that the API server allows to get /metrics.
+    #[arg(long, default_value = "false", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
+    pub secure_metrics: bool,
+    /// Address of the /healthz and /readyz probes; 0 switches them off.
+    #[arg(long, default_value = ":8081", value_parser = listen_address, value_name = "ADDRESS")]
+    pub health_probe_bind_address: ListenAddress,
+    /// Work only while holding the leader lease.
+    #[arg(long, default_value = "true", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
+    pub leader_elect: bool,
+    /// Accepted for compatibility: it never had an effect.
+    #[arg(long, default_value = "true", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
+    pub enable_metrics: bool,
+    /// Also evaluate policies in the namespace open-cluster-management-policies.
+    #[arg(long, default_value = "true", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
+    pub enable_ocm_policy_namespace: bool,
+    /// Evaluate `OperatorPolicy` objects. Not built yet.
+    #[arg(long, default_value = "false", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
+    pub enable_operator_policy: bool,
+    /// Namespace of operators whose policy names none. Not built yet.
+    #[arg(long, default_value = "", value_name = "NAME")]
+    pub operator_policy_default_namespace: String,
+    /// Reports an `OperatorPolicy` keeps. Not built yet.
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    pub operator_policy_status_history_length: u16,
+    /// Whether namespaces that are being deleted are selected: `IfMatch` or Drop.
+    #[arg(long, default_value = "IfMatch", value_name = "WORD")]
+    pub default_terminating_namespace_inclusion: String,
+    /// Template functions that must fail when called. Templates are not built yet.
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub template_function_denylist: Vec<String>,
+    /// The cluster's kubeconfig. Absent: KUBECONFIG, the Pod's service account, ~/.kube/config.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// TLS settings.
+    #[command(flatten)]
+    pub tls: TlsArgs,
+    /// Logging.
+    #[command(flatten)]
+    pub log: LogArgs,
+}
+
+impl ControllerArgs {
+    /// Policies evaluated at once.
+    #[must_use]
+    pub fn workers(&self) -> u16 {
+        self.evaluation_concurrency.unwrap_or(2)
+    }
+
+    /// Requests per second to the API server.
+    #[must_use]
+    pub fn qps(&self) -> f32 {
+        let derived = self
+            .evaluation_concurrency
+            .map(|workers| 15.0 * f32::from(workers));
+        self.client_max_qps.or(derived).unwrap_or(30.0)
+    }
+
+    /// Requests at once after a pause.
+    #[must_use]
+    pub fn burst(&self) -> u32 {
+        let derived = self
+            .evaluation_concurrency
+            .map(|workers| 22 * u32::from(workers) + 1);
+        self.client_burst.map(u32::from).or(derived).unwrap_or(45)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn controller(args: &[&str]) -> Result<ControllerArgs, clap::Error> {
+        let args = [&["config-policy-controller", "controller"], args].concat();
+        match Args::try_parse_from(args)?.command {
+            Some(Command::Controller(args)) => Ok(*args),
+            other => panic!("not the controller: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn flags_read_as_go_reads_them() {
+        let args = controller(&[
+            "--leader-elect=false",
+            "--target-kubeconfig-path=",
+            "--log-level=1",
+            "--evaluation-backoff=2",
+            "--enable-operator-policy=true",
+            "--enable-lease",
+            "--template-function-denylist=a,b",
+            "-v",
+            "3",
+        ])
+        .unwrap();
+        assert!(!args.leader_elect && args.enable_operator_policy && args.enable_lease);
+        assert_eq!(args.evaluation_backoff, 2);
+        assert_eq!(args.template_function_denylist, ["a", "b"]);
+        assert!(controller(&["--no-such-flag"]).is_err());
+    }
+
+    #[test]
+    fn defaults() {
+        let args = controller(&[]).unwrap();
+        assert!(args.leader_elect && args.enable_metrics && args.enable_ocm_policy_namespace);
+        assert!(!(args.enable_lease || args.secure_metrics || args.enable_operator_policy));
+        assert_eq!(
+            (args.evaluation_backoff, args.workers(), args.burst()),
+            (5, 2, 45)
+        );
+        assert!((args.qps() - 30.0).abs() < f32::EPSILON);
+        assert_eq!(args.default_terminating_namespace_inclusion, "IfMatch");
+    }
+
+    #[test]
+    fn more_workers_may_ask_more() {
+        let args = controller(&["--evaluation-concurrency=4"]).unwrap();
+        assert!((args.qps() - 60.0).abs() < f32::EPSILON);
+        assert_eq!(args.burst(), 89);
+        let args = controller(&["--evaluation-concurrency=4", "--client-max-qps=7"]).unwrap();
+        assert!((args.qps() - 7.0).abs() < f32::EPSILON);
+    }
+
+    #[test]
+    fn other_subcommands_are_told_apart() {
+        let command = |args: &[&str]| Args::try_parse_from(args).unwrap().command;
+        assert!(command(&["p"]).is_none());
+        assert!(matches!(
+            command(&["p", "serve", "--x"]),
+            Some(Command::Unknown(_))
+        ));
+        let uninstall = command(&["p", "trigger-uninstall", "--policy-namespace", "n"]);
+        assert!(matches!(uninstall, Some(Command::TriggerUninstall { .. })));
+    }
+}

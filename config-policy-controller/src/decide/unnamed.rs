@@ -1,0 +1,100 @@
+//! Templates without a name: any object that fits the description counts. They are never enforced.
+
+use std::sync::Arc;
+
+use reeve_api::RemediationAction;
+use serde_json::Value;
+
+use super::{Seen, Step, Target, first};
+use crate::compare::{ComplianceType, Desired, matches};
+use crate::report::{Event, Finding, Place, Reason, related};
+use crate::spec::Wanted;
+
+/// Stands for "no object in particular" among the related objects.
+const NO_NAME: &str = "-";
+
+/// What listing the objects of a kind in a namespace says about a template without a name.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Search<'a> {
+    /// Exactly one fits; it is judged like an object with a name, but never changed.
+    One {
+        /// The object as target.
+        target: Target<'a>,
+        /// The object.
+        live: Arc<Value>,
+    },
+    /// None or several fit: this is the answer.
+    Settled(Finding),
+}
+
+/// Looks for objects that fit. `namespace` is empty for cluster-scoped kinds.
+#[must_use]
+pub fn search<'a>(
+    wanted: &'a Wanted,
+    resource: &'a str,
+    namespace: &str,
+    listed: &[Arc<Value>],
+) -> Search<'a> {
+    let desired = Desired {
+        definition: &wanted.definition,
+        compliance: wanted.compliance,
+        metadata_compliance: wanted.metadata_compliance,
+    };
+    let fitting: Vec<&Arc<Value>> = listed
+        .iter()
+        .filter(|live| matches(desired, live))
+        .collect();
+    let place = |name: &str| Place {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    };
+    if let [only] = fitting.as_slice() {
+        let target = Target {
+            wanted,
+            resource,
+            place: place(super::text(only, "/metadata/name")),
+            mode: RemediationAction::Inform,
+            before: None,
+            remembered: None,
+        };
+        return Search::One {
+            target,
+            live: Arc::clone(only),
+        };
+    }
+    let event = event(wanted.compliance, !fitting.is_empty(), !listed.is_empty());
+    let mut names: Vec<String> = fitting
+        .iter()
+        .map(|live| super::text(live, "/metadata/name").to_owned())
+        .collect();
+    names.sort();
+    let kind = wanted.kind.api_version();
+    let entry = |name: &str| related((&kind, &wanted.kind.kind), &place(name), &event, None);
+    let related = if names.is_empty() {
+        vec![entry(NO_NAME)]
+    } else {
+        names.iter().map(|name| entry(name)).collect()
+    };
+    Search::Settled(Finding {
+        place: place(""),
+        names,
+        events: vec![event],
+        related,
+    })
+}
+
+/// The first step for the one object that fits.
+#[must_use]
+pub fn judge(target: &Target<'_>, live: &Arc<Value>) -> Step {
+    first(target, &Seen::Present(Arc::clone(live)))
+}
+
+fn event(compliance: ComplianceType, some_fit: bool, some_listed: bool) -> Event {
+    match (compliance, some_fit) {
+        (ComplianceType::MustNotHave, true) => Event::bad(Reason::Unexpected),
+        (ComplianceType::MustNotHave, false) => Event::good(Reason::AbsentAsExpected),
+        (_, true) => Event::good(Reason::FoundAsExpected),
+        (_, false) if some_listed => Event::bad(Reason::Mismatched),
+        (_, false) => Event::bad(Reason::Missing),
+    }
+}

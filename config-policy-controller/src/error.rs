@@ -1,0 +1,76 @@
+//! What can go wrong, by what was being done to which object.
+
+use reeve_runtime::client::ClientError;
+use reeve_runtime::leader::LeaderError;
+use reeve_runtime::logging::InvalidLevel;
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::serving::ServeError;
+use reeve_runtime::supervisor::Ended;
+
+use crate::messages;
+
+/// Why the process ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No known subcommand was given.
+    #[error("{}", messages::EXPECTED_SUBCOMMANDS)]
+    Subcommand,
+    /// The subcommand is still to be built.
+    #[error("{}", messages::UNINSTALL_UNSUPPORTED)]
+    TriggerUninstall,
+    /// A flag or a variable is wrong.
+    #[error("{0}")]
+    Settings(String),
+    /// The log level is invalid.
+    #[error(transparent)]
+    Logging(#[from] InvalidLevel),
+    /// The cluster cannot be reached.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// A port is taken or a certificate is missing.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// Leadership could not be had.
+    #[error(transparent)]
+    Leader(#[from] LeaderError),
+    /// A task ended.
+    #[error(transparent)]
+    Ended(#[from] Ended),
+}
+
+/// Why a policy has to be evaluated again. All of these are tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    /// Objects could not be read or written; the status says so too.
+    #[error("cannot bring the objects of {policy} in line: {reasons}")]
+    Objects {
+        /// The policy.
+        policy: ObjectKey,
+        /// Why, one text per object.
+        reasons: String,
+    },
+    /// The compliance event could not be created.
+    #[error("cannot report the compliance of {policy}: {source}")]
+    Event {
+        /// The policy.
+        policy: ObjectKey,
+        /// Why.
+        source: kube::Error,
+    },
+    /// The status could not be written.
+    #[error("cannot write the status of {policy}: {source}")]
+    Status {
+        /// The policy.
+        policy: ObjectKey,
+        /// Why.
+        source: kube::Error,
+    },
+    /// The status cannot be expressed in JSON.
+    #[error("cannot encode the status of {policy}: {source}")]
+    Encode {
+        /// The policy.
+        policy: ObjectKey,
+        /// Why.
+        source: serde_json::Error,
+    },
+}

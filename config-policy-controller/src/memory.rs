@@ -1,0 +1,64 @@
+//! What earlier evaluations found, so that an object that did not change is not compared again.
+
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
+use reeve_runtime::object::ObjectKey;
+
+use crate::decide::Memory;
+
+/// Which object and which template a memory is about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Subject {
+    /// The object's place and kind.
+    pub object: (String, ObjectKey),
+    /// The template's content.
+    pub template: [u8; 32],
+}
+
+/// The memories of all policies.
+#[derive(Default)]
+pub struct Memories(Mutex<HashMap<ObjectKey, OfPolicy>>);
+
+#[derive(Default)]
+struct OfPolicy {
+    /// The policy's UID and generation: another one and everything is forgotten.
+    version: (String, Option<i64>),
+    known: HashMap<Subject, Memory>,
+}
+
+/// Which version of a policy is being evaluated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyVersion {
+    /// Its name.
+    pub key: ObjectKey,
+    /// Its UID.
+    pub uid: String,
+    /// Its generation.
+    pub generation: Option<i64>,
+}
+
+impl Memories {
+    /// What is known of an object, for this version of the policy.
+    pub fn recall(&self, policy: &PolicyVersion, subject: &Subject) -> Option<Memory> {
+        let memories = self.0.lock();
+        let known = memories.get(&policy.key)?;
+        if known.version != (policy.uid.clone(), policy.generation) {
+            return None;
+        }
+        known.known.get(subject).cloned()
+    }
+
+    /// Replaces everything known of a policy by what its latest evaluation found.
+    pub fn replace(&self, policy: &PolicyVersion, known: HashMap<Subject, Memory>) {
+        let version = (policy.uid.clone(), policy.generation);
+        self.0
+            .lock()
+            .insert(policy.key.clone(), OfPolicy { version, known });
+    }
+
+    /// Forgets a policy that is gone.
+    pub fn forget(&self, policy: &ObjectKey) {
+        self.0.lock().remove(policy);
+    }
+}

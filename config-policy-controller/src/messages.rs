@@ -1,0 +1,418 @@
+//! Every text a user can see. Scripts and tests of policies read them letter by letter.
+
+use crate::compare::StringMapFault;
+use reeve_runtime::object::ObjectKey;
+
+use crate::report::Reason;
+
+/// A Secret whose `data` is not a map of strings.
+pub const SECRET_DATA: &str = "Error accessing encoded data";
+
+/// A list or map is wanted where the object holds something else.
+#[must_use]
+pub fn different_types(key: &str) -> String {
+    format!(
+        "Error merging changes into key \"{key}\": object type of template and existing do not match"
+    )
+}
+
+/// A value of a Secret that is not base64.
+#[must_use]
+pub fn secret_decode(name: &str) -> String {
+    format!("Error decoding secret: {name}")
+}
+
+/// Labels or annotations that are not a map of strings.
+#[must_use]
+pub fn not_a_string_map(fault: &StringMapFault) -> String {
+    let StringMapFault {
+        key,
+        value,
+        go_type,
+    } = fault;
+    match key {
+        Some(key) => format!(
+            "contains non-string value in the map under key \"{key}\": {value} is of the type {go_type}, expected string"
+        ),
+        None => format!("{value} is of the type {go_type}, expected map[string]interface{{}}"),
+    }
+}
+
+/// What the status holds in place of a difference with sensitive data.
+pub const DIFF_REDACTED: &str = "# The difference is redacted because it contains sensitive data. To override, the spec[\"object-templates\"][].recordDiff field must be set to \"InStatus\" for the difference to be recorded in the policy status. Consider existing access to the ConfigurationPolicy objects and the etcd encryption configuration before you proceed with an override.";
+
+/// The file name in front of the removed lines.
+#[must_use]
+pub fn diff_existing(name: &str) -> String {
+    format!("{name} : existing")
+}
+
+/// The file name in front of the added lines.
+#[must_use]
+pub fn diff_updated(name: &str) -> String {
+    format!("{name} : updated")
+}
+
+/// The line on top of a shortened difference.
+#[must_use]
+pub fn diff_truncated(shown: usize, all: usize) -> String {
+    format!("# Truncated: showing {shown}/{all} diff lines:")
+}
+
+/// The reason a condition gives.
+#[must_use]
+pub fn condition_reason(reason: &Reason) -> &str {
+    match reason {
+        Reason::FoundAsExpected => "K8s `must have` object already exists",
+        Reason::Created => "K8s creation success",
+        Reason::Updated => "K8s update success",
+        Reason::Deleted => "K8s deletion success",
+        Reason::Missing | Reason::Mismatched => "K8s does not have a `must have` object",
+        Reason::AbsentAsExpected => "K8s `must not have` object already missing",
+        Reason::Unexpected => "K8s has a `must not have` object",
+        Reason::Other(reason) => reason,
+    }
+}
+
+/// The reason a related object gives.
+#[must_use]
+pub fn related_reason(reason: &Reason) -> &str {
+    match reason {
+        Reason::FoundAsExpected => "Resource found as expected",
+        Reason::Created => "K8s creation success",
+        Reason::Updated => "K8s update success",
+        Reason::Deleted => "K8s deletion success",
+        Reason::Missing => "Resource not found but should exist",
+        Reason::Mismatched => "Resource found but does not match",
+        Reason::AbsentAsExpected => "Resource not found as expected",
+        Reason::Unexpected => "Resource found but should not exist",
+        Reason::Other(reason) => reason,
+    }
+}
+
+/// What happened to the objects of a template; `None` where the events have words of their own.
+#[must_use]
+pub fn phrase(reason: &Reason) -> Option<&'static str> {
+    match reason {
+        Reason::FoundAsExpected => Some("found as specified"),
+        Reason::Created => Some("was created successfully"),
+        Reason::Updated => Some("was updated successfully"),
+        Reason::Deleted => Some("was deleted successfully"),
+        Reason::Missing => Some("not found"),
+        Reason::Mismatched => Some("found but not as specified"),
+        Reason::AbsentAsExpected => Some("missing as expected"),
+        Reason::Unexpected => Some("found"),
+        Reason::Other(_) => None,
+    }
+}
+
+/// Where objects are; empty for cluster-scoped ones.
+#[must_use]
+pub fn in_namespaces(namespaces: &[&str]) -> String {
+    match namespaces {
+        [] => String::new(),
+        [one] => format!(" in namespace {one}"),
+        several => format!(" in namespaces: {}", several.join(", ")),
+    }
+}
+
+/// A sentence about objects of a resource; without names it is about any of them.
+#[must_use]
+pub fn about_objects(resource: &str, names: &[&str], end: &str) -> String {
+    if names.is_empty() {
+        format!("{resource} {end}")
+    } else {
+        format!("{resource} [{}] {end}", names.join(", "))
+    }
+}
+
+/// Reason: the spec lacks something.
+pub const INVALID_SPEC: &str = "Invalid spec";
+/// Reason: a template cannot be processed.
+pub const TEMPLATE_ERROR: &str = "Error processing template";
+/// Reason: hub templates cannot be resolved.
+pub const HUB_TEMPLATE_FAILURE: &str = "Hub template resolution failure";
+/// Reason: the definition is not an object.
+pub const DECODE_ERROR: &str = "K8s decode object definition error";
+/// Reason: no namespace is known.
+pub const MISSING_NAMESPACE: &str = "K8s missing namespace";
+/// Reason: the namespace selector is wrong.
+pub const NAMESPACE_SELECTOR_ERROR: &str = "namespaceSelector error";
+/// Reason: the kind cannot be looked up.
+pub const K8S_ERROR: &str = "K8s error";
+/// Reason: the kind cannot be watched.
+pub const UNWATCHABLE: &str = "unwatchable resource";
+/// Reason: an object cannot be read.
+pub const API_ERROR: &str = "api error";
+/// Reason: an object could not be created.
+pub const CREATION_ERROR: &str = "K8s creation error";
+/// Reason: an object was created, its status is still to be seen.
+pub const CREATED_STATUS_UNCHECKED: &str = "K8s creation success, status unchecked";
+/// Reason: an object could not be deleted.
+pub const DELETION_ERROR: &str = "K8s deletion error";
+/// Reason: an object could not be updated, or compared.
+pub const UPDATE_ERROR: &str = "K8s update template error";
+/// Reason: nothing is asked for.
+pub const NO_TEMPLATES_REASON: &str = "No object templates";
+/// Reason: the policy uses something that this release does not know.
+pub const UNSUPPORTED: &str = "Unsupported feature";
+
+/// The CRD's default for `remediationAction` is missing.
+pub const NO_REMEDIATION_ACTION: &str = "Policy does not have a RemediationAction specified";
+/// Name or namespace of a definition is not text.
+pub const NAMESPACE_UNREADABLE: &str = "Error parsing the namespace from the object definition";
+/// Hub templates without a hub.
+pub const HUB_TEMPLATES_NEED_ADDON: &str = "the governance-standalone-hub-templating addon must be enabled to resolve hub templates on the managed cluster";
+/// Hub templates, which are not built yet.
+pub const HUB_TEMPLATES_UNSUPPORTED: &str =
+    "hub templates on the managed cluster are not supported by this release";
+/// Raw object templates, which are not built yet.
+pub const RAW_UNSUPPORTED: &str = "object-templates-raw is not supported by this release";
+
+/// Templates in a definition, which are not built yet.
+#[must_use]
+pub fn templates_unsupported(index: usize) -> String {
+    format!(
+        "The object template at index [{index}] contains Go templates or encrypted values, which are not supported by this release"
+    )
+}
+
+/// A selector in place of a name, which is not built yet.
+#[must_use]
+pub fn selector_unsupported(index: usize) -> String {
+    format!(
+        "The object template at index [{index}] has an objectSelector, which is not supported by this release"
+    )
+}
+
+/// A definition without kind or version.
+#[must_use]
+pub fn kind_and_version_required(index: usize, policy: &str) -> String {
+    format!(
+        "The kind and apiVersion fields are required on the object template at index {index} in policy {policy}"
+    )
+}
+
+/// A compliance type that does not exist.
+#[must_use]
+pub fn unknown_compliance_type(index: usize, word: &str) -> String {
+    format!(
+        "The complianceType {word:?} of the object template at index [{index}] is not musthave, mustnothave or mustonlyhave"
+    )
+}
+
+/// A kind that the cluster does not serve. `version` is `group/version`.
+#[must_use]
+pub fn no_mapping(kind: &str, version: &str) -> String {
+    format!(
+        "couldn't find mapping resource with kind {kind} in API version {version}, please check if you have CRD deployed"
+    )
+}
+
+/// A namespaced object without a namespace.
+#[must_use]
+pub fn no_namespace(name: &str, kind: &str) -> String {
+    let name = if name.is_empty() {
+        String::new()
+    } else {
+        format!(" {name}")
+    };
+    format!(
+        "namespaced object{name} of kind {kind} has no namespace specified from the policy namespaceSelector nor the object metadata"
+    )
+}
+
+/// A namespace selector that cannot be evaluated.
+#[must_use]
+pub fn namespace_selector_error(error: &str) -> String {
+    format!("Error filtering namespaces with provided namespaceSelector: {error}")
+}
+
+/// A kind that cannot be watched, in a policy that is evaluated on change.
+#[must_use]
+pub fn unwatchable(index: usize, error: &str) -> String {
+    format!(
+        "Error with object-template at index [{index}], it may require evaluationInterval to be set: {error}"
+    )
+}
+
+/// An object that could not be read.
+#[must_use]
+pub fn unreadable(index: usize, error: &str) -> String {
+    format!("Error retrieving an object for object-template at index [{index}]: {error}")
+}
+
+/// A policy that asks for nothing.
+#[must_use]
+pub fn no_templates(policy: &str) -> String {
+    format!("{policy} contains no object templates to check, and thus has no violations")
+}
+
+/// `pods [a] in namespace n`: how messages about writing name an object.
+#[must_use]
+pub fn object_name(resource: &str, name: &str, namespace: &str) -> String {
+    let namespaces: &[&str] = if namespace.is_empty() {
+        &[]
+    } else {
+        &[namespace]
+    };
+    format!("{resource} [{name}]{}", in_namespaces(namespaces))
+}
+
+/// A creation that failed.
+#[must_use]
+pub fn cannot_create(object: &str, error: &str) -> String {
+    format!("{object} is missing, and cannot be created, reason: `{error}`")
+}
+
+/// A creation that worked, of an object whose status is to be checked.
+#[must_use]
+pub fn created_status_unchecked(object: &str) -> String {
+    format!(
+        "{object} was created successfully, the status of the object will be verified in the next evaluation"
+    )
+}
+
+/// A deletion that failed.
+#[must_use]
+pub fn cannot_delete(object: &str, error: &str) -> String {
+    format!("{object} exists, and cannot be deleted, reason: `{error}`")
+}
+
+/// What every message about a misspelt field starts with.
+pub const VALIDATION_ERROR: &str = "Error validating the object";
+/// How the API server words a misspelt field.
+pub const STRICT_DECODING: &str = "strict decoding error:";
+
+/// An object that the API server does not decode.
+#[must_use]
+pub fn validation_error(name: &str, error: &str) -> String {
+    format!("{VALIDATION_ERROR} {name}, the error is `{error}`")
+}
+
+/// An object that was gone when it was to be updated.
+#[must_use]
+pub fn gone(kind: &str) -> String {
+    format!("`{kind}` is not present and must be created")
+}
+
+/// A dry run that failed.
+#[must_use]
+pub fn dry_run_error(name: &str, error: &str) -> String {
+    format!(
+        "Error issuing a dry run update request for the object `{name}`, the error is `{error}`"
+    )
+}
+
+/// An update that the API server calls invalid.
+#[must_use]
+pub fn immutable(object: &str) -> String {
+    format!(
+        "{object} cannot be updated, likely due to immutable fields not matching, you may set spec[\"object-templates\"][].recreateOption to recreate the object"
+    )
+}
+
+/// An update that failed.
+#[must_use]
+pub fn cannot_update(object: &str, error: &str) -> String {
+    format!("{object} failed to update with the error `{error}`")
+}
+
+/// A creation, after a deletion, that failed.
+#[must_use]
+pub fn cannot_recreate(object: &str, error: &str) -> String {
+    format!("{object} failed to recreate with the error `{error}`")
+}
+
+/// A deletion, before a creation, that failed.
+#[must_use]
+pub fn cannot_delete_to_recreate(object: &str, error: &str) -> String {
+    format!("{object} failed to delete when recreating with the error {error}")
+}
+
+/// A deletion, before a creation, that takes its time.
+#[must_use]
+pub fn recreate_timed_out(object: &str) -> String {
+    format!("{object} {RECREATE_TIMED_OUT}, will retry on the next policy evaluation")
+}
+
+/// By this a recreation that is still to be finished is known.
+pub const RECREATE_TIMED_OUT: &str = "timed out waiting for the object to delete during recreate";
+
+/// What a message says when it is the last word on a compliant policy.
+pub const NEVER_AGAIN_COMPLIANT: &str = ". This policy will not be evaluated again due to spec.evaluationInterval.compliant being set to \"never\".";
+/// What a message says when it is the last word on a violated policy.
+pub const NEVER_AGAIN_NONCOMPLIANT: &str = ". This policy will not be evaluated again due to spec.evaluationInterval.noncompliant being set to \"never\".";
+/// The compliance message before there is anything to say.
+pub const STATE_UNKNOWN: &str = "ComplianceState is still unknown";
+/// The end of a message that was cut.
+pub const TRUNCATED: &str = "...[truncated]";
+
+/// The default message, in place of a custom one that is a template.
+#[must_use]
+pub fn custom_message_unsupported(default: &str) -> String {
+    format!(
+        "{default} (failure processing the custom message: Go templates are not supported by this release)"
+    )
+}
+
+/// Reason and action of events about a policy's status.
+pub const STATUS_EVENT: (&str, &str) = ("PolicyUpdate", "Policy status updated");
+/// Reason of events about a policy as a whole.
+pub const INFO_EVENT: &str = "PolicyInfo";
+
+/// The action of events about a policy as a whole.
+#[must_use]
+pub fn info_action(policy: &str) -> String {
+    format!("policy: {policy}")
+}
+
+/// The note of events about a policy's status.
+#[must_use]
+pub fn status_note(state: &str, conditions: &str) -> String {
+    format!("Policy status is {state}: {conditions}")
+}
+
+/// The log line in front of a difference.
+#[must_use]
+pub fn logged_diff(diff: &str, policy: &ObjectKey, object: &ObjectKey, resource: &str) -> String {
+    let fields = [
+        ("name", policy.name.as_str()),
+        ("namespace", &policy.namespace),
+        ("objName", &object.name),
+        ("objNamespace", &object.namespace),
+        ("resource", resource),
+    ]
+    .map(|(key, value)| format!("{key:?}: {}", serde_json::Value::from(value)));
+    format!(
+        "Logging the diff:\n{}\n\t{{{}}}",
+        diff.trim_end_matches('\n'),
+        fields.join(", ")
+    )
+}
+
+/// Neither subcommand was given.
+pub const EXPECTED_SUBCOMMANDS: &str = "expected 'controller' or 'trigger-uninstall' subcommands";
+/// The subcommand that is still to come.
+pub const UNINSTALL_UNSUPPORTED: &str = "trigger-uninstall is not supported by this release";
+/// The flag that would leave nobody to work.
+pub const NO_WORKERS: &str = "The --evaluation-concurrency option cannot be less than 1";
+/// The environment lacks a variable.
+pub const WATCH_NAMESPACE_MISSING: &str = "WATCH_NAMESPACE must be set";
+/// The environment variable names several namespaces.
+pub const SEVERAL_NAMESPACES: &str =
+    "multiple watched namespaces are not allowed for this controller";
+
+/// A flag value that is not a known word.
+#[must_use]
+pub fn unknown_terminating_inclusion(word: &str) -> String {
+    format!("unknown option for default terminating namespace inclusion: {word:?}")
+}
+/// A second cluster, which is not built yet.
+pub const HOSTED_UNSUPPORTED: &str =
+    "hosted mode (--target-kubeconfig-path) is not supported by this release";
+/// `OperatorPolicy`, which is not built yet.
+pub const OPERATOR_POLICY_UNSUPPORTED: &str =
+    "OperatorPolicy is not supported by this release: --enable-operator-policy has no effect";
+/// The clean-up after a policy, which is not built yet.
+pub const PRUNING_UNSUPPORTED: &str = "the policy is being deleted and has a finalizer: pruning is not supported by this release, the finalizer is left alone";

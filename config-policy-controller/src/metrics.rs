@@ -1,0 +1,234 @@
+//! What the controller counts about policies.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use reeve_api::Compliance;
+use reeve_runtime::metrics::Metrics;
+use reeve_runtime::object::ObjectKey;
+
+type Seconds = Counter<f64, AtomicU64>;
+
+// Labels are written in the order of the fields; scripts expect the alphabet.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Governed {
+    kind: &'static str,
+    policy: String,
+    policy_namespace: String,
+    severity: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Named {
+    name: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Compared {
+    config_policy_name: String,
+    namespace: String,
+    object: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Failed {
+    policy: String,
+    template: String,
+    r#type: &'static str,
+}
+
+/// The series that exist for one policy, to be removed with it.
+#[derive(Default)]
+struct Owned {
+    governed: HashSet<Governed>,
+    compared: HashSet<Compared>,
+    failed: HashSet<Failed>,
+}
+
+/// The controller's series; clones share them.
+#[derive(Clone, Default)]
+pub struct PolicyMetrics {
+    governance: Family<Governed, Gauge>,
+    evaluations: Family<Named, Counter>,
+    evaluation_seconds: Family<Named, Seconds>,
+    comparisons: Family<Compared, Counter>,
+    comparison_seconds: Family<Compared, Seconds>,
+    user_errors: Family<Failed, Counter>,
+    system_errors: Family<Failed, Counter>,
+    owned: Arc<Mutex<HashMap<ObjectKey, Owned>>>,
+}
+
+/// Whose fault an error is, and its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The policy is invalid.
+    InvalidTemplate,
+    /// The policy speaks of a kind that the cluster does not know.
+    NoSuchKind,
+    /// The status could not be written.
+    StatusUpdate,
+}
+
+impl PolicyMetrics {
+    /// The series, in a process's registry.
+    #[must_use]
+    pub fn new(metrics: &Metrics) -> Self {
+        let ours = Self::default();
+        // The encoder appends `_total` to counters.
+        metrics.register(|registry| {
+            let governance = "The compliance status of the policy. 0 == Compliant. 1 == NonCompliant. -1 == Unknown/Pending";
+            registry.register("cluster_policy_governance_info", governance, ours.governance.clone());
+            let evaluations = "The total number of evaluations of the policy";
+            registry.register("config_policy_evaluation", evaluations, ours.evaluations.clone());
+            let seconds = "The total seconds taken while evaluating the policy";
+            registry.register(
+                "config_policy_evaluation_seconds",
+                seconds,
+                ours.evaluation_seconds.clone(),
+            );
+            let comparisons = "The total number of comparisons of an object with a policy";
+            registry.register("compare_objects_evaluation", comparisons, ours.comparisons.clone());
+            let seconds = "The total seconds taken while comparing an object with a policy";
+            registry.register("compare_objects_seconds", seconds, ours.comparison_seconds.clone());
+            let user = "The number of user errors encountered while processing policies";
+            registry.register("policy_user_errors", user, ours.user_errors.clone());
+            let system = "The number of system errors encountered while processing policies";
+            registry.register("policy_system_errors", system, ours.system_errors.clone());
+        });
+        ours
+    }
+
+    /// A policy was evaluated.
+    pub fn evaluated(&self, policy: &ObjectKey, took: Duration) {
+        let labels = Named {
+            name: policy.name.clone(),
+        };
+        self.evaluations.get_or_create(&labels).inc();
+        self.evaluation_seconds
+            .get_or_create(&labels)
+            .inc_by(took.as_secs_f64());
+    }
+
+    /// The state of a policy after an evaluation.
+    pub fn state(&self, policy: &ObjectKey, severity: &str, state: Option<Compliance>) {
+        let labels = Governed {
+            kind: "ConfigurationPolicy",
+            policy: policy.name.clone(),
+            policy_namespace: policy.namespace.clone(),
+            severity: severity.to_owned(),
+        };
+        let value = match state {
+            Some(Compliance::Compliant) => 0,
+            Some(Compliance::NonCompliant) => 1,
+            _ => -1,
+        };
+        let mut owned = self.owned.lock();
+        let owned = owned.entry(policy.clone()).or_default();
+        // A changed severity makes another series; the old one would stay as it was forever.
+        for stale in owned.governed.extract_if(|known| *known != labels) {
+            self.governance.remove(&stale);
+        }
+        self.governance.get_or_create(&labels).set(value);
+        owned.governed.insert(labels);
+    }
+
+    /// An object was compared. `object` is `<resource>.<name>`.
+    pub fn compared(&self, policy: &ObjectKey, namespace: &str, object: String, took: Duration) {
+        let labels = Compared {
+            config_policy_name: policy.name.clone(),
+            namespace: namespace.to_owned(),
+            object,
+        };
+        self.comparisons.get_or_create(&labels).inc();
+        self.comparison_seconds
+            .get_or_create(&labels)
+            .inc_by(took.as_secs_f64());
+        self.owned
+            .lock()
+            .entry(policy.clone())
+            .or_default()
+            .compared
+            .insert(labels);
+    }
+
+    /// Something went wrong with a policy. `parent` is empty for a policy that stands alone.
+    pub fn failed(&self, policy: &ObjectKey, parent: &str, fault: Fault) {
+        let (family, kind) = match fault {
+            Fault::InvalidTemplate => (&self.user_errors, "invalid-template"),
+            Fault::NoSuchKind => (&self.user_errors, "no-object-CRD"),
+            Fault::StatusUpdate => (&self.system_errors, "status-update-failed"),
+        };
+        let labels = Failed {
+            policy: parent.to_owned(),
+            template: policy.name.clone(),
+            r#type: kind,
+        };
+        family.get_or_create(&labels).inc();
+        self.owned
+            .lock()
+            .entry(policy.clone())
+            .or_default()
+            .failed
+            .insert(labels);
+    }
+
+    /// Removes every series of a policy that is gone.
+    pub fn forget(&self, policy: &ObjectKey) {
+        let labels = Named {
+            name: policy.name.clone(),
+        };
+        self.evaluations.remove(&labels);
+        self.evaluation_seconds.remove(&labels);
+        let owned = self.owned.lock().remove(policy).unwrap_or_default();
+        for labels in &owned.governed {
+            self.governance.remove(labels);
+        }
+        for labels in &owned.compared {
+            self.comparisons.remove(labels);
+            self.comparison_seconds.remove(labels);
+        }
+        for labels in &owned.failed {
+            self.user_errors.remove(labels);
+            self.system_errors.remove(labels);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_come_and_go_with_their_policy() {
+        let metrics = Metrics::default();
+        let ours = PolicyMetrics::new(&metrics);
+        let policy = ObjectKey::new("managed", "p");
+        ours.evaluated(&policy, Duration::from_millis(1));
+        ours.state(&policy, "low", Some(Compliance::Compliant));
+        ours.state(&policy, "high", Some(Compliance::NonCompliant));
+        ours.compared(&policy, "n", "pods.a".to_owned(), Duration::from_millis(1));
+        ours.failed(&policy, "parent", Fault::NoSuchKind);
+        let text = metrics.text();
+        for line in [
+            r#"cluster_policy_governance_info{kind="ConfigurationPolicy",policy="p",policy_namespace="managed",severity="high"} 1"#,
+            r#"config_policy_evaluation_total{name="p"} 1"#,
+            r#"compare_objects_evaluation_total{config_policy_name="p",namespace="n",object="pods.a"} 1"#,
+            r#"policy_user_errors_total{policy="parent",template="p",type="no-object-CRD"} 1"#,
+        ] {
+            assert!(
+                text.lines().any(|found| found == line),
+                "{line} is not in\n{text}"
+            );
+        }
+        assert!(!text.contains(r#"severity="low""#));
+        ours.forget(&policy);
+        assert!(!metrics.text().contains(r#""p""#), "{}", metrics.text());
+    }
+}

@@ -1,0 +1,346 @@
+//! Telling users: the status of the policy, the compliance event for its parent, and events about itself.
+
+use std::collections::HashMap;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::api::{Api, Patch, PatchParams};
+use kube::{Client, Resource, ResourceExt};
+use parking_lot::Mutex;
+use reeve_api::Compliance;
+use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
+use reeve_runtime::events::{ComplianceEvent, EventWriter, Information, unique_now};
+use reeve_runtime::object::{ObjectKey, Refusal};
+use serde_json::{Value, json};
+
+use crate::error::PolicyError;
+use crate::messages;
+use crate::metrics::{Fault, PolicyMetrics};
+use crate::schedule::Interval;
+use crate::spec::parent;
+use crate::status::{self, add_history, condition_messages, newest, seconds};
+
+/// By how much this clock may be ahead of or behind the API server's.
+const CLOCKS_DIFFER: SignedDuration = SignedDuration::from_mins(1);
+
+/// How often a status write is tried.
+const TRIES: u32 = 3;
+
+/// Every field of the status, so that one that has become empty is removed.
+const FIELDS: [&str; 6] = [
+    "compliancyDetails",
+    "compliant",
+    "history",
+    "lastEvaluated",
+    "lastEvaluatedGeneration",
+    "relatedObjects",
+];
+
+/// Writes statuses and events.
+pub struct Publisher {
+    client: Client,
+    events: EventWriter,
+    metrics: PolicyMetrics,
+    /// The statuses written last, by UID: the watch may not have brought them back yet.
+    written: Mutex<HashMap<String, Written>>,
+    /// Until when a policy must have been created for another process to have reported on it.
+    since: Timestamp,
+}
+
+#[derive(Debug, Clone)]
+struct Written {
+    resource_version: u64,
+    status: ConfigurationPolicyStatus,
+}
+
+/// Whether the verdicts changed, which is what makes events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdicts {
+    /// At least one did.
+    Changed,
+    /// All are as they were.
+    AsBefore,
+}
+
+/// What is to be told. Pure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Publication {
+    /// The new status.
+    pub status: ConfigurationPolicyStatus,
+    /// The compliance message.
+    pub message: String,
+    /// Whether events are due.
+    pub events: bool,
+    /// Whether the status has to be written.
+    pub write: bool,
+    /// When it was found.
+    pub at: Timestamp,
+}
+
+/// Decides what is to be told, given the status before and one with new verdicts and related objects.
+#[must_use]
+pub fn decide(
+    policy: &ConfigurationPolicy,
+    before: &ConfigurationPolicyStatus,
+    after: ConfigurationPolicyStatus,
+    verdicts: Verdicts,
+    now: Timestamp,
+) -> Publication {
+    let mut status = after;
+    let state = status::overall(&status);
+    status.compliant = state.map(|state| state.as_str().to_owned());
+    let new_generation = before.last_evaluated_generation != policy.metadata.generation;
+    let events =
+        verdicts == Verdicts::Changed || before.compliant != status.compliant || new_generation;
+    let message = status::message(&status, policy.spec.custom_message.as_ref());
+    if events || newest(&status) != Some(&message) {
+        add_history(&mut status, &message, now);
+    }
+    // Where the next evaluation depends on the time of this one, the time counts.
+    let interval = Interval::of(policy.spec.evaluation_interval.as_ref(), state);
+    let write = events || status != *before || matches!(interval, Interval::Every(_));
+    status.last_evaluated = Some(seconds(now));
+    status.last_evaluated_generation = policy.metadata.generation;
+    Publication {
+        status,
+        message,
+        events,
+        write,
+        at: now,
+    }
+}
+
+impl Publisher {
+    /// Writes on behalf of a controller.
+    #[must_use]
+    pub fn new(client: Client, events: EventWriter, metrics: PolicyMetrics) -> Self {
+        Self {
+            client,
+            events,
+            metrics,
+            written: Mutex::default(),
+            since: Timestamp::now()
+                .saturating_add(CLOCKS_DIFFER)
+                .unwrap_or(Timestamp::MAX),
+        }
+    }
+
+    /// The latest status of a policy: the one that was read, or the one that was written since.
+    #[must_use]
+    pub fn latest(&self, policy: &ConfigurationPolicy) -> ConfigurationPolicyStatus {
+        let read = policy.status.clone().unwrap_or_default();
+        let version = policy
+            .resource_version()
+            .and_then(|version| version.parse::<u64>().ok());
+        let written = self.written.lock();
+        let written = policy
+            .metadata
+            .uid
+            .as_ref()
+            .and_then(|uid| written.get(uid));
+        match (written, version) {
+            (Some(written), Some(version)) if written.resource_version > version => {
+                written.status.clone()
+            }
+            _ => read,
+        }
+    }
+
+    /// Forgets a policy that is gone.
+    pub fn forget(&self, uid: &str) {
+        self.written.lock().remove(uid);
+    }
+
+    /// Tells what changed since `before`, if anything, and returns the status as it is now.
+    pub async fn publish(
+        &self,
+        policy: &ConfigurationPolicy,
+        before: &ConfigurationPolicyStatus,
+        after: ConfigurationPolicyStatus,
+        verdicts: Verdicts,
+    ) -> Result<ConfigurationPolicyStatus, PolicyError> {
+        let mut publication = decide(policy, before, after.clone(), verdicts, unique_now());
+        if !publication.write {
+            return Ok(before.clone());
+        }
+        if publication.events
+            && let Some(event) = parent_event(policy, &publication)
+        {
+            match self.told_by_predecessor(policy, before, &event).await? {
+                Some(at) => publication = decide(policy, before, after, verdicts, at),
+                None => self.tell_parent(policy, &event, publication.at).await?,
+            }
+        }
+        self.write(policy, &publication.status).await?;
+        if publication.events {
+            self.tell_readers(policy, &publication.status).await;
+        }
+        Ok(publication.status)
+    }
+
+    /// Creates the event about a policy as a whole.
+    pub async fn inform(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
+        let state = status::overall(status);
+        let event = Information {
+            reason: messages::INFO_EVENT,
+            action: &messages::info_action(&policy.name_any()),
+            note: &status::default_message(status, state),
+            warning: state != Some(Compliance::Compliant),
+        };
+        self.events.inform(&policy.object_ref(&()), &event).await;
+    }
+
+    async fn tell_parent(
+        &self,
+        policy: &ConfigurationPolicy,
+        event: &ComplianceEvent,
+        at: Timestamp,
+    ) -> Result<(), PolicyError> {
+        let failed = |source| PolicyError::Event {
+            policy: ObjectKey::of(policy),
+            source,
+        };
+        // The status gets the same time: those who read both see one report, not two.
+        let told = self.events.compliance_at(event, at).await;
+        told.map(|_| ()).map_err(failed)
+    }
+
+    /// When a process before this one told the parent the same and was killed before it could
+    /// write so into the status. Asked once for each policy that such a process can have known.
+    async fn told_by_predecessor(
+        &self,
+        policy: &ConfigurationPolicy,
+        before: &ConfigurationPolicyStatus,
+        event: &ComplianceEvent,
+    ) -> Result<Option<Timestamp>, PolicyError> {
+        let uid = policy.metadata.uid.as_deref().unwrap_or_default();
+        let created = policy.metadata.creation_timestamp.as_ref();
+        let is_newer = created.is_some_and(|created| created.0 > self.since);
+        if is_newer || self.written.lock().contains_key(uid) {
+            return Ok(None);
+        }
+        let failed = |source| PolicyError::Event {
+            policy: ObjectKey::of(policy),
+            source,
+        };
+        let told = self.events.already_told(event).await.map_err(failed)?;
+        Ok(told.filter(|at| status::is_news(before, *at)))
+    }
+
+    async fn tell_readers(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
+        let (reason, action) = messages::STATUS_EVENT;
+        let state = status.compliant.as_deref().unwrap_or_default();
+        let event = Information {
+            reason,
+            action,
+            note: &messages::status_note(state, &condition_messages(status)),
+            warning: state == Compliance::NonCompliant.as_str(),
+        };
+        self.events.inform(&policy.object_ref(&()), &event).await;
+    }
+
+    async fn write(
+        &self,
+        policy: &ConfigurationPolicy,
+        status: &ConfigurationPolicyStatus,
+    ) -> Result<(), PolicyError> {
+        let key = ObjectKey::of(policy);
+        let patch = status_patch(policy, status).map_err(|source| PolicyError::Encode {
+            policy: key.clone(),
+            source,
+        })?;
+        let api: Api<ConfigurationPolicy> = Api::namespaced(self.client.clone(), &key.namespace);
+        let mut tries = 1;
+        loop {
+            let params = PatchParams::default();
+            let error = match api
+                .patch_status(&key.name, &params, &Patch::Merge(&patch))
+                .await
+            {
+                Ok(written) => {
+                    self.remember(&written, status);
+                    return Ok(());
+                }
+                Err(error) => error,
+            };
+            match Refusal::of(&error) {
+                // It is gone, or another one has its name: nobody is left to be told.
+                Refusal::NotFound | Refusal::Conflict => return Ok(()),
+                _ if tries < TRIES => tries += 1,
+                _ => {
+                    self.metrics
+                        .failed(&key, &parent(policy), Fault::StatusUpdate);
+                    return Err(PolicyError::Status {
+                        policy: key,
+                        source: error,
+                    });
+                }
+            }
+        }
+    }
+
+    fn remember(&self, written: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
+        let version = written
+            .resource_version()
+            .and_then(|version| version.parse().ok());
+        if let (Some(uid), Some(resource_version)) = (&written.metadata.uid, version) {
+            let written = Written {
+                resource_version,
+                status: status.clone(),
+            };
+            self.written.lock().insert(uid.clone(), written);
+        }
+    }
+}
+
+/// The change of the status. The UID makes it fail if another policy has the name by now.
+fn status_patch(
+    policy: &ConfigurationPolicy,
+    status: &ConfigurationPolicyStatus,
+) -> Result<Value, serde_json::Error> {
+    let mut fields = serde_json::to_value(status)?;
+    if let Some(fields) = fields.as_object_mut() {
+        for field in FIELDS {
+            fields.entry(field).or_insert(Value::Null);
+        }
+    }
+    Ok(json!({
+        "apiVersion": ConfigurationPolicy::api_version(&()),
+        "kind": ConfigurationPolicy::kind(&()),
+        "metadata": {"uid": policy.metadata.uid},
+        "status": fields,
+    }))
+}
+
+/// The compliance event for the policy that owns this one; `None` for a policy that stands alone.
+fn parent_event(
+    policy: &ConfigurationPolicy,
+    publication: &Publication,
+) -> Option<ComplianceEvent> {
+    let owner = policy.metadata.owner_references.as_ref()?.first()?;
+    let compliance = publication
+        .status
+        .compliance()
+        .unwrap_or(Compliance::NonCompliant);
+    Some(ComplianceEvent {
+        policy: ObjectReference {
+            api_version: Some(owner.api_version.clone()),
+            kind: Some(owner.kind.clone()),
+            name: Some(owner.name.clone()),
+            namespace: policy.namespace(),
+            uid: Some(owner.uid.clone()),
+            ..ObjectReference::default()
+        },
+        template_namespace: policy.namespace(),
+        template_name: policy.name_any(),
+        related: Some(ObjectReference {
+            resource_version: None,
+            ..policy.object_ref(&())
+        }),
+        compliance,
+        message: publication.message.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

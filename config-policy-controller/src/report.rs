@@ -1,0 +1,145 @@
+//! What an evaluation has to say about objects, before it becomes text.
+
+use reeve_api::Compliance;
+use reeve_api::configuration_policy::{
+    ObjectProperties, ObjectReference, ObjectReferenceMetadata, RelatedObject,
+};
+
+/// Why an object complies or not.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// It is there as wanted.
+    FoundAsExpected,
+    /// It was missing and has been created.
+    Created,
+    /// It differed and has been updated.
+    Updated,
+    /// It should not exist and has been deleted.
+    Deleted,
+    /// It should exist.
+    Missing,
+    /// It exists but differs.
+    Mismatched,
+    /// It does not exist, as wanted.
+    AbsentAsExpected,
+    /// It should not exist.
+    Unexpected,
+    /// Anything else, in the words of the condition's reason. The text of the event is shown as it is.
+    Other(String),
+}
+
+impl Reason {
+    /// A reason in words, with a text of its own.
+    pub fn other(reason: impl Into<String>) -> Self {
+        Self::Other(reason.into())
+    }
+}
+
+/// One thing that was found or done, in the order it happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Whether it is in order.
+    pub compliant: bool,
+    /// Why.
+    pub reason: Reason,
+    /// The text, for [`Reason::Other`]; the others have a text made of all objects of the template.
+    pub message: String,
+}
+
+impl Event {
+    /// Something in order.
+    #[must_use]
+    pub fn good(reason: Reason) -> Self {
+        Self {
+            compliant: true,
+            reason,
+            message: String::new(),
+        }
+    }
+
+    /// A violation.
+    #[must_use]
+    pub fn bad(reason: Reason) -> Self {
+        Self {
+            compliant: false,
+            reason,
+            message: String::new(),
+        }
+    }
+
+    /// A violation in its own words.
+    pub fn problem(reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            compliant: false,
+            reason: Reason::other(reason),
+            message: message.into(),
+        }
+    }
+}
+
+/// The place of a result: a namespace (empty for cluster-scoped objects) and a name (empty for "any").
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The namespace.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+/// What an evaluation found at one place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// Where.
+    pub place: Place,
+    /// The objects' names as texts show them. Usually the place's name alone.
+    pub names: Vec<String>,
+    /// What happened, one or two events.
+    pub events: Vec<Event>,
+    /// The objects that decided it.
+    pub related: Vec<RelatedObject>,
+}
+
+impl Finding {
+    /// A finding about no object in particular.
+    #[must_use]
+    pub fn about_nothing(event: Event) -> Self {
+        let place = Place {
+            namespace: String::new(),
+            name: String::new(),
+        };
+        Self {
+            place,
+            names: Vec::new(),
+            events: vec![event],
+            related: Vec::new(),
+        }
+    }
+}
+
+/// The entry of a policy's status about an object.
+#[must_use]
+pub fn related(
+    (api_version, kind): (&str, &str),
+    place: &Place,
+    event: &Event,
+    properties: Option<ObjectProperties>,
+) -> RelatedObject {
+    let compliant = if event.compliant {
+        Compliance::Compliant
+    } else {
+        Compliance::NonCompliant
+    };
+    RelatedObject {
+        compliant: Some(compliant.as_str().to_owned()),
+        reason: Some(crate::messages::related_reason(&event.reason).to_owned()),
+        object: Some(ObjectReference {
+            api_version: Some(api_version.to_owned()),
+            kind: Some(kind.to_owned()),
+            metadata: Some(ObjectReferenceMetadata {
+                name: Some(place.name.clone()),
+                namespace: Some(place.namespace.clone()).filter(|namespace| !namespace.is_empty()),
+            }),
+        }),
+        properties,
+    }
+}
