@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
 use k8s_openapi::api::events::v1 as events_v1;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Time};
 use kube::Client;
-use kube::api::{Api, PostParams};
+use kube::api::{Api, ListParams, PostParams};
 use reeve_api::Compliance;
 
 /// The longest note that events.k8s.io accepts, in bytes.
@@ -51,8 +51,17 @@ impl EventWriter {
     /// Creates a compliance event and returns its name. It is stored when this returns: a failure
     /// is the caller's to retry, else the answer would be lost.
     pub async fn compliance(&self, event: &ComplianceEvent) -> Result<String, kube::Error> {
-        let now = unique_now();
-        let body = self.compliance_body(event, now);
+        self.compliance_at(event, unique_now()).await
+    }
+
+    /// Like [`Self::compliance`], for an answer that is also kept elsewhere with its time: readers
+    /// take the two for one only if their times agree. `at` comes from [`unique_now`].
+    pub async fn compliance_at(
+        &self,
+        event: &ComplianceEvent,
+        at: Timestamp,
+    ) -> Result<String, kube::Error> {
+        let body = self.compliance_body(event, at);
         let namespace = event.policy.namespace.as_deref().unwrap_or_default();
         let events: Api<Event> = Api::namespaced(self.client.clone(), namespace);
         let created = events.create(&PostParams::default(), &body).await?;
@@ -88,6 +97,33 @@ impl EventWriter {
             related: event.related.clone(),
             ..Event::default()
         }
+    }
+
+    /// The time of the newest compliance event about a template, if its message is this one. A
+    /// process that was killed between creating an event and remembering it finds it by this.
+    pub async fn already_told(
+        &self,
+        event: &ComplianceEvent,
+    ) -> Result<Option<Timestamp>, kube::Error> {
+        let body = self.compliance_body(event, Timestamp::UNIX_EPOCH);
+        let namespace = event.policy.namespace.as_deref().unwrap_or_default();
+        let events: Api<Event> = Api::namespaced(self.client.clone(), namespace);
+        let selector = format!(
+            "involvedObject.uid={},reason={}",
+            event.policy.uid.as_deref().unwrap_or_default(),
+            body.reason.as_deref().unwrap_or_default()
+        );
+        let found = events
+            .list(&ListParams::default().fields(&selector))
+            .await?;
+        let timed = found.items.into_iter().filter_map(|event| {
+            let at = time_in_event_name(event.metadata.name.as_deref()?)?;
+            Some((at, event.message))
+        });
+        let newest = timed.max_by_key(|(at, _)| *at);
+        Ok(newest
+            .filter(|(_, message)| *message == body.message)
+            .map(|(at, _)| at))
     }
 
     /// Creates an informational event. Best effort: a failure is logged, nothing waits for it.

@@ -121,6 +121,31 @@ impl<'a> Governed<'a> {
             .await
     }
 
+    /// Waits until a cluster evaluates a template under this remediation action.
+    pub async fn acts(&self, cluster: &str, template: &str, action: &str) -> Result<()> {
+        let plane = &self.world.cluster(cluster)?.plane;
+        eventually(
+            format!("{template} on {cluster} is under {action}"),
+            SOON,
+            || async {
+                let (api, kind) = CONFIGURATION;
+                let found = plane
+                    .get(api, kind, Some(cluster), template)
+                    .await?
+                    .context("absent")?;
+                let generation = found.metadata.generation;
+                let evaluated = found.data["status"]["lastEvaluatedGeneration"].as_i64();
+                let now = &found.data["spec"]["remediationAction"];
+                ensure!(
+                    now == action && evaluated == generation,
+                    "it is under {now}, {evaluated:?}"
+                );
+                Ok(())
+            },
+        )
+        .await
+    }
+
     /// Changes the root policy.
     pub async fn patch(&self, patch: Value) -> Result<()> {
         let hub = &self.world.hub;
