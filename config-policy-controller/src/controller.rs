@@ -24,7 +24,7 @@ use crate::schedule::{Due, Interval, due};
 use crate::spec::{self, HubTemplates, Plan, Problem, parent};
 use crate::status::{self, Context, keep_templates, record, record_whole};
 use crate::status_text::TemplateVerdict;
-use crate::throttle::Throttle;
+use crate::throttle::{Did, Throttle};
 use crate::wake::wakes;
 
 type Selection = Result<Vec<String>, SelectionError>;
@@ -60,6 +60,7 @@ struct Turn {
 impl Controller {
     /// One turn of one policy.
     pub async fn reconcile(self: Arc<Self>, key: ObjectKey) -> Result<Next, PolicyError> {
+        self.throttle.started(&key);
         let policy = match self.policies.iter().find_map(|policies| policies.get(&key)) {
             Some(Known::Valid(policy)) => policy,
             // The watch has logged what is wrong with it. What it says is unknown, so nothing is done or told.
@@ -110,9 +111,12 @@ impl Controller {
             policy.spec.severity.as_deref().unwrap_or_default(),
             state,
         );
-        if !turn.evaluation.wrote && turn.status == before {
-            self.throttle.was_cheap(key);
-        }
+        let did = match (turn.evaluation.wrote, turn.status == before) {
+            (true, _) => Did::Write,
+            (false, false) => Did::Tell,
+            (false, true) => Did::Nothing,
+        };
+        self.throttle.ended(key, did);
         let interval = Interval::of(policy.spec.evaluation_interval.as_ref(), state);
         if turn.hopeless {
             self.watches.forget(key);

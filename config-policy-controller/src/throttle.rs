@@ -2,8 +2,8 @@
 //!
 //! Edits of a policy are never throttled. Changes of objects are, by a bucket per policy: the first few are looked at
 //! at once, so that a single drift is undone at once, and a policy that keeps being woken (two controllers
-//! fighting over a field) settles at a steady pace. An evaluation that wrote nothing gives most of its token
-//! back: noticing that all is well is cheap.
+//! fighting over a field) settles at a steady pace. What an evaluation costs is known at its end: noticing that
+//! all is well, or that an object is as we just wrote it, is cheap.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -17,8 +17,19 @@ const BURST: f64 = 3.0;
 /// How much slower than the backoff the bucket fills, so that burst and refill together stay below one evaluation
 /// per backoff over ten of them.
 const SLACK: f64 = 1.3;
-/// The part of a token that an evaluation without writes costs.
+/// The part of a token that a cheap evaluation costs.
 const CHEAP: f64 = 0.1;
+
+/// What an evaluation did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Did {
+    /// Nothing: all is as it was.
+    Nothing,
+    /// It told something new.
+    Tell,
+    /// It changed objects, or asked what a change would come to.
+    Write,
+}
 
 /// The buckets of all policies.
 pub struct Throttle {
@@ -30,8 +41,12 @@ pub struct Throttle {
 struct Bucket {
     tokens: f64,
     at: Instant,
-    /// An evaluation is planned for this time and has its token.
+    /// An evaluation is to start at this time and has its token.
     planned: Option<Instant>,
+    /// The evaluation that is under way had to have a token.
+    charged: bool,
+    /// What the last evaluation did.
+    last: Did,
 }
 
 impl Throttle {
@@ -44,36 +59,47 @@ impl Throttle {
         }
     }
 
-    /// How long to wait before the policy is evaluated for a change at `now`.
+    /// How long to wait before the policy is evaluated for a change at `now`. Changes that come before that
+    /// evaluation starts are seen by it and cost nothing.
     pub fn wait(&self, policy: &ObjectKey, now: Instant) -> Duration {
         let refill = self.backoff.mul_f64(SLACK);
         let mut buckets = self.buckets.lock();
-        let full = Bucket {
-            tokens: BURST,
-            at: now,
-            planned: None,
-        };
-        let bucket = buckets.entry(policy.clone()).or_insert(full);
-        if let Some(planned) = bucket.planned.filter(|planned| *planned > now) {
-            // That evaluation will see this change too.
-            return planned.duration_since(now);
-        }
-        bucket.fill(refill, now);
-        bucket.tokens -= 1.0;
-        let wait = if bucket.tokens >= 0.0 {
-            Duration::ZERO
-        } else {
-            refill.mul_f64(-bucket.tokens)
-        };
-        bucket.planned = (!wait.is_zero()).then(|| now + wait);
-        wait
+        let bucket = buckets
+            .entry(policy.clone())
+            .or_insert_with(|| Bucket::full(now));
+        let planned = bucket.planned.unwrap_or_else(|| {
+            bucket.fill(refill, now);
+            bucket.tokens -= 1.0;
+            now + refill.mul_f64((-bucket.tokens).max(0.0))
+        });
+        bucket.planned = Some(planned);
+        planned.saturating_duration_since(now)
     }
 
-    /// The policy was evaluated and nothing was written.
-    pub fn was_cheap(&self, policy: &ObjectKey) {
+    /// An evaluation of the policy starts, for whatever reason.
+    pub fn started(&self, policy: &ObjectKey) {
         if let Some(bucket) = self.buckets.lock().get_mut(policy) {
+            bucket.charged = bucket.planned.take().is_some();
+        }
+    }
+
+    /// The evaluation has ended.
+    pub fn ended(&self, policy: &ObjectKey, did: Did) {
+        let mut buckets = self.buckets.lock();
+        let bucket = buckets
+            .entry(policy.clone())
+            .or_insert_with(|| Bucket::full(Instant::now()));
+        // An object that we wrote wakes the policy once more, which then tells that it is as it should be.
+        let is_cheap = match did {
+            Did::Nothing => true,
+            Did::Tell => bucket.last == Did::Write,
+            Did::Write => false,
+        };
+        if bucket.charged && is_cheap {
             bucket.tokens = (bucket.tokens + 1.0 - CHEAP).min(BURST);
         }
+        bucket.charged = false;
+        bucket.last = did;
     }
 
     /// The policy is gone.
@@ -83,6 +109,16 @@ impl Throttle {
 }
 
 impl Bucket {
+    fn full(now: Instant) -> Self {
+        Self {
+            tokens: BURST,
+            at: now,
+            planned: None,
+            charged: false,
+            last: Did::Nothing,
+        }
+    }
+
     fn fill(&mut self, refill: Duration, now: Instant) {
         let passed = now.saturating_duration_since(self.at);
         let gained = if refill.is_zero() {
@@ -108,15 +144,31 @@ mod tests {
         )
     }
 
+    fn evaluate(throttle: &Throttle, policy: &ObjectKey, did: Did) {
+        throttle.started(policy);
+        throttle.ended(policy, did);
+    }
+
     #[test]
-    fn single_changes_are_not_delayed() {
+    fn drifts_are_not_delayed() {
         let (throttle, policy, start) = throttle(5);
-        for minute in 0..10 {
-            let now = start + Duration::from_mins(minute);
-            // A drift, and the echo of its repair.
+        for drift in 0..20 {
+            let now = start + Duration::from_secs(10 * drift);
             assert_eq!(throttle.wait(&policy, now), Duration::ZERO);
+            evaluate(&throttle, &policy, Did::Write);
+            // The echo of our own write.
             assert_eq!(throttle.wait(&policy, now), Duration::ZERO);
-            throttle.was_cheap(&policy);
+            evaluate(&throttle, &policy, Did::Tell);
+        }
+    }
+
+    #[test]
+    fn a_drift_right_after_an_edit_is_not_delayed() {
+        let (throttle, policy, now) = throttle(5);
+        evaluate(&throttle, &policy, Did::Write);
+        for did in [Did::Tell, Did::Nothing, Did::Write, Did::Tell] {
+            assert_eq!(throttle.wait(&policy, now), Duration::ZERO);
+            evaluate(&throttle, &policy, did);
         }
     }
 
@@ -124,17 +176,11 @@ mod tests {
     fn a_storm_is_evaluated_at_most_once_per_backoff() {
         let (throttle, policy, start) = throttle(2);
         let mut evaluated = 0;
-        let mut due = None;
         for tick in 0..133 {
             let now = start + Duration::from_millis(150 * tick);
-            if due.is_some_and(|due| due <= now) {
-                (evaluated, due) = (evaluated + 1, None);
-            }
-            let wait = throttle.wait(&policy, now);
-            if wait.is_zero() {
+            if throttle.wait(&policy, now).is_zero() {
+                evaluate(&throttle, &policy, Did::Write);
                 evaluated += 1;
-            } else {
-                due = Some(now + wait);
             }
         }
         assert!(
@@ -144,10 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wake_during_the_wait_is_not_lost_and_costs_nothing() {
+    fn a_wake_before_the_evaluation_is_not_lost_and_costs_nothing() {
         let (throttle, policy, now) = throttle(5);
-        for _ in 0..3 {
+        for _ in 0..10 {
             assert_eq!(throttle.wait(&policy, now), Duration::ZERO);
+        }
+        for _ in 0..3 {
+            evaluate(&throttle, &policy, Did::Write);
+            let _ = throttle.wait(&policy, now);
         }
         let first = throttle.wait(&policy, now);
         assert!(!first.is_zero());
@@ -161,7 +211,10 @@ mod tests {
     #[test]
     fn without_a_backoff_nothing_waits() {
         let (throttle, policy, now) = throttle(0);
-        assert!((0..50).all(|_| throttle.wait(&policy, now).is_zero()));
+        for _ in 0..50 {
+            assert!(throttle.wait(&policy, now).is_zero());
+            evaluate(&throttle, &policy, Did::Write);
+        }
     }
 
     #[test]
@@ -169,6 +222,7 @@ mod tests {
         let (throttle, policy, now) = throttle(5);
         for _ in 0..4 {
             let _ = throttle.wait(&policy, now);
+            evaluate(&throttle, &policy, Did::Write);
         }
         assert!(
             throttle

@@ -59,9 +59,7 @@ pub(crate) fn check() -> Result<()> {
             }
             let allowed = match product.get(from) {
                 Some(allowed) => allowed.contains(&to) || is_test_of_product(dependency, to),
-                None => {
-                    to == "reeve-testkit" || to == "reeve-scenarios" || product.contains_key(to)
-                }
+                None => SHARED_PROOF.contains(&to) || product.contains_key(to),
             };
             if !allowed {
                 wrong.push(format!("{from} must not use {to}"));

@@ -1,6 +1,6 @@
 //! Comparing what a policy wants with what the cluster has. Pure: no client, no clock.
 //!
-//! [`compare`] answers for one object, [`matches`] for the search of an object without a name. Both follow the same
+//! [`compare`] answers for one object, [`matches()`] for the search of an object without a name. Both follow the same
 //! rules, key by key at the top level: merge the wanted value into the live one, then ask whether the result
 //! means the same as the live one.
 

@@ -101,8 +101,9 @@ impl World {
         };
         let propagator = ("the propagator".to_owned(), self.propagator.log());
         let logs = std::iter::once(propagator).chain(self.clusters.iter().flat_map(of_cluster));
-        logs.map(|(who, log)| format!("--- the log of {who} ends:\n{}\n", tail(&log, 60)))
-            .collect()
+        let parts =
+            logs.map(|(who, log)| format!("--- the log of {who} ends:\n{}\n", tail(&log, 60)));
+        parts.collect::<Vec<_>>().concat()
     }
 
     /// The cluster of this name.
