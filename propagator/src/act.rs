@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
-use kube::api::{Api, DeleteParams, PostParams, Preconditions};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, PostParams, Preconditions};
 use kube::{Client, Resource};
 use reeve_api::Policy;
 use reeve_api::names::RootPolicyName;
 use reeve_runtime::events::{EventWriter, Information};
-use reeve_runtime::object::{ObjectKey, Refusal, absent_is_none};
+use reeve_runtime::object::{ObjectKey, absent_is_none, is_about_namespace};
 use reeve_runtime::queue::Next;
 
 use crate::decide::{self, Observed, ReplicaAction};
@@ -59,6 +59,9 @@ impl Replicas {
             replica: self.hub.replica(&key),
             root: pair.as_ref().and_then(|pair| self.hub.root(&pair.root)),
             placed: pair.as_ref().and_then(|pair| self.hub.placed(pair)),
+            placement_known: pair
+                .as_ref()
+                .is_none_or(|pair| self.hub.knows_placement(&pair.root.namespace)),
             in_cluster_namespace: self.hub.is_cluster_namespace(&key.namespace),
         };
         let action = decide::replica(&key, &observed);
@@ -70,7 +73,7 @@ impl Replicas {
                 return Ok(Next::Done);
             }
             ReplicaAction::Create(desired) => create(&policies, &key, &desired).await,
-            ReplicaAction::Update(desired) => update(&policies, &key, *desired).await,
+            ReplicaAction::Update(desired) => update(&self.client, &key, &desired).await,
             ReplicaAction::Delete(uid) => delete(&policies, &key, uid).await,
         };
         match (done, pair) {
@@ -139,36 +142,31 @@ async fn create(
     }
 }
 
-/// A missing namespace answers 404, one that is being removed 403.
-fn is_about_namespace(error: &kube::Error) -> bool {
-    match Refusal::of(error) {
-        Refusal::NotFound => true,
-        Refusal::Forbidden => error.to_string().contains("because it is being terminated"),
-        _ => false,
-    }
-}
-
 /// Only what the root decides is overwritten, so the live object is read first: what others keep
-/// on it, such as finalizers, stays.
-async fn update(
-    policies: &Api<Policy>,
-    key: &ObjectKey,
-    desired: Policy,
-) -> Result<Done, ReplicaError> {
+/// on it, such as finalizers, stays. It is read without its type, because one that cannot be
+/// decoded is mended by this.
+async fn update(client: &Client, key: &ObjectKey, desired: &Policy) -> Result<Done, ReplicaError> {
+    let kind = ApiResource::erase::<Policy>(&());
+    let policies: Api<DynamicObject> = Api::namespaced_with(client.clone(), &key.namespace, &kind);
     let read = |source| ReplicaError::Read {
         replica: key.clone(),
         source,
     };
     let mut live = policies.get(&key.name).await.map_err(read)?;
-    decide::overwrite(&mut live, desired);
+    live.metadata.labels.clone_from(&desired.metadata.labels);
+    live.metadata
+        .annotations
+        .clone_from(&desired.metadata.annotations);
     let update = |source| ReplicaError::Update {
         replica: key.clone(),
         source,
     };
-    policies
+    let spec = serde_json::to_value(&desired.spec).map_err(kube::Error::SerdeError);
+    live.data["spec"] = spec.map_err(update)?;
+    let replaced = policies
         .replace(&key.name, &PostParams::default(), &live)
-        .await
-        .map_err(update)?;
+        .await;
+    replaced.map_err(update)?;
     Ok(Done::Updated)
 }
 

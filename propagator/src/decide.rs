@@ -20,7 +20,7 @@ use serde_json::json;
 
 use crate::index::{Pair, Placed, Reach};
 use crate::messages;
-use crate::replica::{Digest, Replica};
+use crate::replica::{Digest, ReplicaFacts};
 
 /// What to do with one replica.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,11 +40,13 @@ pub enum ReplicaAction {
 /// What is known when one replica is decided about.
 pub struct Observed {
     /// The replica there is.
-    pub replica: Option<Known<Replica>>,
+    pub replica: Option<Known<ReplicaFacts>>,
     /// The root policy that its name points to.
     pub root: Option<Known<Policy>>,
     /// Whether the root should be on this cluster.
     pub placed: Option<Placed>,
+    /// Whether everything that could place it was readable.
+    pub placement_known: bool,
     /// Whether the replica's namespace belongs to a managed cluster of this hub.
     pub in_cluster_namespace: bool,
 }
@@ -61,8 +63,15 @@ pub fn replica(key: &ObjectKey, observed: &Observed) -> ReplicaAction {
         }
         Some(Known::Valid(root)) => root,
     };
-    let Some(placed) = observed.placed.as_ref().filter(|_| !root.spec.disabled) else {
+    if root.spec.disabled {
         return remove(observed);
+    }
+    let Some(placed) = &observed.placed else {
+        return if observed.placement_known {
+            remove(observed)
+        } else {
+            ReplicaAction::Leave("a binding or decision that may place it cannot be decoded")
+        };
     };
     if root_name.fits().is_err() {
         return ReplicaAction::Leave("the name of the root policy is too long for a label");
@@ -200,6 +209,36 @@ fn withhold(template: &mut PolicyTemplate) {
     template.object_definition = shell;
 }
 
+/// What to do about one root policy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RootAction {
+    /// Its status is as it should be.
+    Nothing,
+    /// Its status must change.
+    Write(Box<PolicyStatus>),
+    /// It lies where only replicas belong, and nothing binds it: it must go.
+    RemoveStray,
+    /// It lies where only replicas belong, but somebody means it: it is left, and not propagated.
+    LeaveStray,
+}
+
+/// Decides about a root policy, given whether its namespace belongs to a managed cluster.
+pub fn root(policy: &Policy, in_cluster_namespace: bool, reach: &Reach) -> RootAction {
+    if in_cluster_namespace {
+        // A cluster may have been given the name of a namespace that was there before it, with
+        // policies in use: a binding is the sign.
+        return if reach.placements.is_empty() {
+            RootAction::RemoveStray
+        } else {
+            RootAction::LeaveStray
+        };
+    }
+    match root_status(policy, reach) {
+        Some(status) => RootAction::Write(Box::new(status)),
+        None => RootAction::Nothing,
+    }
+}
+
 /// The status a root policy should have; `None` if it has it.
 pub fn root_status(policy: &Policy, reach: &Reach) -> Option<PolicyStatus> {
     let clusters = if policy.spec.disabled {
@@ -254,11 +293,4 @@ fn sum(answers: impl Iterator<Item = Option<Compliance>>) -> Option<Compliance> 
     } else {
         Some(Compliance::Compliant)
     }
-}
-
-/// The parts of a live replica that the root decides, put in place of what is there.
-pub fn overwrite(live: &mut Policy, desired: Policy) {
-    live.metadata.labels = desired.metadata.labels;
-    live.metadata.annotations = desired.metadata.annotations;
-    live.spec = desired.spec;
 }

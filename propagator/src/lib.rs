@@ -84,6 +84,8 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     });
     let probes = Probes::default().ready("watches", ready);
     serve(&args, &client, metrics, probes, &mut tasks)?;
+    // A standby watches too: it is ready to take over, and its probes say so.
+    watches.start(&hub, &mut tasks);
     if args.leader_elect {
         let namespace = client::own_namespace().ok_or(LeaderError::NoNamespace)?;
         let Some(leadership) = leader::acquire(client.clone(), &namespace, LEASE, &stop).await?
@@ -92,8 +94,6 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         };
         tasks.spawn("leader election", leadership.keep(stop.clone()));
     }
-
-    watches.start(&hub, &mut tasks);
     let events = EventWriter::new(client.clone(), CONTROLLER);
     let replicas = act::Replicas::new(
         client.clone(),
@@ -133,19 +133,14 @@ fn serve(
     probes: Probes,
     tasks: &mut Supervisor,
 ) -> Result<(), Error> {
-    if let Some(server) = serving::probes(args.health_probe_bind_address, probes)? {
-        tasks.spawn("the health server", server.run(tasks.stop()));
-    }
     let options = MetricsOptions {
         address: args.metrics_bind_address,
         secure: args.secure_metrics,
         tls: args.tls.clone(),
         client: client.clone(),
     };
-    if let Some(server) = serving::metrics(options, metrics)? {
-        tasks.spawn("the metrics server", server.run(tasks.stop()));
-    }
-    Ok(())
+    let health = args.health_probe_bind_address;
+    Ok(serving::start(health, probes, options, metrics, tasks)?)
 }
 
 fn check(args: &Args) -> Result<(), Error> {

@@ -29,6 +29,21 @@ pub fn placement_rule_unsupported(binding: &ObjectKey) -> String {
     )
 }
 
+/// A binding names policy sets, which are not built yet.
+pub fn policy_sets_unsupported(binding: &ObjectKey) -> String {
+    format!(
+        "PlacementBinding {binding} names a PolicySet, which this version does not read yet: its policies are not placed by it"
+    )
+}
+
+/// A policy with a binding lies in a namespace that belongs to a managed cluster.
+pub fn in_cluster_namespace(root: &RootPolicyName) -> String {
+    format!(
+        "Policy {}/{} is bound but lies in the namespace of a managed cluster, where only replicated policies belong: it is not propagated",
+        root.namespace, root.name
+    )
+}
+
 /// A replica was created.
 pub fn propagated(pair: &Pair) -> String {
     let Pair { root, cluster } = pair;

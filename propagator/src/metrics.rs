@@ -10,7 +10,7 @@ use reeve_api::{Compliance, Policy};
 use reeve_runtime::metrics::Metrics;
 
 use crate::index::Pair;
-use crate::replica::Replica;
+use crate::replica::ReplicaFacts;
 
 // Labels are written in the order of the fields; scripts expect the alphabet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -76,7 +76,7 @@ impl PropagatorMetrics {
     }
 
     /// A replica changed, or is gone.
-    pub fn replica(&self, pair: &Pair, replica: Option<&Replica>) {
+    pub fn replica(&self, pair: &Pair, replica: Option<&ReplicaFacts>) {
         let labels = Governed {
             cluster_namespace: pair.cluster.clone(),
             policy: pair.root.name.clone(),

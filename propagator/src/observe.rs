@@ -1,5 +1,6 @@
 //! What the hub's watches tell: everything a decision needs, kept in stores and in the index.
 
+use std::collections::HashSet;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -21,17 +22,19 @@ use crate::index::{
 };
 use crate::messages;
 use crate::metrics::PropagatorMetrics;
-use crate::replica::Replica;
+use crate::replica::ReplicaFacts;
 
 /// What the hub is known to hold.
 pub struct Hub {
     index: RwLock<Index>,
     roots: Store<Policy>,
-    replicas: Store<Replica>,
+    replicas: Store<ReplicaFacts>,
     bindings: Store<Option<BindingFacts>>,
     decisions: Store<Option<DecisionFacts>>,
     placements: Store<()>,
     clusters: Store<()>,
+    /// Bindings and decisions that exist and cannot be decoded: whom they place is not known.
+    unreadable: RwLock<HashSet<(&'static str, ObjectKey)>>,
     queues: Queues,
     metrics: PropagatorMetrics,
 }
@@ -39,7 +42,7 @@ pub struct Hub {
 /// The watches that fill a [`Hub`], until they are started.
 pub struct Watches {
     roots: Watch<Policy>,
-    replicas: Watch<Policy, Replica>,
+    replicas: Watch<Policy, ReplicaFacts>,
     bindings: Watch<PlacementBinding, Option<BindingFacts>>,
     decisions: Watch<PlacementDecision, Option<DecisionFacts>>,
     placements: Watch<Placement, ()>,
@@ -59,7 +62,7 @@ impl Watches {
         let decision = |decision: PlacementDecision| DecisionFacts::of(&decision);
         Self {
             roots: Watch::new(all(client)).labels(&format!("!{ROOT_POLICY_LABEL}")),
-            replicas: Watch::projected(all(client), Replica::of).labels(ROOT_POLICY_LABEL),
+            replicas: Watch::projected(all(client), ReplicaFacts::of).labels(ROOT_POLICY_LABEL),
             bindings: Watch::projected(all(client), binding),
             decisions: Watch::projected(all(client), decision),
             placements: Watch::projected(all(client), |_: Placement| ()),
@@ -115,6 +118,7 @@ impl Hub {
             decisions: watches.decisions.store(),
             placements: watches.placements.store(),
             clusters: watches.clusters.store(),
+            unreadable: RwLock::default(),
             queues,
             metrics,
         }
@@ -147,13 +151,19 @@ impl Hub {
     }
 
     /// A replica, by the cluster's namespace and its own name.
-    pub fn replica(&self, key: &ObjectKey) -> Option<Known<Replica>> {
+    pub fn replica(&self, key: &ObjectKey) -> Option<Known<ReplicaFacts>> {
         self.replicas.get(key)
     }
 
     /// Whether a policy should be on a cluster.
     pub fn placed(&self, pair: &Pair) -> Option<Placed> {
         self.index.read().placed(pair)
+    }
+
+    /// Whether everything that places the policies of a namespace could be read.
+    pub fn knows_placement(&self, namespace: &str) -> bool {
+        let unreadable = self.unreadable.read();
+        unreadable.iter().all(|(_, key)| key.namespace != namespace)
     }
 
     /// What the status of a root policy says about placement.
@@ -192,7 +202,7 @@ impl Hub {
         self.queues.roots.add(root);
     }
 
-    fn replica_changed(&self, change: &Change<Replica>) {
+    fn replica_changed(&self, change: &Change<ReplicaFacts>) {
         let (old, new) = change.valid();
         let unreadable = change.new.is_some() && new.is_none();
         if old.map(|old| &old.digest) != new.map(|new| &new.digest) || unreadable {
@@ -216,16 +226,15 @@ impl Hub {
     }
 
     fn binding_changed(&self, change: Change<Option<BindingFacts>>) {
+        if self.is_unreadable("PlacementBinding", &change) {
+            return;
+        }
         let facts = match change.new {
-            // What cannot be read stays as it was when it could.
             Some(Known::Invalid(_)) => return,
             Some(Known::Valid(facts)) => {
                 match facts.as_ref() {
                     None => tracing::warn!("{}", messages::invalid_placement_ref(&change.key)),
-                    Some(facts) if facts.placement.kind == PlacementKind::PlacementRule => {
-                        tracing::warn!("{}", messages::placement_rule_unsupported(&change.key));
-                    }
-                    Some(_) => {}
+                    Some(facts) => say_what_is_not_built(&change.key, facts),
                 }
                 facts.as_ref().clone()
             }
@@ -235,7 +244,31 @@ impl Hub {
         self.enqueue(dirty);
     }
 
+    /// Keeps account of what cannot be decoded. It stays in the index as it was when it could; a
+    /// process that was started later never had it there, so nothing that it might place is
+    /// removed until it can be read.
+    fn is_unreadable<V>(&self, kind: &'static str, change: &Change<V>) -> bool {
+        let entry = (kind, change.key.clone());
+        if matches!(change.new, Some(Known::Invalid(_))) {
+            self.unreadable.write().insert(entry);
+            return true;
+        }
+        if self.unreadable.write().remove(&entry) {
+            let index = self.index.read();
+            let roots = self.roots.keys().into_iter();
+            for key in roots.filter(|key| key.namespace == change.key.namespace) {
+                for pair in index.pairs(&RootPolicyName::new(key.namespace, key.name)) {
+                    self.queues.replicas.add(pair.key());
+                }
+            }
+        }
+        false
+    }
+
     fn decision_changed(&self, change: Change<Option<DecisionFacts>>) {
+        if self.is_unreadable("PlacementDecision", &change) {
+            return;
+        }
         let facts = match change.new {
             Some(Known::Invalid(_)) => return,
             Some(Known::Valid(facts)) => facts.as_ref().clone(),
@@ -262,16 +295,11 @@ impl Hub {
             .write()
             .set_managed_cluster(name, change.new.is_some());
         self.enqueue(dirty);
-        // A namespace that becomes a cluster's must hold nothing but replicas.
-        for key in self
-            .roots
-            .keys()
-            .into_iter()
-            .filter(|key| key.namespace == *name)
-        {
-            self.queues
-                .roots
-                .add(RootPolicyName::new(key.namespace, key.name));
+        // A namespace that becomes a cluster's, or stops being one, changes what a policy in it is.
+        let in_it = |key: &ObjectKey| key.namespace == *name;
+        for key in self.roots.keys().into_iter().filter(in_it) {
+            let root = RootPolicyName::new(key.namespace, key.name);
+            self.queues.roots.add(root);
         }
     }
 
@@ -282,5 +310,14 @@ impl Hub {
         for root in dirty.roots {
             self.queues.roots.add(root);
         }
+    }
+}
+
+fn say_what_is_not_built(binding: &ObjectKey, facts: &BindingFacts) {
+    if facts.placement.kind == PlacementKind::PlacementRule {
+        tracing::warn!("{}", messages::placement_rule_unsupported(binding));
+    }
+    if facts.policy_sets > 0 {
+        tracing::warn!("{}", messages::policy_sets_unsupported(binding));
     }
 }

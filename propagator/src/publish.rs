@@ -1,4 +1,5 @@
-//! Writes the status of root policies, at most once in a window however many clusters answer.
+//! Publishes what is found about root policies: their status, at most once in a window however many
+//! clusters answer, and events. Policies that stray into a cluster's namespace are removed here too.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use reeve_runtime::queue::Next;
 use reeve_runtime::watch::Known;
 
 use crate::act::reference;
-use crate::decide;
+use crate::decide::{self, RootAction};
 use crate::error::RootError;
 use crate::messages;
 use crate::metrics::PropagatorMetrics;
@@ -72,10 +73,10 @@ impl Roots {
             Some(Known::Invalid(_)) => return Ok(Next::Done),
             Some(Known::Valid(policy)) => policy,
         };
-        if self.hub.is_cluster_namespace(&root.namespace) {
-            return self.remove_stray(&root, &policy).await;
+        let in_cluster_namespace = self.hub.is_cluster_namespace(&root.namespace);
+        if !in_cluster_namespace {
+            self.announce(&root, &policy).await;
         }
-        self.announce(&root, &policy).await;
         let written = self
             .remembered
             .lock()
@@ -85,15 +86,25 @@ impl Roots {
             return Ok(Next::After(wait));
         }
         let reach = self.hub.reach(&root);
-        let Some(status) = decide::root_status(&policy, &reach) else {
-            return Ok(Next::Done);
-        };
-        self.remembered
-            .lock()
-            .entry(root.clone())
-            .or_default()
-            .written = Some(Instant::now());
-        self.write(&root, &policy, status).await
+        match decide::root(&policy, in_cluster_namespace, &reach) {
+            RootAction::Nothing => Ok(Next::Done),
+            RootAction::RemoveStray => self.remove_stray(&root, &policy).await,
+            RootAction::LeaveStray => {
+                let note = messages::in_cluster_namespace(&root);
+                tracing::warn!("{note}");
+                self.once(&root, &policy, "stray", &note, true).await;
+                Ok(Next::Done)
+            }
+            RootAction::Write(status) => {
+                let written = Some(Instant::now());
+                self.remembered
+                    .lock()
+                    .entry(root.clone())
+                    .or_default()
+                    .written = written;
+                self.write(&root, &policy, *status).await
+            }
+        }
     }
 
     async fn write(

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 /// What is kept of a replica: enough to see that it is as it should be. With ten thousand clusters
 /// whole replicas would be most of the process's memory.
 #[derive(Clone, Debug)]
-pub struct Replica {
+pub struct ReplicaFacts {
     /// Of annotations, labels and spec.
     pub digest: Digest,
     /// Guards a delete against removing a successor of the same name.
@@ -19,7 +19,7 @@ pub struct Replica {
     pub compliance: Option<Compliance>,
 }
 
-impl Replica {
+impl ReplicaFacts {
     /// What is kept of a live replica.
     pub fn of(policy: Policy) -> Self {
         Self {

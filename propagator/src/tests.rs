@@ -7,10 +7,10 @@ use reeve_runtime::watch::Known;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::decide::{self, Observed, ReplicaAction};
+use crate::decide::{self, Observed, ReplicaAction, RootAction};
 use crate::index::{Pair, Placed, Reach};
 use crate::metrics::PropagatorMetrics;
-use crate::replica::{Digest, Replica};
+use crate::replica::{Digest, ReplicaFacts};
 use reeve_api::Compliance::{self, Compliant, NonCompliant, Pending, Terminating};
 
 // By value, so that calls read as one literal.
@@ -156,17 +156,18 @@ fn raw_hub_templates_never_leave_the_hub() {
     );
 }
 
-fn observed(root: Option<Policy>, replica: Option<Replica>, placed: bool) -> Observed {
+fn observed(root: Option<Policy>, replica: Option<ReplicaFacts>, placed: bool) -> Observed {
     Observed {
         replica: replica.map(|replica| Known::Valid(replica.into())),
         root: root.map(|root| Known::Valid(root.into())),
         placed: placed.then(Placed::default),
+        placement_known: true,
         in_cluster_namespace: true,
     }
 }
 
-fn live(policy: &Policy) -> Replica {
-    Replica {
+fn live(policy: &Policy) -> ReplicaFacts {
+    ReplicaFacts {
         digest: Digest::of(policy),
         uid: "u".to_owned(),
         compliance: None,
@@ -228,6 +229,45 @@ fn an_unreadable_root_keeps_its_replicas() {
         decide::replica(&pair().key(), &unreadable),
         ReplicaAction::Leave(_)
     ));
+}
+
+#[test]
+fn nothing_is_removed_while_what_may_place_it_cannot_be_read() {
+    let replica = live(&desired(json!({})));
+    let unclear = |root| Observed {
+        placement_known: false,
+        ..observed(Some(root), Some(replica.clone()), false)
+    };
+    let action = decide::replica(&pair().key(), &unclear(policy(json!({}))));
+    assert!(matches!(action, ReplicaAction::Leave(_)), "{action:?}");
+    let disabled = policy(json!({ "spec": { "disabled": true } }));
+    let action = decide::replica(&pair().key(), &unclear(disabled));
+    assert!(
+        matches!(action, ReplicaAction::Delete(_)),
+        "a disabled policy is certain"
+    );
+}
+
+#[test]
+fn strays_in_cluster_namespaces_go_unless_somebody_binds_them() {
+    let bound = Reach {
+        placements: vec![PolicyPlacement::default()],
+        ..Reach::default()
+    };
+    let stray = policy(json!({}));
+    assert_eq!(
+        decide::root(&stray, true, &Reach::default()),
+        RootAction::RemoveStray
+    );
+    assert_eq!(decide::root(&stray, true, &bound), RootAction::LeaveStray);
+    assert!(matches!(
+        decide::root(&stray, false, &bound),
+        RootAction::Write(_)
+    ));
+    assert_eq!(
+        decide::root(&stray, false, &Reach::default()),
+        RootAction::Nothing
+    );
 }
 
 #[test]
@@ -309,7 +349,7 @@ fn metrics_are_written_as_scripts_grep_them() {
     let ours = PropagatorMetrics::new(&metrics);
     ours.replica(
         &pair(),
-        Some(&Replica {
+        Some(&ReplicaFacts {
             compliance: Some(NonCompliant),
             ..live(&policy(json!({})))
         }),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
 use kube::Client;
 use kube::core::{ApiResource, GroupVersionKind};
 use parking_lot::RwLock;
@@ -74,8 +75,9 @@ impl Discovery {
         }
     }
 
-    /// The resource that serves a kind. One request per group and version and ten minutes; other
-    /// groups, broken ones included, are not asked.
+    /// The resource that serves a kind. A page of the API server, which lists all kinds of one
+    /// group and version, is asked for when it is first needed and after ten minutes again, and
+    /// whenever a kind is not on it. Other groups, broken ones included, are not asked.
     pub async fn find(&self, kind: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
         if let Some((at, served)) = self.learnt.read().get(kind)
             && at.elapsed() < BELIEVED
@@ -102,34 +104,16 @@ impl Discovery {
                 });
             }
         };
-        // Subresources repeat the kind of what they belong to.
-        let of_kind = || {
-            list.resources
-                .iter()
-                .filter(|r| r.kind == kind.kind && !r.name.contains('/'))
-        };
-        let can_watch = |verbs: &[String]| verbs.iter().any(|verb| verb == "watch");
-        let found = of_kind()
-            .find(|r| can_watch(&r.verbs))
-            .or_else(|| of_kind().next());
-        let Some(found) = found else {
-            return Err(DiscoveryError::UnknownKind(kind.clone()));
-        };
-        let served = ServedKind {
-            resource: ApiResource {
-                group: kind.group.clone(),
-                version: kind.version.clone(),
-                api_version: kind.api_version(),
-                kind: kind.kind.clone(),
-                plural: found.name.clone(),
-            },
-            namespaced: found.namespaced,
-            watchable: can_watch(&found.verbs),
-        };
-        self.learnt
-            .write()
-            .insert(kind.clone(), (Instant::now(), served.clone()));
-        Ok(served)
+        let now = Instant::now();
+        let mut learnt = self.learnt.write();
+        for (kind, served) in kinds_of(kind, &list.resources) {
+            learnt.insert(kind, (now, served));
+        }
+        match learnt.get(kind) {
+            // An older answer about a kind that is no longer on the page is none.
+            Some((at, served)) if *at == now => Ok(served.clone()),
+            _ => Err(DiscoveryError::UnknownKind(kind.clone())),
+        }
     }
 
     /// Forgets a kind, for when the API server says that it is gone or a CRD changed.
@@ -140,5 +124,75 @@ impl Discovery {
     /// Forgets every kind of a group, for when one of its CRDs changed.
     pub fn forget_group(&self, group: &str) {
         self.learnt.write().retain(|kind, _| kind.group != group);
+    }
+}
+
+/// All kinds on a page, which is of the group and version of `asked`. Where several resources have
+/// one kind, the first that can be watched serves it, else the first.
+fn kinds_of(
+    asked: &GroupVersionKind,
+    page: &[APIResource],
+) -> HashMap<GroupVersionKind, ServedKind> {
+    let mut kinds: HashMap<GroupVersionKind, ServedKind> = HashMap::new();
+    // Subresources repeat the kind of what they belong to.
+    for resource in page.iter().filter(|resource| !resource.name.contains('/')) {
+        let kind = GroupVersionKind {
+            kind: resource.kind.clone(),
+            ..asked.clone()
+        };
+        let watchable = resource.verbs.iter().any(|verb| verb == "watch");
+        if kinds
+            .get(&kind)
+            .is_some_and(|known| known.watchable || !watchable)
+        {
+            continue;
+        }
+        let served = ServedKind {
+            resource: ApiResource {
+                group: kind.group.clone(),
+                version: kind.version.clone(),
+                api_version: kind.api_version(),
+                kind: kind.kind.clone(),
+                plural: resource.name.clone(),
+            },
+            namespaced: resource.namespaced,
+            watchable,
+        };
+        kinds.insert(kind, served);
+    }
+    kinds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resource(name: &str, kind: &str, verbs: &[&str]) -> APIResource {
+        APIResource {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            namespaced: true,
+            verbs: verbs.iter().map(|&verb| verb.to_owned()).collect(),
+            ..APIResource::default()
+        }
+    }
+
+    #[test]
+    fn rough_edge_36_subresources_do_not_serve_a_kind_and_watchable_resources_come_first() {
+        let asked = GroupVersionKind::gvk("g", "v1", "Thing");
+        let page = [
+            resource("things/status", "Thing", &["get", "watch"]),
+            resource("creatablethings", "Thing", &["create"]),
+            resource("things", "Thing", &["get", "list", "watch"]),
+            resource("otherthings", "Thing", &["watch"]),
+        ];
+        let kinds = kinds_of(&asked, &page);
+        assert_eq!(kinds.len(), 1);
+        let served = &kinds[&asked];
+        assert_eq!(
+            (served.resource.plural.as_str(), served.watchable),
+            ("things", true)
+        );
+        assert_eq!(describe(&asked), "g/v1, Kind=Thing");
     }
 }

@@ -41,7 +41,7 @@ impl fmt::Display for ObjectKey {
 /// What a failed API call means to a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The object, or its kind, does not exist.
+    /// The object does not exist, nor perhaps its kind.
     NotFound,
     /// It exists already.
     AlreadyExists,
@@ -78,6 +78,25 @@ pub fn api_message(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
         other => other.to_string(),
+    }
+}
+
+/// Whether a create failed because of its namespace: there is none (404 about `namespaces`), or it
+/// is on its way out (403 with that cause). The namespace's own changes tell when to try again.
+pub fn is_about_namespace(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else {
+        return false;
+    };
+    let Some(details) = &status.details else {
+        return false;
+    };
+    match Refusal::of(error) {
+        Refusal::NotFound => details.kind == "namespaces",
+        Refusal::Forbidden => details
+            .causes
+            .first()
+            .is_some_and(|cause| cause.reason == "NamespaceTerminating"),
+        _ => false,
     }
 }
 

@@ -32,6 +32,8 @@ pub struct BindingFacts {
     pub placement: PlacementName,
     /// The policies it binds directly.
     pub policies: BTreeSet<RootPolicyName>,
+    /// How many policy sets it binds: those are not read yet.
+    pub policy_sets: usize,
     /// Whether it only adds its override to what other bindings placed.
     pub restricted: bool,
     /// The override, as the user spelled it.
@@ -49,9 +51,11 @@ impl BindingFacts {
             (APPS_GROUP, "PlacementRule") => PlacementKind::PlacementRule,
             _ => return None,
         };
-        let subjects = binding.spec.subjects.iter();
-        let policies = subjects
-            .filter(|subject| subject.api_group == GROUP && subject.kind == "Policy")
+        let of_kind = |kind: &'static str| {
+            let subjects = binding.spec.subjects.iter();
+            subjects.filter(move |subject| subject.api_group == GROUP && subject.kind == kind)
+        };
+        let policies = of_kind("Policy")
             .map(|subject| RootPolicyName::new(namespace.clone(), subject.name.clone()))
             .collect();
         Some(Self {
@@ -60,6 +64,7 @@ impl BindingFacts {
                 key: ObjectKey::new(namespace, reference.name.clone()),
             },
             policies,
+            policy_sets: of_kind("PolicySet").count(),
             restricted: binding.spec.is_restricted(),
             enforce: binding.spec.enforce_override().map(str::to_owned),
         })

@@ -28,6 +28,7 @@ fn binding(placement_name: &str, policies: &[&str]) -> BindingFacts {
     BindingFacts {
         placement: placement(placement_name),
         policies: policies.iter().map(|name| root(name)).collect(),
+        policy_sets: 0,
         restricted: false,
         enforce: None,
     }
@@ -179,6 +180,7 @@ fn take(index: &mut Index, step: &Step) -> Dirty {
                         .iter()
                         .map(|policy| root(&format!("p{policy}")))
                         .collect(),
+                    policy_sets: 0,
                     restricted: *restricted,
                     enforce: enforce.then(|| "enforce".to_owned()),
                 });

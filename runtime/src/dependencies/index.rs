@@ -188,6 +188,7 @@ impl<R: Key, O: Versioned> Index<R, O> {
 
     /// A reader is done; what it did not read is dropped.
     pub(super) fn end(&mut self, reader: &R) {
+        self.drop_losses(reader);
         let Some((round, targets)) = self.readers.get_mut(reader) else {
             return;
         };
@@ -206,14 +207,20 @@ impl<R: Key, O: Versioned> Index<R, O> {
 
     /// A reader is gone.
     pub(super) fn forget(&mut self, reader: &R) {
+        self.drop_losses(reader);
         let Some((_, targets)) = self.readers.remove(reader) else {
             return;
         };
         for target in targets.keys() {
             drop_reader(&mut self.sources, &mut self.serving, target, reader);
-            self.lost.remove(&(reader.clone(), target.clone()));
         }
         self.stop_unused();
+    }
+
+    /// A loss is an answer for the batch that waits for one. Whoever was not waiting has been woken
+    /// and asks the API server anew instead of being told an old refusal.
+    fn drop_losses(&mut self, reader: &R) {
+        self.lost.retain(|(loser, _), _| loser != reader);
     }
 
     /// A watch begins to list, for the first time or after it was cut off.

@@ -336,6 +336,7 @@ proptest! {
             world.take(&mut index, &Step::Forget(reader));
         }
         prop_assert!(world.pipes.is_empty(), "still open: {:?}", world.order);
+        prop_assert!(index.lost.is_empty(), "losses are kept for nobody");
     }
 }
 

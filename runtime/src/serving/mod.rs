@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::flags::{ListenAddress, TlsArgs};
 use crate::metrics::Metrics;
 use crate::probes::Probes;
+use crate::supervisor::Supervisor;
 
 pub use tls::TlsError;
 
@@ -101,6 +102,23 @@ pub fn metrics_with_certificate(
         tls = Some(tls::config(&options.tls, certificate)?);
     }
     Server::bind(address, router, tls).map(Some)
+}
+
+/// Starts the health and the metrics server, so far as they are not switched off.
+pub fn start(
+    health: ListenAddress,
+    asked: Probes,
+    options: MetricsOptions,
+    series: Metrics,
+    tasks: &mut Supervisor,
+) -> Result<(), ServeError> {
+    if let Some(server) = probes(health, asked)? {
+        tasks.spawn("the health server", server.run(tasks.stop()));
+    }
+    if let Some(server) = metrics(options, series)? {
+        tasks.spawn("the metrics server", server.run(tasks.stop()));
+    }
+    Ok(())
 }
 
 async fn page(State(metrics): State<Metrics>) -> ([(header::HeaderName, &'static str); 1], String) {
