@@ -10,6 +10,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use reeve_testkit::world::POLICIES;
 use reeve_testkit::{Plane, PlaneOptions, World, WorldOptions};
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Mutex;
 
 /// A test on something shared: its name, and what it does.
 pub struct Scenario<W> {
@@ -26,24 +27,34 @@ pub fn scenario<W>(
 }
 
 /// Runs scenarios on a world of a hub and clusters. A failure prints the policies and events of the
-/// hub and of every cluster.
+/// hub and of every cluster, and the ends of the components' logs.
 pub fn run_on_world(options: WorldOptions, scenarios: Vec<Scenario<World>>) -> ExitCode {
     run(scenarios, World::start(options), |world: Arc<World>| {
-        Box::pin(async move {
-            let names: Vec<&str> = world.clusters.iter().map(|cluster| cluster.name).collect();
-            let hub = world
-                .hub
-                .dump(&[names.as_slice(), &[POLICIES]].concat())
-                .await;
-            let mut text = format!("--- the hub:\n{hub}");
-            for cluster in &world.clusters {
-                let dump = cluster.plane.dump(&[cluster.name]).await;
-                let _ = write!(text, "--- cluster {}:\n{dump}", cluster.name);
-            }
-            text.push_str(&world.logs());
-            text
-        })
+        Box::pin(async move { everything(&world).await })
     })
+}
+
+/// Like [`run_on_world`], for scenarios that stop and start components: they take turns.
+pub fn run_in_turns(options: WorldOptions, scenarios: Vec<Scenario<Mutex<World>>>) -> ExitCode {
+    let start = async { Ok(Mutex::new(World::start(options).await?)) };
+    run(scenarios, start, |world: Arc<Mutex<World>>| {
+        Box::pin(async move { everything(&*world.lock().await).await })
+    })
+}
+
+async fn everything(world: &World) -> String {
+    let names: Vec<&str> = world.clusters.iter().map(|cluster| cluster.name).collect();
+    let hub = world
+        .hub
+        .dump(&[names.as_slice(), &[POLICIES]].concat())
+        .await;
+    let mut text = format!("--- the hub:\n{hub}");
+    for cluster in &world.clusters {
+        let dump = cluster.plane.dump(&[cluster.name]).await;
+        let _ = write!(text, "--- cluster {}:\n{dump}", cluster.name);
+    }
+    text.push_str(&world.logs());
+    text
 }
 
 /// Runs scenarios on one control plane with the CRDs and nothing else.

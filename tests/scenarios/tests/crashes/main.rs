@@ -2,30 +2,43 @@
 //! as without, and every report arrives once.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
-use reeve_scenarios::Governed;
+use anyhow::{Context, Result, ensure};
+use reeve_scenarios::{Governed, run_in_turns, scenario};
 use reeve_testkit::{Component, World, WorldOptions, eventually};
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 /// Policies per round.
-const POLICIES: usize = 6;
+const POLICIES: usize = 8;
 /// Kills per round.
-const KILLS: u32 = 6;
+const KILLS: u32 = 10;
 
 fn main() -> ExitCode {
-    match play() {
-        Ok(()) => {
-            println!("test result: ok. 3 passed; 0 failed; 0 ignored");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("{error:#}");
-            println!("test result: FAILED. 0 passed; 1 failed; 0 ignored");
-            ExitCode::FAILURE
-        }
-    }
+    let options = WorldOptions {
+        clusters: vec!["c1"],
+        audit: false,
+    };
+    run_in_turns(
+        options,
+        vec![
+            scenario("h_killing_the_propagator", |w| {
+                Box::pin(kill(w, Victim::Propagator))
+            }),
+            scenario("h_killing_the_framework_addon", |w| {
+                Box::pin(kill(w, Victim::Addon))
+            }),
+            scenario("h_killing_the_controller", |w| {
+                Box::pin(kill(w, Victim::Controller))
+            }),
+        ],
+    )
+}
+
+async fn kill(world: Arc<Mutex<World>>, victim: Victim) -> Result<()> {
+    round(&mut *world.lock().await, victim).await
 }
 
 /// Which process is killed.
@@ -45,29 +58,6 @@ impl Victim {
             Self::Controller => &mut cluster.controller,
         })
     }
-}
-
-fn play() -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async {
-        let options = WorldOptions {
-            clusters: vec!["c1"],
-            audit: false,
-        };
-        let mut world = World::start(options).await?;
-        for victim in [Victim::Propagator, Victim::Addon, Victim::Controller] {
-            println!("test h_kill_{victim:?} ...");
-            if let Err(error) = round(&mut world, victim).await {
-                let hub = world.hub.dump(&["policies", "c1"]).await;
-                let cluster = world.clusters[0].plane.dump(&["c1"]).await;
-                bail!("killing the {victim:?}: {error:#}\n--- hub:\n{hub}\n--- c1:\n{cluster}");
-            }
-            println!("test h_kill_{victim:?} ... ok");
-        }
-        Ok(())
-    })
 }
 
 fn name(victim: Victim, number: usize) -> String {
