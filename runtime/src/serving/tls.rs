@@ -126,11 +126,12 @@ impl Certificates {
     }
 }
 
-impl ResolvesServerCert for Certificates {
-    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+impl Certificates {
+    /// The certificate to show now.
+    fn current(&self, now: Instant) -> Arc<CertifiedKey> {
         let mut current = self.current.lock();
-        if current.checked.elapsed() >= CHECK_AT_MOST_EVERY {
-            current.checked = Instant::now();
+        if now.saturating_duration_since(current.checked) >= CHECK_AT_MOST_EVERY {
+            current.checked = now;
             let modified = modified(&self.directory);
             if modified != current.modified {
                 match read(&self.directory) {
@@ -143,7 +144,13 @@ impl ResolvesServerCert for Certificates {
                 }
             }
         }
-        Some(Arc::clone(&current.key))
+        Arc::clone(&current.key)
+    }
+}
+
+impl ResolvesServerCert for Certificates {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.current(Instant::now()))
     }
 }
 
@@ -194,6 +201,52 @@ mod tests {
         );
         let error = provider(&args("", "TLS_NONSENSE")).unwrap_err().to_string();
         assert_eq!(error, "unsupported cipher suites: [TLS_NONSENSE]");
+    }
+
+    /// Puts a new certificate in place as kubelet does: a new folder, and a link that is renamed.
+    fn mount(volume: &Path, generation: u8) {
+        let data = volume.join(format!("..{generation}"));
+        std::fs::create_dir(&data).unwrap();
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        std::fs::write(data.join("tls.crt"), made.cert.pem()).unwrap();
+        std::fs::write(data.join("tls.key"), made.signing_key.serialize_pem()).unwrap();
+        // Files written within the same tick of the clock would look unchanged.
+        let later = SystemTime::now() + Duration::from_secs(u64::from(generation));
+        let file = std::fs::File::options()
+            .write(true)
+            .open(data.join("tls.crt"))
+            .unwrap();
+        file.set_modified(later).unwrap();
+        let link = volume.join("..data_tmp");
+        std::os::unix::fs::symlink(&data, &link).unwrap();
+        std::fs::rename(&link, volume.join("..data")).unwrap();
+    }
+
+    #[test]
+    fn a_replaced_certificate_is_shown_from_the_next_second_on_and_a_broken_one_never() {
+        let volume = tempfile::tempdir().unwrap();
+        mount(volume.path(), 1);
+        let certificates = Certificates::load(&volume.path().join("..data")).unwrap();
+        let started = certificates.current.lock().checked;
+        let shown = |after: u64| {
+            certificates
+                .current(started + Duration::from_millis(after))
+                .cert
+                .clone()
+        };
+        let first = shown(0);
+        mount(volume.path(), 2);
+        assert_eq!(
+            shown(500),
+            first,
+            "the files are not looked at for every connection"
+        );
+        let second = shown(1_500);
+        assert_ne!(second, first);
+        std::fs::write(volume.path().join("..data/tls.crt"), "half a certif").unwrap();
+        assert_eq!(shown(3_000), second);
+        mount(volume.path(), 3);
+        assert_ne!(shown(5_000), second);
     }
 
     #[test]
