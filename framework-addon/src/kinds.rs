@@ -1,5 +1,7 @@
 //! Which kinds exist on the managed cluster, and which of them policy templates may be of.
 
+use std::time::Duration;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
@@ -9,6 +11,9 @@ use reeve_runtime::discovery::{Discovery, DiscoveryError, ServedKind};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::Store;
 use serde::Deserialize;
+
+/// How soon to look again for a kind that [is coming](Kinds::is_coming).
+pub const KIND_IS_COMING: Duration = Duration::from_secs(1);
 
 /// The few fields of a custom resource definition that are read. Schemas are most of its size.
 #[derive(Resource, Deserialize, Clone, Debug)]

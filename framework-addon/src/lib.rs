@@ -14,6 +14,7 @@
 pub mod args;
 pub mod error;
 pub mod kinds;
+pub mod messages;
 pub mod metrics;
 pub mod replica;
 pub mod reports;
@@ -25,6 +26,7 @@ pub mod world;
 
 use std::fmt::Display;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use kube::Client;
 use reeve_runtime::CancellationToken;
@@ -32,7 +34,7 @@ use reeve_runtime::client::{self, ClientOptions};
 use reeve_runtime::leader::{self, LeaderError};
 use reeve_runtime::lease::AddonLease;
 use reeve_runtime::metrics::{ControllerMetrics, Metrics};
-use reeve_runtime::probes::{self, Probes};
+use reeve_runtime::probes::{self, Check, Probes};
 use reeve_runtime::queue::{Next, Queue};
 use reeve_runtime::serving::{self, MetricsOptions};
 use reeve_runtime::supervisor::Supervisor;
@@ -49,7 +51,9 @@ use world::{Clusters, Queues, World};
 /// The lease of the one leader. Upstream has a second and a third for its other managers, and with
 /// them leaders in different Pods that cannot wake each other.
 const LEASE: &str = "governance-policy-framework-addon.open-cluster-management.io";
-/// The lease that says that the add-on is alive; named as the add-on.
+/// The lease that says that the add-on is alive; named as the add-on. It is renewed by the leader
+/// once the watches of both clusters have seen their first lists. A connection that is lost after
+/// that does not stop it: the watches try again, and the hub sees statuses that no longer change.
 const ADDON_LEASE: &str = "governance-policy-framework";
 const USER_AGENT: &str = "governance-policy-framework-addon";
 
@@ -74,25 +78,26 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         templates: Queue::new(template_sync::CONTROLLER, &controllers),
     };
     let mut tasks = Supervisor::new(stop.clone());
-    serve(&args, &settings, &managed, metrics, &mut tasks)?;
+    let lease = addon_lease(&args, &settings, &managed, hub.as_ref());
+    let hub = hub.map(|hub| (hub, settings.hub_namespace.clone()));
+    let (world, watches) = World::new((managed.clone(), settings.namespace.clone()), hub, &queues);
+    serve(&args, &settings, &world, metrics, &mut tasks)?;
+    // Those who wait for leadership watch too: they are ready, which a rolling update needs, and
+    // take over at once.
+    watches.start(&world, &queues, template_sync::is_concerned, &mut tasks);
     if args.leader_elect {
         let namespace = client::own_namespace().ok_or(LeaderError::NoNamespace)?;
-        let Some(leadership) = leader::acquire(managed.clone(), &namespace, LEASE, &stop).await?
-        else {
+        let Some(leadership) = leader::acquire(managed, &namespace, LEASE, &stop).await? else {
             return Ok(tasks.run().await?);
         };
         tasks.spawn("leader election", leadership.keep(stop.clone()));
     }
-    let lease = addon_lease(&args, &settings, &managed, hub.as_ref());
-    let hub = hub.map(|hub| (hub, settings.hub_namespace.clone()));
-    let (world, watches) = World::new((managed, settings.namespace.clone()), hub, &queues);
-    watches.start(&world, &queues, &mut tasks);
     if let Some(lease) = lease {
         let (world, stop) = (world.clone(), stop);
         tasks.spawn_infallible("the add-on lease", async move {
-            // A process that does not see both clusters is not alive to the hub.
+            // Waiting makes the first renewal follow the first lists at once, not a minute later.
             tokio::select! { () = stop.cancelled() => return, () = world.ready(Clusters::Both) => {} }
-            lease.run(|| true, stop).await;
+            lease.run(move || world.is_ready(Clusters::Both), stop).await;
         });
     }
     start(&settings, &world, queues, errors, &mut tasks);
@@ -123,11 +128,11 @@ async fn connect(kubeconfig: Option<PathBuf>, rates: Rates) -> Result<Client, Er
 fn serve(
     args: &Args,
     settings: &Settings,
-    managed: &Client,
+    world: &World,
     metrics: Metrics,
     tasks: &mut Supervisor,
 ) -> Result<(), Error> {
-    let mut probes = Probes::default();
+    let mut probes = Probes::default().ready("watches", has_synced(world));
     if let Some(path) = &settings.hub_kubeconfig {
         // The hub rotates these credentials: the process is restarted to use the new ones.
         let unchanged = probes::unchanged_files(probes::kubeconfig_files(path));
@@ -144,12 +149,24 @@ fn serve(
         address: args.metrics_bind_address,
         secure: args.secure_metrics,
         tls: args.tls.clone(),
-        client: managed.clone(),
+        client: world.managed.client.clone(),
     };
     if let Some(server) = serving::metrics(options, metrics)? {
         tasks.spawn("the metrics server", server.run(tasks.stop()));
     }
     Ok(())
+}
+
+/// Ready is who has seen the first lists of both clusters, leading or not.
+fn has_synced(world: &World) -> Check {
+    let world = world.clone();
+    Arc::new(move || {
+        if world.is_ready(Clusters::Both) {
+            Ok(())
+        } else {
+            Err(messages::NOT_SYNCED.to_owned())
+        }
+    })
 }
 
 fn addon_lease(

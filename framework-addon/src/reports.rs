@@ -1,15 +1,17 @@
-//! The compliance events of the managed cluster, by the policy that they are about.
+//! Reports about templates, and the compliance events of the managed cluster that carry them, by the
+//! policy that they are about.
 
-use std::collections::{BTreeMap, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Event;
 use parking_lot::RwLock;
 use reeve_api::names::POLICY_API_VERSION;
+use reeve_api::policy::ComplianceHistory;
+use reeve_runtime::events::time_in_event_name;
 use reeve_runtime::watch::{Change, Known};
-
-use crate::status_sync::history::Report;
 
 /// Asks the API server for events about policies only, and not for those that the sync
 /// controllers tell people.
@@ -17,6 +19,63 @@ pub const FIELD_SELECTOR: &str = "involvedObject.kind=Policy,reason!=PolicySpecS
 
 /// What a recorder puts before the text when it has folded events into one.
 const COMBINED: &str = "(combined from similar events):";
+
+/// An event's own time that is later than its name by this much says that it was reported again.
+const REPEATED: SignedDuration = SignedDuration::from_secs(1);
+
+/// One report about a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The name of the event that carries it.
+    pub event_name: String,
+    /// When the event was last seen, as far as its own fields tell.
+    pub at: Timestamp,
+    /// `<compliance>; <text>`.
+    pub message: String,
+}
+
+impl Report {
+    /// A report that a policy's status remembers.
+    fn remembered(entry: &ComplianceHistory) -> Self {
+        let at = entry
+            .last_timestamp
+            .as_deref()
+            .and_then(|text| text.parse().ok());
+        Self {
+            event_name: entry.event_name.clone().unwrap_or_default(),
+            at: at.unwrap_or(Timestamp::UNIX_EPOCH),
+            message: entry.message.clone().unwrap_or_default(),
+        }
+    }
+
+    /// The time to sort by: that in the name, which has nanoseconds, unless the event was
+    /// reported again later under the same name.
+    fn moment(&self) -> Timestamp {
+        match time_in_event_name(&self.event_name) {
+            Some(named) if self.at.duration_since(named) < REPEATED => named,
+            _ => self.at,
+        }
+    }
+}
+
+/// Reports at hand and those that a status remembers, each once, with the time to sort by.
+pub fn newest_first(
+    mut reports: Vec<Report>,
+    stored: &[ComplianceHistory],
+) -> Vec<(Timestamp, Report)> {
+    let at_hand: HashSet<String> = reports.iter().map(|r| r.event_name.clone()).collect();
+    let remembered = stored.iter().map(Report::remembered);
+    reports.extend(remembered.filter(|old| !at_hand.contains(&old.event_name)));
+    let mut dated: Vec<(Timestamp, Report)> = reports
+        .into_iter()
+        .map(|report| (report.moment(), report))
+        .collect();
+    // The name decides between equal times, so that the order does not depend on who was read first.
+    dated.sort_by(|(one_at, one), (two_at, two)| {
+        Reverse((one_at, &one.event_name)).cmp(&Reverse((two_at, &two.event_name)))
+    });
+    dated
+}
 
 /// An event that reports about a template of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::core::GroupVersionKind;
-use reeve_api::names::{PARENT_POLICY_LABEL, split_api_version};
+use reeve_api::names::{GROUP, PARENT_POLICY_LABEL, split_api_version};
 use serde_json::Value;
 
 /// A template that names a kind.
@@ -64,12 +64,28 @@ pub fn policy_of(object: &ObjectMeta) -> Option<&str> {
 }
 
 /// Who claims an object as its own: its first owner of any kind, else the label's policy. An
-/// object that nobody claims was made outside of any policy.
+/// object that nobody claims was made outside of any policy. This is what users are told; it is no
+/// proof of [ownership](belongs_to).
 pub fn claimed_by(object: &ObjectMeta) -> Option<&str> {
     let owner = owners(object).first();
     owner
         .map(|owner| owner.name.as_str())
         .or_else(|| parent_label(object))
+}
+
+/// Whether an object is proven to be this policy's: one of its owners is it, or it has no owner at
+/// all and the label says so. An empty `uid` is not known, and then the name decides.
+pub fn belongs_to(object: &ObjectMeta, policy: &str, uid: &str) -> bool {
+    let is_policy = |owner: &OwnerReference| {
+        owner.kind == "Policy"
+            && split_api_version(&owner.api_version).0 == GROUP
+            && owner.name == policy
+            && (uid.is_empty() || owner.uid == uid)
+    };
+    match owners(object) {
+        [] => parent_label(object) == Some(policy),
+        owners => owners.iter().any(is_policy),
+    }
 }
 
 /// The parent-policy label, unless it is empty.
@@ -86,6 +102,7 @@ pub fn owners(object: &ObjectMeta) -> &[OwnerReference] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use reeve_api::names::POLICY_API_VERSION;
     use rstest::rstest;
     use serde_json::json;
 
@@ -125,6 +142,45 @@ mod tests {
         #[case] claimed: Option<&str>,
     ) {
         assert_eq!((policy_of(&object), claimed_by(&object)), (policy, claimed));
+    }
+
+    const POLICY: &str = "policy.open-cluster-management.io/v1/Policy";
+
+    #[rstest]
+    #[case::nothing(&[], None, false)]
+    #[case::label(&[], Some("p"), true)]
+    #[case::label_of_another(&[], Some("q"), false)]
+    #[case::owner(&[(POLICY, "p", "u")], None, true)]
+    #[case::other_version(&[("policy.open-cluster-management.io/v2/Policy", "p", "u")], None, true)]
+    #[case::second_owner(&[("v1/Tea", "t", "t"), (POLICY, "p", "u")], None, true)]
+    #[case::other_name(&[(POLICY, "q", "u")], Some("p"), false)]
+    #[case::predecessor(&[(POLICY, "p", "before")], Some("p"), false)]
+    #[case::other_kind(&[("policy.open-cluster-management.io/v1/Tea", "p", "u")], Some("p"), false)]
+    #[case::other_group(&[("kyverno.io/v1/Policy", "p", "u")], Some("p"), false)]
+    fn an_owner_reference_proves_ownership_only_for_this_very_policy(
+        #[case] owners: &[(&str, &str, &str)],
+        #[case] label: Option<&str>,
+        #[case] expected: bool,
+    ) {
+        let mut object = object(&[], label);
+        let references = owners.iter().map(|(kind, name, uid)| {
+            let (api_version, kind) = kind.rsplit_once('/').unwrap();
+            OwnerReference {
+                api_version: api_version.to_owned(),
+                uid: (*uid).to_owned(),
+                ..owner(kind, name)
+            }
+        });
+        object.owner_references = Some(references.collect());
+        assert_eq!(belongs_to(&object, "p", "u"), expected);
+    }
+
+    #[test]
+    fn without_a_uid_the_name_proves_ownership() {
+        let mut object = object(&[("Policy", "p")], None);
+        POLICY_API_VERSION
+            .clone_into(&mut object.owner_references.as_mut().unwrap()[0].api_version);
+        assert!(belongs_to(&object, "p", ""));
     }
 
     #[rstest]

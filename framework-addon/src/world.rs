@@ -18,7 +18,6 @@ use serde::de::DeserializeOwned;
 use crate::kinds::{Crd, CrdFacts, Kinds};
 use crate::replica::Replica;
 use crate::reports::{FIELD_SELECTOR, PolicyEvent, Reports};
-use crate::template_sync;
 
 /// The controllers' work, by the policy's name: it is the same on both clusters.
 #[derive(Clone)]
@@ -181,6 +180,16 @@ impl World {
         }
     }
 
+    /// Whether the first lists of these clusters have been seen. A watch that breaks after that is
+    /// taken up again, and what was seen stays.
+    pub fn is_ready(&self, needed: Clusters) -> bool {
+        let hub = self.hub.as_ref().filter(|_| needed == Clusters::Both);
+        self.managed.policies.is_ready()
+            && self.events.is_ready()
+            && self.crds.is_ready()
+            && hub.is_none_or(|hub| hub.policies.is_ready())
+    }
+
     fn crd_changed(&self, change: &Change<CrdFacts>, queues: &Queues) {
         let (old, new) = change.valid();
         let Some(crd) = new.or(old) else { return };
@@ -212,12 +221,20 @@ fn mentions(policy: &Replica, group: &str) -> bool {
 
 impl Watches {
     /// Starts all watches; what they tell goes into `world`, and names of policies into `queues`.
-    pub fn start(self, world: &World, queues: &Queues, tasks: &mut Supervisor) {
+    /// `concerns_templates` says of a change of a policy whether its template objects are to be
+    /// brought in line.
+    pub fn start(
+        self,
+        world: &World,
+        queues: &Queues,
+        concerns_templates: fn(&Change<Replica>) -> bool,
+        tasks: &mut Supervisor,
+    ) {
         let stop = tasks.stop();
         let told = queues.clone();
         let work = self.managed.run(stop.clone(), move |change| {
             told.policy_changed(&change.key.name);
-            if template_sync::is_concerned(&change) {
+            if concerns_templates(&change) {
                 told.templates.add(change.key.name);
             }
         });

@@ -129,7 +129,7 @@ fn names(details: &[DetailsPerTemplate]) -> BTreeSet<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::status_sync::history::Report;
+    use crate::reports::Report;
     use jiff::Timestamp;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
     use reeve_runtime::events::event_name;

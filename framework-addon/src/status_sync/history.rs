@@ -3,43 +3,22 @@
 //! Merging is a pure function of the stored history and the events at hand, so a process that is
 //! killed between reading events and writing the status loses nothing and doubles nothing.
 
-use std::cmp::Reverse;
-use std::collections::HashSet;
-
 use jiff::{SignedDuration, Timestamp};
 use reeve_api::Compliance;
 use reeve_api::policy::{ComplianceHistory, DetailsPerTemplate};
-use reeve_runtime::events::{event_name, time_in_event_name};
+use reeve_runtime::events::event_name;
 use serde_json::Value;
+
+use crate::reports::{Report, newest_first};
 
 /// The most entries that are kept.
 pub const LONGEST: usize = 10;
-/// Two equal messages closer than this are one report that came by two ways.
+/// Two equal messages closer than this are one report that came by two ways: by an event, whose
+/// name has nanoseconds (`event_name` in the runtime's `events.rs`), and by the object's status,
+/// whose times are cut to microseconds (`micros` in config-policy-controller's `status.rs`). The
+/// rule is part of that wire format: an evaluator gives one report one time both ways, and does not
+/// repeat a message within it.
 const SAME_REPORT: SignedDuration = SignedDuration::from_micros(5);
-/// An event's own time that is later than its name by this much says that it was reported again.
-const REPEATED: SignedDuration = SignedDuration::from_secs(1);
-
-/// One report about a template.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// The name of the event that carries it.
-    pub event_name: String,
-    /// When the event was last seen, as far as its own fields tell.
-    pub at: Timestamp,
-    /// `<compliance>; <text>`.
-    pub message: String,
-}
-
-impl Report {
-    /// The time to sort by: that in the name, which has nanoseconds, unless the event was
-    /// reported again later under the same name.
-    fn moment(&self) -> Timestamp {
-        match time_in_event_name(&self.event_name) {
-            Some(named) if self.at.duration_since(named) < REPEATED => named,
-            _ => self.at,
-        }
-    }
-}
 
 /// What a template's entry in the status becomes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,21 +30,9 @@ pub struct Merged {
 }
 
 /// Merges reports into a stored entry.
-pub fn merge(mut reports: Vec<Report>, stored: Option<&DetailsPerTemplate>) -> Merged {
-    let at_hand: HashSet<String> = reports.iter().map(|r| r.event_name.clone()).collect();
+pub fn merge(reports: Vec<Report>, stored: Option<&DetailsPerTemplate>) -> Merged {
     let stored_history = stored.and_then(|stored| stored.history.as_deref());
-    let remembered = stored_history.unwrap_or_default().iter().map(from_stored);
-    reports.extend(remembered.filter(|old| !at_hand.contains(&old.event_name)));
-
-    let mut dated: Vec<(Timestamp, Report)> = reports
-        .into_iter()
-        .map(|report| (report.moment(), report))
-        .collect();
-    // The name decides between equal times, so that the order does not depend on who was read first.
-    dated.sort_by(|(one_at, one), (two_at, two)| {
-        Reverse((one_at, &one.event_name)).cmp(&Reverse((two_at, &two.event_name)))
-    });
-
+    let dated = newest_first(reports, stored_history.unwrap_or_default());
     let mut history: Vec<ComplianceHistory> = Vec::new();
     let mut before: Option<(Timestamp, &str)> = None;
     for (at, report) in &dated {
@@ -88,18 +55,6 @@ pub fn merge(mut reports: Vec<Report>, stored: Option<&DetailsPerTemplate>) -> M
     }
 }
 
-fn from_stored(entry: &ComplianceHistory) -> Report {
-    let at = entry
-        .last_timestamp
-        .as_deref()
-        .and_then(|text| text.parse().ok());
-    Report {
-        event_name: entry.event_name.clone().unwrap_or_default(),
-        at: at.unwrap_or(Timestamp::UNIX_EPOCH),
-        message: entry.message.clone().unwrap_or_default(),
-    }
-}
-
 fn to_stored(at: Timestamp, report: &Report) -> ComplianceHistory {
     ComplianceHistory {
         event_name: Some(report.event_name.clone()),
@@ -109,7 +64,11 @@ fn to_stored(at: Timestamp, report: &Report) -> ComplianceHistory {
 }
 
 /// The reports in the `status.history` of a template object: entries `{lastTimestamp, message}`
-/// with a time of exactly microseconds. Entries of another form are not reports and are skipped.
+/// with a time of exactly six digits after the point. Entries of another form are not reports and
+/// are skipped. Six digits are a wire format: the other end is `micros` in
+/// config-policy-controller's `status.rs`, which must write no other. The event's name is made as
+/// evaluators make it (`event_name` in the runtime's `events.rs`), so that a report at a whole
+/// microsecond has one name both ways.
 pub fn of_object(policy: &str, object: &Value) -> Vec<Report> {
     let entries = object.pointer("/status/history").and_then(Value::as_array);
     let read = |entry: &Value| {

@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use reeve_runtime::events::time_in_event_name;
 use rstest::rstest;
 use serde_json::json;
 

@@ -13,20 +13,17 @@ pub mod observe;
 pub mod publish;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use reeve_runtime::events::EventWriter;
 use reeve_runtime::queue::Next;
 
+use crate::kinds::KIND_IS_COMING;
 use crate::world::{Reader, World};
 use decide::Standing;
 use error::StatusError;
 
 /// The controller's name in logs, metrics and events.
 pub const CONTROLLER: &str = "policy-status-sync";
-
-/// How soon to look again for a kind that has a definition but is not served yet.
-const KIND_IS_COMING: Duration = Duration::from_secs(1);
 
 /// Writes statuses.
 pub struct StatusSync {

@@ -7,8 +7,9 @@ use reeve_runtime::object::Refusal;
 
 use super::StatusSync;
 use super::error::StatusError;
-use super::history::{self, Report};
+use super::history;
 use crate::replica::Replica;
+use crate::reports::Report;
 use crate::templates;
 use crate::world::Reader;
 

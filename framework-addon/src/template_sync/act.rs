@@ -7,7 +7,7 @@ use reeve_runtime::strict::{self, Write};
 use serde_json::{Value, json};
 
 use super::TemplateSync;
-use super::decide::{self, Decision, Sight};
+use super::decide::{self, Decision, Ready, Sight};
 use super::error::{SyncError, TemplateError, Verdict};
 use super::memory::digest;
 use super::messages;
@@ -27,14 +27,11 @@ impl TemplateSync {
     /// Brings one template's object in line.
     pub(super) async fn template(&self, work: Work<'_>, sight: &Sight) -> Result<(), SyncError> {
         let about = About::asked(work.parent, work.asked, sight);
-        let decision = decide::decide(work.parent, work.asked, sight);
-        let Sight::Ready { kind, .. } = sight else {
-            return match decision {
-                Decision::Complain(error) => self.complain(work.policy, &about, error).await,
-                _ => Ok(()),
-            };
+        let ready @ Ready { kind, .. } = match sight.ready(work.asked) {
+            Ok(ready) => ready,
+            Err(error) => return self.complain(work.policy, &about, error).await,
         };
-        match decision {
+        match decide::decide(work.parent, work.asked, ready) {
             Decision::Complain(error) => self.complain(work.policy, &about, error).await,
             Decision::Wait { unmet, delete } => {
                 let report = Report::pending(&unmet, work.asked.ignores_pending);

@@ -10,7 +10,7 @@ use reeve_runtime::discovery::ServedKind;
 use super::desired;
 use super::error::TemplateError;
 use super::plan::{Asked, Parent};
-use crate::templates::claimed_by;
+use crate::templates::{belongs_to, claimed_by};
 
 /// What the cluster says to one template.
 #[derive(Clone, Debug)]
@@ -20,22 +20,41 @@ pub enum Sight {
     /// Its kind is no policy's.
     Unsupported,
     /// Its object can be worked on.
-    Ready {
-        /// Its kind.
-        kind: ServedKind,
-        /// What it waits for.
-        waits: Waits,
-        /// Its object.
-        live: Live,
-    },
+    Ready(Ready),
+}
+
+/// What the cluster says to a template whose object can be worked on.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// Its kind.
+    pub kind: ServedKind,
+    /// What it waits for.
+    pub waits: Waits,
+    /// Its object.
+    pub live: Live,
+}
+
+impl Sight {
+    /// What the template's object can be decided by, or why there can be none.
+    pub fn ready(&self, asked: &Asked) -> Result<&Ready, TemplateError> {
+        match self {
+            Self::Unmapped(found) => {
+                Err(TemplateError::NotMapped(asked.kind.clone(), found.clone()))
+            }
+            Self::Unsupported => Err(TemplateError::Unsupported(asked.kind.clone())),
+            Self::Ready(ready) => Ok(ready),
+        }
+    }
 }
 
 /// How the dependencies stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// `<Kind> <name>` of those that are not as they must be.
+    /// `<Kind> <name>` of those that are known not to be as they must be.
     pub unmet: Vec<String>,
-    /// The same of those that could not be read, with the reason.
+    /// The same of those that may not or cannot be read, which no other try in a moment changes.
+    pub unreadable: Vec<String>,
+    /// The same of those that could not be read this time, with the reason.
     pub unclear: Vec<(String, String)>,
 }
 
@@ -55,7 +74,7 @@ pub enum Live {
 pub enum Decision {
     /// Nothing but to say what is wrong.
     Complain(TemplateError),
-    /// Say what is waited for, and delete the object if it exists.
+    /// Say what is waited for, and delete the object that must not exist meanwhile.
     Wait {
         /// `<Kind> <name>` of each, sorted.
         unmet: Vec<String>,
@@ -85,17 +104,8 @@ pub enum Decision {
 }
 
 /// Decides about one template.
-pub fn decide(parent: &Parent, asked: &Asked, sight: &Sight) -> Decision {
-    let (kind, waits, live) = match sight {
-        Sight::Unmapped(found) => {
-            let error = TemplateError::NotMapped(asked.kind.clone(), found.clone());
-            return Decision::Complain(error);
-        }
-        Sight::Unsupported => {
-            return Decision::Complain(TemplateError::Unsupported(asked.kind.clone()));
-        }
-        Sight::Ready { kind, waits, live } => (kind, waits, live),
-    };
+pub fn decide(parent: &Parent, asked: &Asked, ready: &Ready) -> Decision {
+    let Ready { kind, waits, live } = ready;
     let live = match live {
         Live::Unreadable(reason) => {
             return Decision::Complain(TemplateError::Get(reason.clone()));
@@ -131,19 +141,22 @@ fn wait(
     live: Option<&Arc<DynamicObject>>,
     delete: Option<&Arc<DynamicObject>>,
 ) -> Option<Decision> {
-    let (described, reason) = match waits.unclear.first() {
-        None if waits.unmet.is_empty() => return None,
-        // Deleting what works because a read failed would be worse than waiting.
-        Some(first) if waits.unmet.is_empty() && live.is_some() => first,
-        _ => {
-            let unclear = waits.unclear.iter().map(|(described, _)| described);
-            let mut unmet: Vec<String> = waits.unmet.iter().chain(unclear).cloned().collect();
-            unmet.sort();
-            let delete = delete.cloned();
-            return Some(Decision::Wait { unmet, delete });
-        }
-    };
-    Some(Decision::Unclear(format!("{described}: {reason}")))
+    // "Could not read" never deletes what works: only what is known to be unmet does.
+    let is_known_unmet = !waits.unmet.is_empty();
+    if let (Some((described, reason)), Some(_), false) =
+        (waits.unclear.first(), live, is_known_unmet)
+    {
+        return Some(Decision::Unclear(format!("{described}: {reason}")));
+    }
+    let unclear = waits.unclear.iter().map(|(described, _)| described);
+    let unread = waits.unreadable.iter().chain(unclear);
+    let mut unmet: Vec<String> = waits.unmet.iter().chain(unread).cloned().collect();
+    if unmet.is_empty() {
+        return None;
+    }
+    unmet.sort();
+    let delete = delete.filter(|_| is_known_unmet).cloned();
+    Some(Decision::Wait { unmet, delete })
 }
 
 fn apply(
@@ -168,11 +181,11 @@ fn apply(
     }
 }
 
-/// Whether an object is this policy's to delete. Two add-ons on one cluster, for a hub that manages
+/// Whether an object is proven to be this policy's to delete. Two add-ons on one cluster, for a hub that manages
 /// itself and hosts another, can have policies of one name; cluster-scoped objects then are told
 /// apart by the label.
 pub fn may_delete(parent: &Parent, object: &ObjectMeta, kind: &ServedKind) -> bool {
-    if claimed_by(object) != Some(parent.name.as_str()) {
+    if !belongs_to(object, &parent.name, &parent.uid) {
         return false;
     }
     let label = object
@@ -217,21 +230,27 @@ mod tests {
     fn unmet() -> Waits {
         Waits {
             unmet: vec!["K b".to_owned(), "K a".to_owned()],
-            unclear: Vec::new(),
+            ..Waits::default()
         }
     }
 
     fn unclear() -> Waits {
         Waits {
-            unmet: Vec::new(),
             unclear: vec![("K a".to_owned(), "timeout".to_owned())],
+            ..Waits::default()
+        }
+    }
+
+    fn unreadable() -> Waits {
+        Waits {
+            unreadable: vec!["K c".to_owned()],
+            ..Waits::default()
         }
     }
 
     fn decided(definition: &Value, waits: Waits, live: Live) -> Decision {
         let kind = served(POLICY_API_VERSION, "ConfigurationPolicy", true);
-        let sight = Sight::Ready { kind, waits, live };
-        decide(&parent(), &asked(definition), &sight)
+        decide(&parent(), &asked(definition), &Ready { kind, waits, live })
     }
 
     fn with_hub_error() -> Value {
@@ -291,7 +310,57 @@ mod tests {
     }
 
     #[test]
-    fn a_dependency_that_cannot_be_read_deletes_nothing() {
+    fn a_failed_read_of_a_dependency_keeps_the_object_and_creates_none() {
+        for definition in [definition(), with_hub_error()] {
+            for live in [present(live()), Live::Absent] {
+                let decision = decided(&definition, unreadable(), live);
+                let Decision::Wait {
+                    unmet,
+                    delete: None,
+                } = decision
+                else {
+                    panic!("{decision:?}");
+                };
+                assert_eq!(unmet, ["K c"], "it is said all the same");
+            }
+        }
+    }
+
+    #[test]
+    fn a_failed_read_beside_a_dependency_that_is_known_to_be_unmet_changes_nothing() {
+        for beside in [unreadable(), unclear()] {
+            let waits = Waits {
+                unmet: vec!["K b".to_owned()],
+                ..beside
+            };
+            let decision = decided(&definition(), waits, present(live()));
+            let Decision::Wait {
+                unmet,
+                delete: Some(_),
+            } = decision
+            else {
+                panic!("{decision:?}");
+            };
+            assert_eq!(unmet.len(), 2);
+        }
+    }
+
+    #[test]
+    fn what_is_not_proven_to_be_the_policys_is_never_deleted() {
+        let mut other_kind = live();
+        other_kind.metadata.owner_references.as_mut().unwrap()[0].kind = "Tea".to_owned();
+        let mut predecessor = live();
+        predecessor.metadata.owner_references.as_mut().unwrap()[0].uid = "uid-0".to_owned();
+        for object in [other_kind, predecessor] {
+            let waiting = decided(&definition(), unmet(), present(object.clone()));
+            assert!(matches!(waiting, Decision::Wait { delete: None, .. }));
+            let broken = decided(&with_hub_error(), Waits::default(), present(object));
+            assert!(matches!(broken, Decision::Withdraw { delete: None, .. }));
+        }
+    }
+
+    #[test]
+    fn a_dependency_that_cannot_be_read_this_time_deletes_nothing() {
         let kept = decided(&definition(), unclear(), present(live()));
         assert!(matches!(kept, Decision::Unclear(_)));
         let absent = decided(&definition(), unclear(), Live::Absent);
@@ -320,19 +389,10 @@ mod tests {
 
     #[test]
     fn kinds_that_cannot_be_worked_on() {
-        let decision = decide(&parent(), &asked(&definition()), &Sight::Unsupported);
-        assert!(matches!(
-            decision,
-            Decision::Complain(TemplateError::Unsupported(_))
-        ));
-        let decision = decide(
-            &parent(),
-            &asked(&definition()),
-            &Sight::Unmapped("x".into()),
-        );
-        assert!(matches!(
-            decision,
-            Decision::Complain(TemplateError::NotMapped(..))
-        ));
+        let asked = asked(&definition());
+        let unsupported = Sight::Unsupported.ready(&asked).unwrap_err();
+        assert!(matches!(unsupported, TemplateError::Unsupported(_)));
+        let unmapped = Sight::Unmapped("x".into()).ready(&asked).unwrap_err();
+        assert!(matches!(unmapped, TemplateError::NotMapped(..)));
     }
 }

@@ -2,7 +2,6 @@
 //! it, which only the log and the metrics tell.
 
 use kube::core::GroupVersionKind;
-use reeve_runtime::dependencies::ReadError;
 use reeve_runtime::discovery::DiscoveryError;
 use reeve_runtime::object::api_message;
 
@@ -124,9 +123,6 @@ pub enum SyncError {
         /// Which, and why.
         reason: String,
     },
-    /// A dependency could not be read.
-    #[error("cannot read the dependency: {0}")]
-    Dependency(#[source] ReadError),
     /// What was read of the object is behind.
     #[error("template {template}: the object was changed since it was read")]
     Behind {
@@ -201,7 +197,7 @@ impl SyncError {
             Self::Discover { template, .. } | Self::Unclear { template, .. } => {
                 system(template, "get-error")
             }
-            Self::Dependency(_) | Self::List { .. } => system("", "client-error"),
+            Self::List { .. } => system("", "client-error"),
             Self::KeepChildren { template, .. } | Self::Reset { template, .. } => {
                 system(template, "patch-error")
             }

@@ -1,5 +1,5 @@
 //! What this process remembers of its own reports and writes, so that none is repeated while its
-//! effect is on the way. After a restart the policy's status says the same, only later.
+//! effect is on the way. After a restart the events and the policy's status say the same.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use kube::api::DynamicObject;
 use kube::core::GroupVersionKind;
 use parking_lot::Mutex;
-use reeve_api::policy::ComplianceHistory;
 
 use super::messages::STALE;
 use crate::replica::Replica;
+use crate::reports::Report;
 
-/// How long a report may take to show in the status before it counts as lost.
+/// How long a report may take to be seen before it counts as lost.
 const ON_THE_WAY: Duration = Duration::from_mins(1);
 
 /// A report that was sent.
@@ -96,37 +96,39 @@ impl Memory {
     }
 }
 
-/// Whether a message has to be reported: not if it is the last word in the status, nor while it is
-/// on the way there. When something else has become the last word since, it has to be again.
-pub fn must_report(message: &str, shown: &[ComplianceHistory], memo: &Memo, now: Instant) -> bool {
-    let last = shown.first().and_then(|entry| entry.message.as_deref());
-    if last.is_some_and(|last| last.trim() == message.trim()) {
+/// Whether a message has to be reported: not if it is the last word of the events and the status
+/// together, nor while it is on the way there. When something else has become the last word since,
+/// it has to be again. `seen` is newest first.
+///
+/// The events matter after a restart: then nothing is remembered, and the status may not show yet
+/// what this process's predecessor has reported.
+pub fn must_report(message: &str, seen: &[Report], memo: &Memo, now: Instant) -> bool {
+    let last = seen.first();
+    if last.is_some_and(|last| last.message.trim() == message.trim()) {
         return false;
     }
-    let on_the_way = in_flight(shown, memo).is_some_and(|sent| {
+    let on_the_way = in_flight(seen, memo).is_some_and(|sent| {
         sent.message == message && now.saturating_duration_since(sent.at) < ON_THE_WAY
     });
     !on_the_way
 }
 
-fn in_flight<'a>(shown: &[ComplianceHistory], memo: &'a Memo) -> Option<&'a Sent> {
+fn in_flight<'a>(seen: &[Report], memo: &'a Memo) -> Option<&'a Sent> {
     let sent = memo.sent.as_ref()?;
-    let arrived = shown
-        .iter()
-        .any(|entry| entry.event_name.as_ref() == Some(&sent.event));
+    let arrived = seen.iter().any(|report| report.event_name == sent.event);
     (!arrived).then_some(sent)
 }
 
 /// The event that says, as the last word, that the template is in error or waits; `None` if the
-/// last word is another, or the object was asked for a new answer after it.
-pub fn stale_report(shown: &[ComplianceHistory], memo: &Memo) -> Option<String> {
-    let (message, event) = match (in_flight(shown, memo), shown.first()) {
-        (Some(sent), _) => (sent.message.as_str(), sent.event.as_str()),
-        (None, Some(last)) => (last.message.as_deref()?, last.event_name.as_deref()?),
+/// last word is another, or the object was asked for a new answer after it. `seen` is newest first.
+pub fn stale_report(seen: &[Report], memo: &Memo) -> Option<String> {
+    let (message, event) = match (in_flight(seen, memo), seen.first()) {
+        (Some(sent), _) => (&sent.message, &sent.event),
+        (None, Some(last)) => (&last.message, &last.event_name),
         (None, None) => return None,
     };
     let stale = STALE.iter().any(|part| message.contains(part));
-    (stale && memo.reset_for.as_deref() != Some(event)).then(|| event.to_owned())
+    (stale && memo.reset_for.as_deref() != Some(event)).then(|| event.clone())
 }
 
 /// Stands for an update: what the object is and what it would become, less status and metadata
@@ -147,13 +149,18 @@ pub fn digest(live: &DynamicObject, changed: &DynamicObject) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use jiff::{SignedDuration, Timestamp};
+    use reeve_api::policy::ComplianceHistory;
+    use reeve_runtime::events::event_name;
 
-    fn entry(event: &str, message: &str) -> ComplianceHistory {
-        ComplianceHistory {
-            event_name: Some(event.to_owned()),
-            last_timestamp: None,
-            message: Some(message.to_owned()),
+    use super::*;
+    use crate::reports::newest_first;
+
+    fn entry(event: &str, message: &str) -> Report {
+        Report {
+            event_name: event.to_owned(),
+            at: Timestamp::UNIX_EPOCH,
+            message: message.to_owned(),
         }
     }
 
@@ -205,6 +212,34 @@ mod tests {
             must_report(ERROR, &before, &memo, much_later),
             "it was lost"
         );
+    }
+
+    #[test]
+    fn a_report_from_before_a_restart_is_not_repeated_though_the_status_does_not_show_it_yet() {
+        let start = Timestamp::from_second(1_700_000_000).unwrap();
+        let event = |second: i64, message: &str| {
+            let at = start + SignedDuration::from_secs(second);
+            let mut report = entry(&event_name("ns.p", at), message);
+            report.at = at;
+            report
+        };
+        // The status is behind, and the one event it shows has expired.
+        let old = event(0, "Compliant; fine");
+        let status = [ComplianceHistory {
+            event_name: Some(old.event_name),
+            last_timestamp: Some(old.at.to_string()),
+            message: Some(old.message),
+        }];
+        let reported_after_a_restart = |events: Vec<Report>| {
+            let seen = newest_first(events, &status);
+            let seen: Vec<_> = seen.into_iter().map(|(_, report)| report).collect();
+            must_report(ERROR, &seen, &Memo::default(), Instant::now())
+        };
+        assert!(reported_after_a_restart(Vec::new()));
+        assert!(!reported_after_a_restart(vec![event(5, ERROR)]));
+        let late_answer = vec![event(9, "Compliant; late"), event(5, ERROR)];
+        assert!(reported_after_a_restart(late_answer));
+        assert!(reported_after_a_restart(vec![event(-5, ERROR)]), "older");
     }
 
     #[test]

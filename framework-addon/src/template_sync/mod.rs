@@ -99,7 +99,7 @@ impl TemplateSync {
         let observed = self.observe(&parent, &plan.asked).await;
 
         let crosses =
-            |sight: &Sight| matches!(sight, Sight::Ready { kind, .. } if !kind.namespaced);
+            |sight: &Sight| matches!(sight, Sight::Ready(ready) if !ready.kind.namespaced);
         let mut is_held = true;
         if observed.sights.iter().flatten().any(crosses)
             && let Err(error) = self.hold(policy).await
@@ -152,7 +152,7 @@ impl TemplateSync {
 /// Whether the policy certainly has no cluster-scoped objects, once the superfluous are deleted.
 fn may_let_go(plan: &Plan, observed: &Observed) -> bool {
     let none = |sight: &Result<Sight, SyncError>| match sight {
-        Ok(Sight::Ready { kind, .. }) => kind.namespaced,
+        Ok(Sight::Ready(ready)) => ready.kind.namespaced,
         Ok(Sight::Unmapped(_)) => true,
         Ok(Sight::Unsupported) | Err(_) => false,
     };

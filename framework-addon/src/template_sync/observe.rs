@@ -8,16 +8,15 @@ use reeve_runtime::discovery::{DiscoveryError, ServedKind};
 use reeve_runtime::object::{Refusal, api_message};
 
 use super::TemplateSync;
-use super::decide::{Live, Sight, Waits};
+use super::decide::{Live, Ready, Sight, Waits};
 use super::dependencies::{self, Wanted};
 use super::error::SyncError;
 use super::plan::{Asked, Parent};
+use crate::kinds::KIND_IS_COMING;
 use crate::world::Reader;
 
-/// How soon to look again for a kind that has a definition but is not served yet.
-const KIND_IS_COMING: Duration = Duration::from_secs(1);
-/// How soon to look again at a dependency that may not be read: nothing tells when it may.
-const FORBIDDEN: Duration = Duration::from_mins(1);
+/// How soon to look again at a dependency that may not or cannot be read: nothing tells when it may.
+const UNREADABLE: Duration = Duration::from_mins(1);
 
 /// What the cluster says to the templates of a policy.
 #[derive(Default)]
@@ -37,7 +36,11 @@ impl Observed {
 /// What a dependency is found to be.
 enum Found {
     Met,
+    /// Known not to be as it must be.
     Unmet,
+    /// Nothing is known, and asking again at once would not help.
+    Unreadable,
+    /// Nothing is known this time.
     Unclear(String),
 }
 
@@ -82,6 +85,7 @@ impl TemplateSync {
             match self.dependency(wanted, compliance, reads, observed).await {
                 Found::Met => {}
                 Found::Unmet => waits.unmet.push(wanted.described()),
+                Found::Unreadable => waits.unreadable.push(wanted.described()),
                 Found::Unclear(reason) => waits.unclear.push((wanted.described(), reason)),
             }
         }
@@ -99,7 +103,7 @@ impl TemplateSync {
                 Live::Unreadable(words(&error))
             }
         };
-        Ok(Sight::Ready { kind, waits, live })
+        Ok(Sight::Ready(Ready { kind, waits, live }))
     }
 
     async fn find(
@@ -144,20 +148,28 @@ impl TemplateSync {
                     Found::Unmet
                 }
             }
-            Err(ReadError::Refused(error)) if Refusal::of(&error) == Refusal::Forbidden => {
-                tracing::warn!(dependency = wanted.described(), %error, "may not be read");
-                observed.look_again(FORBIDDEN);
-                Found::Unmet
-            }
-            Err(error @ ReadError::Unwatchable(_)) => {
-                tracing::warn!(dependency = wanted.described(), %error, "cannot be read");
-                Found::Unmet
-            }
             Err(error) => {
-                self.world.kinds.forget_group(&wanted.group);
-                Found::Unclear(words(&error))
+                let found = unread(&error);
+                if matches!(found, Found::Unreadable) {
+                    tracing::warn!(dependency = wanted.described(), %error, "cannot be read");
+                    observed.look_again(UNREADABLE);
+                } else {
+                    self.world.kinds.forget_group(&wanted.group);
+                }
+                found
             }
         }
+    }
+}
+
+/// What a failed read tells of a dependency: never that it is unmet.
+fn unread(error: &ReadError) -> Found {
+    match error {
+        ReadError::Unwatchable(_) => Found::Unreadable,
+        ReadError::Refused(refused) if Refusal::of(refused) == Refusal::Forbidden => {
+            Found::Unreadable
+        }
+        other => Found::Unclear(words(other)),
     }
 }
 
@@ -165,5 +177,38 @@ fn words(error: &ReadError) -> String {
     match error {
         ReadError::Refused(error) => api_message(error),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use kube::core::Status;
+    use rstest::rstest;
+
+    use super::*;
+
+    fn refused(code: u16) -> ReadError {
+        let status = Status::failure("no", "").with_code(code);
+        ReadError::Refused(Arc::new(kube::Error::Api(Box::new(status))))
+    }
+
+    #[rstest]
+    #[case::unauthorized(refused(401), true)]
+    #[case::forbidden(refused(403), true)]
+    #[case::unwatchable(ReadError::Unwatchable("v1, Kind=Tea".to_owned()), true)]
+    #[case::broken(refused(500), false)]
+    #[case::no_kind(refused(404), false)]
+    #[case::ended(ReadError::Ended, false)]
+    fn a_failed_read_never_says_that_a_dependency_is_unmet(
+        #[case] error: ReadError,
+        #[case] is_lasting: bool,
+    ) {
+        match unread(&error) {
+            Found::Unreadable => assert!(is_lasting),
+            Found::Unclear(_) => assert!(!is_lasting),
+            Found::Met | Found::Unmet => panic!("nothing was read"),
+        }
     }
 }

@@ -7,7 +7,7 @@ use kube::Resource;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use reeve_api::Compliance;
 use reeve_api::names::GROUP;
-use reeve_api::policy::{ComplianceHistory, DetailsPerTemplate};
+use reeve_api::policy::DetailsPerTemplate;
 use reeve_runtime::discovery::ServedKind;
 use reeve_runtime::events::{ComplianceEvent, Information};
 use reeve_runtime::object::absent_is_none;
@@ -22,6 +22,7 @@ use super::memory::{self, Sent};
 use super::messages;
 use super::plan::{self, Asked, Complaint, Parent};
 use crate::replica::Replica;
+use crate::reports::{self, newest_first};
 
 /// What a report is about.
 #[derive(Clone, Debug)]
@@ -38,7 +39,7 @@ impl About {
     /// A template that could be read.
     pub fn asked(parent: &Parent, asked: &Asked, sight: &Sight) -> Self {
         let cluster_scoped = match sight {
-            Sight::Ready { kind, .. } => !kind.namespaced,
+            Sight::Ready(ready) => !ready.kind.namespaced,
             Sight::Unmapped(_) | Sight::Unsupported => messages::is_gatekeeper(&asked.kind),
         };
         Self {
@@ -123,8 +124,8 @@ impl TemplateSync {
     ) -> Result<(), SyncError> {
         let message = report.message();
         let memo = self.memory.of(policy, &about.template);
-        let shown = self.shown(policy, &about.template);
-        if !memory::must_report(&message, &shown, &memo, Instant::now()) {
+        let seen = self.seen(policy, &about.template);
+        if !memory::must_report(&message, &seen, &memo, Instant::now()) {
             return Ok(());
         }
         self.inform(
@@ -173,7 +174,7 @@ impl TemplateSync {
             self.inform(policy, &note, false).await;
         }
         let memo = self.memory.of(policy, name);
-        let stale = memory::stale_report(&self.shown(policy, name), &memo);
+        let stale = memory::stale_report(&self.seen(policy, name), &memo);
         let asked_for = stale.filter(|_| kind.resource.group == GROUP && has_answered(&live.data));
         if asked_for.is_some() {
             let patch = Patch::Merge(json!({"status": {"compliant": null}}));
@@ -195,8 +196,8 @@ impl TemplateSync {
         Ok(())
     }
 
-    /// What the status says about a template now, newest first.
-    fn shown(&self, policy: &Replica, template: &str) -> Vec<ComplianceHistory> {
+    /// What events and the status say about a template now, newest first.
+    fn seen(&self, policy: &Replica, template: &str) -> Vec<reports::Report> {
         let newest = match self.world.managed.policy(policy.name()) {
             Some(Known::Valid(newest)) if newest.uid() == policy.uid() => newest,
             _ => return Vec::new(),
@@ -204,9 +205,10 @@ impl TemplateSync {
         let status = newest.typed_status().unwrap_or_default();
         let is_its = |details: &DetailsPerTemplate| details.template_name() == template;
         let details = status.details.unwrap_or_default().into_iter().find(is_its);
-        details
-            .and_then(|details| details.history)
-            .unwrap_or_default()
+        let shown = details.and_then(|details| details.history);
+        let events = self.world.reports.of(policy.uid(), template);
+        let seen = newest_first(events, &shown.unwrap_or_default());
+        seen.into_iter().map(|(_, report)| report).collect()
     }
 
     async fn inform(&self, policy: &Replica, note: &str, warning: bool) {

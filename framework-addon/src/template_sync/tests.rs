@@ -85,11 +85,11 @@ fn whose_fault_it_is(
 }
 
 fn ready(namespaced: bool) -> Sight {
-    Sight::Ready {
+    Sight::Ready(decide::Ready {
         kind: served("a/v1", "K", namespaced),
         waits: decide::Waits::default(),
         live: decide::Live::Absent,
-    }
+    })
 }
 
 #[rstest]

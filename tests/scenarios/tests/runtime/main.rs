@@ -18,6 +18,9 @@ fn main() -> ExitCode {
             "a_reader_is_woken_by_an_object_of_a_kind_installed_later",
             |p| Box::pin(reading::installed_later(p)),
         ),
+        scenario("a_crowd_of_readers_is_answered_and_shares_one_watch", |p| {
+            Box::pin(reading::crowd(p))
+        }),
         scenario("a_forbidden_read_is_an_error_and_not_absence", |p| {
             Box::pin(reading::forbidden(p))
         }),

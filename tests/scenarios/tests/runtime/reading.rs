@@ -98,6 +98,37 @@ pub(crate) async fn woken(plane: Arc<Plane>) -> Result<()> {
     Ok(())
 }
 
+/// Readers that wait for a first list must leave the threads to the watches that bring it.
+pub(crate) async fn crowd(plane: Arc<Plane>) -> Result<()> {
+    let (watches, _) = watches(&plane);
+    let secrets = Discovery::new(plane.client())
+        .find(&kind("", "v1", "Secret"))
+        .await?;
+    let read = |reader: u32| {
+        let (watches, secrets) = (watches.clone(), secrets.clone());
+        tokio::spawn(async move {
+            let batch = watches.begin(&reader);
+            for number in 0..4 {
+                let name = format!("crowd-{}", reader + number);
+                ensure!(batch.get(&secrets, "default", &name).await?.is_none());
+            }
+            batch.end();
+            Ok(())
+        })
+    };
+    let all = futures::future::join_all((0..64).map(read));
+    let all = tokio::time::timeout(SOON, all).await;
+    for one in all.map_err(|_| anyhow::anyhow!("the readers keep the watches from working"))? {
+        one??;
+    }
+    ensure!(
+        watches.active() == 1,
+        "{} watches for one kind in one namespace",
+        watches.active()
+    );
+    Ok(())
+}
+
 pub(crate) async fn installed_later(plane: Arc<Plane>) -> Result<()> {
     let discovery = Discovery::new(plane.client());
     let late = kind("reading.example.com", "v1", "Late");
