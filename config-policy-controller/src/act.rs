@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kube::Client;
-use kube::api::{Api, DeleteParams, DynamicObject, ListParams};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Preconditions};
 use reeve_runtime::discovery::ServedKind;
 use reeve_runtime::object::{Refusal, absent_is_none, api_message};
 use reeve_runtime::strict::{self, Write};
@@ -77,15 +77,20 @@ impl<'a> Objects<'a> {
             .map_err(|error| refused(&error))
     }
 
-    /// Deletes an object.
-    pub async fn delete(&self, name: &str) -> Result<(), Refused> {
-        let deleted = self.api.delete(name, &DeleteParams::default()).await;
+    /// Deletes the object with this UID. If another one has its name by now, that one stays and this is a conflict.
+    pub async fn delete(&self, name: &str, uid: &str) -> Result<(), Refused> {
+        let deleted = self.api.delete(name, &only_this_one(uid)).await;
         deleted.map(|_| ()).map_err(|error| refused(&error))
     }
 
-    /// Deletes an object and creates another in its place.
-    pub async fn recreate(&self, name: &str, object: &Value) -> Result<Value, RecreateFailure> {
-        match self.delete(name).await {
+    /// Deletes the object with this UID and creates another in its place.
+    pub async fn recreate(
+        &self,
+        name: &str,
+        uid: &str,
+        object: &Value,
+    ) -> Result<Value, RecreateFailure> {
+        match self.delete(name, uid).await {
             Ok(()) | Err(Refused::NotFound(_)) => {}
             Err(refused) => return Err(RecreateFailure::Delete(refused)),
         }
@@ -106,6 +111,14 @@ impl<'a> Objects<'a> {
         }
         Err(RecreateFailure::StillThere)
     }
+}
+
+/// The condition that the object is the one that was looked at.
+fn only_this_one(uid: &str) -> DeleteParams {
+    DeleteParams::default().preconditions(Preconditions {
+        uid: Some(uid.to_owned()).filter(|uid| !uid.is_empty()),
+        resource_version: None,
+    })
 }
 
 /// The object as plain JSON. Items of a list carry no kind, so it is put back.

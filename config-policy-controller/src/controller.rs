@@ -24,7 +24,7 @@ use crate::schedule::{Due, Interval, due};
 use crate::spec::{self, HubTemplates, Plan, Problem, parent};
 use crate::status::{self, Context, keep_templates, record, record_whole};
 use crate::status_text::TemplateVerdict;
-use crate::throttle::{Did, Throttle};
+use crate::throttle::{Did, Throttle, Underway};
 use crate::wake::wakes;
 
 type Selection = Result<Vec<String>, SelectionError>;
@@ -53,14 +53,14 @@ pub struct Controller {
 struct Turn {
     status: ConfigurationPolicyStatus,
     evaluation: Evaluation,
-    /// The evaluation went as far as the policy allows: nothing but an edit helps.
-    hopeless: bool,
+    /// The verdict is on the policy as a whole, whatever the cluster holds: only an edit changes it.
+    only_edits_matter: bool,
 }
 
 impl Controller {
     /// One turn of one policy.
     pub async fn reconcile(self: Arc<Self>, key: ObjectKey) -> Result<Next, PolicyError> {
-        self.throttle.started(&key);
+        let mut underway = self.throttle.started(&key);
         let policy = match self.policies.iter().find_map(|policies| policies.get(&key)) {
             Some(Known::Valid(policy)) => policy,
             // The watch has logged what is wrong with it. What it says is unknown, so nothing is done or told.
@@ -85,6 +85,7 @@ impl Controller {
             self.watches.forget(&key);
             return Ok(Next::Done);
         }
+        self.publisher.caution(&policy);
         let before = self.publisher.latest(&policy);
         match due(&policy, &before, Timestamp::now()) {
             Due::Now => {}
@@ -92,7 +93,7 @@ impl Controller {
             Due::In(rest) => return Ok(Next::After(rest)),
             Due::Never => return Ok(Next::Done),
         }
-        self.evaluate(&policy, &key, before).await
+        self.evaluate(&policy, &key, before, &mut underway).await
     }
 
     async fn evaluate(
@@ -100,9 +101,10 @@ impl Controller {
         policy: &ConfigurationPolicy,
         key: &ObjectKey,
         before: ConfigurationPolicyStatus,
+        underway: &mut Underway<'_>,
     ) -> Result<Next, PolicyError> {
         let started = Instant::now();
-        let turn = self.turn(policy, key, &before).await?;
+        let turn = self.turn(policy, key, &before, underway).await?;
         let state = status::overall(&turn.status);
         let metrics = &self.evaluator.metrics;
         metrics.evaluated(key, started.elapsed());
@@ -111,14 +113,11 @@ impl Controller {
             policy.spec.severity.as_deref().unwrap_or_default(),
             state,
         );
-        let did = match (turn.evaluation.wrote, turn.status == before) {
-            (true, _) => Did::Write,
-            (false, false) => Did::Tell,
-            (false, true) => Did::Nothing,
-        };
-        self.throttle.ended(key, did);
+        if turn.status != before {
+            underway.did(Did::Tell);
+        }
         let interval = Interval::of(policy.spec.evaluation_interval.as_ref(), state);
-        if turn.hopeless {
+        if turn.only_edits_matter {
             self.watches.forget(key);
         } else if interval != Interval::Watch {
             self.stop_watching(policy, key).await;
@@ -143,6 +142,7 @@ impl Controller {
         policy: &ConfigurationPolicy,
         key: &ObjectKey,
         before: &ConfigurationPolicyStatus,
+        underway: &mut Underway<'_>,
     ) -> Result<Turn, PolicyError> {
         let templates = match spec::read(policy, self.hub) {
             Plan::Templates(templates) => templates,
@@ -172,6 +172,10 @@ impl Controller {
         };
         let evaluation = self.evaluator.run(policy, before, &templates, &reads).await;
         batch.end();
+        if evaluation.wrote {
+            // At once: telling may fail, which undoes no write.
+            underway.did(Did::Write);
+        }
         if let Some(selection) = &evaluation.selection {
             self.selections
                 .lock()
@@ -181,7 +185,7 @@ impl Controller {
         Ok(Turn {
             status,
             evaluation,
-            hopeless: false,
+            only_edits_matter: false,
         })
     }
 
@@ -276,7 +280,7 @@ impl Controller {
             Verdicts::AsBefore
         };
         if changed {
-            self.publisher.inform(policy, &status).await;
+            self.publisher.inform(policy, &status);
         }
         let status = self
             .publisher
@@ -285,7 +289,7 @@ impl Controller {
         Ok(Turn {
             status,
             evaluation: Evaluation::default(),
-            hopeless: true,
+            only_edits_matter: true,
         })
     }
 

@@ -15,7 +15,7 @@ use reeve_runtime::object::ObjectKey;
 use reeve_runtime::strict::Write;
 
 use crate::act::Objects;
-use crate::decide::{self, Refused, Search, Seen, Settled, Step, Target};
+use crate::decide::{self, RecreateFailure, Refused, Search, Seen, Settled, Step, Target};
 use crate::memory::{Memories, PolicyVersion, Subject};
 use crate::messages;
 use crate::metrics::{Fault, PolicyMetrics};
@@ -256,10 +256,13 @@ impl Run<'_> {
                     }
                     created => decide::after_create(target, created.as_ref()),
                 },
-                Step::Delete => {
-                    let deleted = objects.delete(name).await;
-                    decide::after_delete(target, deleted.as_ref().copied())
-                }
+                Step::Delete { uid } => match objects.delete(name, &uid).await {
+                    // Another object has the name by now: it is judged by what it is.
+                    Err(Refused::Conflict(_)) if conflicts < CONFLICTS => {
+                        anew(target, &objects, &mut conflicts).await
+                    }
+                    deleted => decide::after_delete(target, deleted.as_ref().copied()),
+                },
                 Step::DryRun(draft) => {
                     match objects.replace(name, &draft.to_write, Write::DryRun).await {
                         Err(Refused::Conflict(_)) if conflicts < CONFLICTS => {
@@ -277,8 +280,15 @@ impl Run<'_> {
                     }
                 }
                 Step::Recreate(draft) => {
-                    let created = objects.recreate(name, &target.to_create()).await;
-                    decide::after_recreate(target, *draft, created.as_ref())
+                    let to_create = target.to_create();
+                    match objects.recreate(name, draft.uid(), &to_create).await {
+                        Err(RecreateFailure::Delete(Refused::Conflict(_)))
+                            if conflicts < CONFLICTS =>
+                        {
+                            anew(target, &objects, &mut conflicts).await
+                        }
+                        created => decide::after_recreate(target, *draft, created.as_ref()),
+                    }
                 }
             };
         }

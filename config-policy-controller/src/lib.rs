@@ -1,9 +1,21 @@
 //! Evaluates `ConfigurationPolicy` objects on the managed cluster.
 //!
-//! Read in this order: [`run`] wires; [`controller`] is one policy's turn; [`spec`] says what the policy asks for;
-//! [`observe`] reads the cluster on its behalf; [`decide`] says, purely, what to do about one object, with
-//! [`compare`] and [`diff`]; [`act`] does it; [`status`] and [`status_text`] turn what was found into words;
-//! [`publish`] tells them.
+//! The modules in the order of the calls:
+//!
+//! - [`args`] are the flags; [`run`] checks and wires; [`error`] is what can go wrong.
+//! - [`wake`] says, for each change of a policy, whether it asks for a turn; [`throttle`] spaces the turns that
+//!   changes of other objects ask for.
+//! - [`controller`] is one policy's turn and calls all that follows; [`schedule`] says whether the turn is due and
+//!   when the next one is; [`spec`] reads what the policy asks for.
+//! - [`evaluate`] is what `controller` hands the templates to. For each object it lets [`observe`] read the cluster
+//!   ([`namespaces`] chooses namespaces for it), asks [`memory`] what it knows of the object, and drives [`decide`]:
+//!   `decide::first` gives a step, [`act`] carries it out, the matching `decide::after_…` takes the answer and gives
+//!   the next step, until one is done.
+//! - [`decide`] is pure; it uses [`compare`] for what differs and [`diff`] to show it.
+//! - [`report`] is what an evaluation found, object by object; [`batches`] puts these findings into the order in which
+//!   `controller` tells them, with the words of [`status_text`].
+//! - [`status`] records such a verdict in the policy's status; [`publish`] writes the status and the events.
+//! - [`messages`] has every text a user can see, [`metrics`] what is counted.
 
 pub mod act;
 pub mod args;
@@ -38,6 +50,7 @@ use kube::core::DeserializeGuard;
 use parking_lot::Mutex;
 use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_runtime::CancellationToken;
+use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
 use reeve_runtime::client::{self, ClientOptions};
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::discovery::Discovery;
@@ -81,18 +94,23 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     };
     reeve_runtime::logging::start(&args.log)?;
     let settings = Settings::check(&args)?;
-    let client = client::connect(&ClientOptions {
+    let options = ClientOptions {
         kubeconfig: args.kubeconfig.clone(),
         qps: args.qps(),
         burst: args.burst(),
         user_agent: "config-policy-controller",
-    })
-    .await?;
+    };
+    let client = client::connect(&options).await?;
 
     let metrics = Metrics::default();
     let controllers = ControllerMetrics::new(&metrics);
     let ours = PolicyMetrics::new(&metrics);
     let mut tasks = Supervisor::new(stop.clone());
+    // What people read has a rate limit of its own and never delays a verdict.
+    let background = client::connect(&options).await?;
+    let counted = AnnouncementMetrics::new(&metrics);
+    let announcements = Announcements::start(background, counted, &mut tasks);
+    let events = EventWriter::new(client.clone(), CONTROLLER, announcements);
     serve(&args, &client, metrics, &mut tasks)?;
     if args.leader_elect {
         let namespace = client::own_namespace().ok_or(LeaderError::NoNamespace)?;
@@ -112,7 +130,15 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         longest: LONGEST_RETRY.max(first),
     };
     let queue = Queue::with_backoff(CONTROLLER, &controllers, backoff);
-    start(&args, &settings, &client, ours, &queue, &mut tasks);
+    let publisher = Publisher::new(client.clone(), events, ours.clone());
+    start(
+        &args,
+        &settings,
+        &client,
+        (publisher, ours),
+        &queue,
+        &mut tasks,
+    );
     Ok(tasks.run().await?)
 }
 
@@ -121,7 +147,7 @@ fn start(
     args: &ControllerArgs,
     settings: &Settings,
     client: &Client,
-    metrics: PolicyMetrics,
+    (publisher, metrics): (Publisher, PolicyMetrics),
     queue: &Queue<ObjectKey>,
     tasks: &mut Supervisor,
 ) {
@@ -149,11 +175,7 @@ fn start(
         policies: stores.clone(),
         watches,
         discovery: Discovery::new(client.clone()),
-        publisher: Publisher::new(
-            client.clone(),
-            EventWriter::new(client.clone(), CONTROLLER),
-            metrics.clone(),
-        ),
+        publisher,
         evaluator: Evaluator {
             client: client.clone(),
             memories: Memories::default(),
@@ -180,6 +202,8 @@ fn start(
         for store in &stores {
             // Before the first list is complete, absence means nothing.
             tokio::select! { () = stop.cancelled() => return, () = store.ready() => {} }
+            let uids = store.collect(|_, policy| policy.metadata.uid.clone());
+            controller.publisher.inherit(uids);
         }
         queue
             .run(workers, stop, move |key| {

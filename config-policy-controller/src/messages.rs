@@ -416,3 +416,11 @@ pub const OPERATOR_POLICY_UNSUPPORTED: &str =
     "OperatorPolicy is not supported by this release: --enable-operator-policy has no effect";
 /// The clean-up after a policy, which is not built yet.
 pub const PRUNING_UNSUPPORTED: &str = "the policy is being deleted and has a finalizer: pruning is not supported by this release, the finalizer is left alone";
+
+/// Objects are to be deleted with the policy, which is not built yet.
+#[must_use]
+pub fn objects_are_kept(behavior: &str) -> String {
+    format!(
+        "spec.pruneObjectBehavior {behavior} is not supported by this version yet: objects are kept when the policy is deleted"
+    )
+}

@@ -47,16 +47,6 @@ pub enum Unreadable {
     Failed(String),
 }
 
-impl Unreadable {
-    /// Why, in words.
-    #[must_use]
-    pub fn text(&self) -> &str {
-        match self {
-            Self::Unwatchable(text) | Self::Failed(text) => text,
-        }
-    }
-}
-
 impl From<Unreadable> for Seen {
     fn from(error: Unreadable) -> Self {
         match error {

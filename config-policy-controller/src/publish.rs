@@ -1,8 +1,9 @@
 //! Telling users: the status of the policy, the compliance event for its parent, and events about itself.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::api::{Api, Patch, PatchParams};
 use kube::{Client, Resource, ResourceExt};
@@ -11,30 +12,19 @@ use reeve_api::Compliance;
 use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
 use reeve_runtime::events::{ComplianceEvent, EventWriter, Information, unique_now};
 use reeve_runtime::object::{ObjectKey, Refusal};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::error::PolicyError;
 use crate::messages;
 use crate::metrics::{Fault, PolicyMetrics};
 use crate::schedule::Interval;
-use crate::spec::parent;
+use crate::spec::{parent, wants_pruning};
 use crate::status::{self, add_history, condition_messages, newest, seconds};
-
-/// By how much this clock may be ahead of or behind the API server's.
-const CLOCKS_DIFFER: SignedDuration = SignedDuration::from_mins(1);
 
 /// How often a status write is tried.
 const TRIES: u32 = 3;
-
-/// Every field of the status, so that one that has become empty is removed.
-const FIELDS: [&str; 6] = [
-    "compliancyDetails",
-    "compliant",
-    "history",
-    "lastEvaluated",
-    "lastEvaluatedGeneration",
-    "relatedObjects",
-];
+/// Before the second try; the third waits twice as long.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Writes statuses and events.
 pub struct Publisher {
@@ -43,8 +33,14 @@ pub struct Publisher {
     metrics: PolicyMetrics,
     /// The statuses written last, by UID: the watch may not have brought them back yet.
     written: Mutex<HashMap<String, Written>>,
-    /// Until when a policy must have been created for another process to have reported on it.
-    since: Timestamp,
+    /// Policies that another process may have reported on: those that were there before this one,
+    /// by UID, until this one has written their status.
+    predecessor: Mutex<HashSet<String>>,
+    /// What parents have been told that is not in the status yet, by UID: while the status cannot
+    /// be written, each try would tell it again.
+    unwritten: Mutex<HashMap<String, (String, Timestamp)>>,
+    /// The generations whose unsupported wishes were mentioned, by UID.
+    cautioned: Mutex<HashMap<String, Option<i64>>>,
 }
 
 #[derive(Debug, Clone)]
@@ -119,9 +115,9 @@ impl Publisher {
             events,
             metrics,
             written: Mutex::default(),
-            since: Timestamp::now()
-                .saturating_add(CLOCKS_DIFFER)
-                .unwrap_or(Timestamp::MAX),
+            predecessor: Mutex::default(),
+            unwritten: Mutex::default(),
+            cautioned: Mutex::default(),
         }
     }
 
@@ -146,8 +142,16 @@ impl Publisher {
         }
     }
 
+    /// Says which policies were there before this process worked, by UID.
+    pub fn inherit(&self, policies: impl IntoIterator<Item = String>) {
+        self.predecessor.lock().extend(policies);
+    }
+
     /// Forgets a policy that is gone.
     pub fn forget(&self, uid: &str) {
+        self.predecessor.lock().remove(uid);
+        self.cautioned.lock().remove(uid);
+        self.unwritten.lock().remove(uid);
         self.written.lock().remove(uid);
     }
 
@@ -166,20 +170,20 @@ impl Publisher {
         if publication.events
             && let Some(event) = parent_event(policy, &publication)
         {
-            match self.told_by_predecessor(policy, before, &event).await? {
+            match self.already_told(policy, before, &event).await? {
                 Some(at) => publication = decide(policy, before, after, verdicts, at),
                 None => self.tell_parent(policy, &event, publication.at).await?,
             }
         }
         self.write(policy, &publication.status).await?;
         if publication.events {
-            self.tell_readers(policy, &publication.status).await;
+            self.tell_readers(policy, &publication.status);
         }
         Ok(publication.status)
     }
 
     /// Creates the event about a policy as a whole.
-    pub async fn inform(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
+    pub fn inform(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
         let state = status::overall(status);
         let event = Information {
             reason: messages::INFO_EVENT,
@@ -187,7 +191,29 @@ impl Publisher {
             note: &status::default_message(status, state),
             warning: state != Some(Compliance::Compliant),
         };
-        self.events.inform(&policy.object_ref(&()), &event).await;
+        self.events.inform(&policy.object_ref(&()), &event);
+    }
+
+    /// Says, once per generation, what of the policy's wishes is not heeded.
+    pub fn caution(&self, policy: &ConfigurationPolicy) {
+        let Some(behavior) = wants_pruning(policy) else {
+            return;
+        };
+        let generation = policy.metadata.generation;
+        let uid = policy.metadata.uid.clone().unwrap_or_default();
+        let said = self.cautioned.lock().insert(uid, generation);
+        if said == Some(generation) {
+            return;
+        }
+        let note = messages::objects_are_kept(behavior);
+        tracing::warn!(policy = %ObjectKey::of(policy), "{note}");
+        let event = Information {
+            reason: messages::INFO_EVENT,
+            action: &messages::info_action(&policy.name_any()),
+            note: &note,
+            warning: false,
+        };
+        self.events.inform(&policy.object_ref(&()), &event);
     }
 
     async fn tell_parent(
@@ -201,22 +227,28 @@ impl Publisher {
             source,
         };
         // The status gets the same time: those who read both see one report, not two.
-        let told = self.events.compliance_at(event, at).await;
-        told.map(|_| ()).map_err(failed)
+        self.events.compliance_at(event, at).await.map_err(failed)?;
+        let uid = policy.metadata.uid.clone().unwrap_or_default();
+        let told = (event.message.clone(), at);
+        self.unwritten.lock().insert(uid, told);
+        Ok(())
     }
 
-    /// When a process before this one told the parent the same and was killed before it could
-    /// write so into the status. Asked once for each policy that such a process can have known.
-    async fn told_by_predecessor(
+    /// When the parent was told the same without that being in the status: by this process, whose
+    /// write failed, or by one before it, which was killed in between. The API server is asked
+    /// about the latter only for policies that such a process can have known.
+    async fn already_told(
         &self,
         policy: &ConfigurationPolicy,
         before: &ConfigurationPolicyStatus,
         event: &ComplianceEvent,
     ) -> Result<Option<Timestamp>, PolicyError> {
         let uid = policy.metadata.uid.as_deref().unwrap_or_default();
-        let created = policy.metadata.creation_timestamp.as_ref();
-        let is_newer = created.is_some_and(|created| created.0 > self.since);
-        if is_newer || self.written.lock().contains_key(uid) {
+        let unwritten = self.unwritten.lock().get(uid).cloned();
+        if let Some((_, at)) = unwritten.filter(|(message, _)| *message == event.message) {
+            return Ok(Some(at));
+        }
+        if !self.predecessor.lock().contains(uid) {
             return Ok(None);
         }
         let failed = |source| PolicyError::Event {
@@ -227,7 +259,7 @@ impl Publisher {
         Ok(told.filter(|at| status::is_news(before, *at)))
     }
 
-    async fn tell_readers(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
+    fn tell_readers(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
         let (reason, action) = messages::STATUS_EVENT;
         let state = status.compliant.as_deref().unwrap_or_default();
         let event = Information {
@@ -236,7 +268,7 @@ impl Publisher {
             note: &messages::status_note(state, &condition_messages(status)),
             warning: state == Compliance::NonCompliant.as_str(),
         };
-        self.events.inform(&policy.object_ref(&()), &event).await;
+        self.events.inform(&policy.object_ref(&()), &event);
     }
 
     async fn write(
@@ -253,10 +285,7 @@ impl Publisher {
         let mut tries = 1;
         loop {
             let params = PatchParams::default();
-            let error = match api
-                .patch_status(&key.name, &params, &Patch::Merge(&patch))
-                .await
-            {
+            let error = match api.patch_status(&key.name, &params, &patch).await {
                 Ok(written) => {
                     self.remember(&written, status);
                     return Ok(());
@@ -264,9 +293,15 @@ impl Publisher {
                 Err(error) => error,
             };
             match Refusal::of(&error) {
-                // It is gone, or another one has its name: nobody is left to be told.
-                Refusal::NotFound | Refusal::Conflict => return Ok(()),
-                _ if tries < TRIES => tries += 1,
+                Refusal::NotFound => return Ok(()),
+                // The test in the patch fails when another one has its name by now.
+                Refusal::Conflict | Refusal::Invalid if !is_there(&api, policy).await => {
+                    return Ok(());
+                }
+                _ if tries < TRIES => {
+                    tokio::time::sleep(PAUSE * tries).await;
+                    tries += 1;
+                }
                 _ => {
                     self.metrics
                         .failed(&key, &parent(policy), Fault::StatusUpdate);
@@ -283,6 +318,10 @@ impl Publisher {
         let version = written
             .resource_version()
             .and_then(|version| version.parse().ok());
+        if let Some(uid) = &written.metadata.uid {
+            self.predecessor.lock().remove(uid);
+            self.unwritten.lock().remove(uid);
+        }
         if let (Some(uid), Some(resource_version)) = (&written.metadata.uid, version) {
             let written = Written {
                 resource_version,
@@ -293,23 +332,26 @@ impl Publisher {
     }
 }
 
-/// The change of the status. The UID makes it fail if another policy has the name by now.
+/// Whether the policy is still the one of its name. When that cannot be read it counts as there:
+/// the next try will tell.
+async fn is_there(api: &Api<ConfigurationPolicy>, policy: &ConfigurationPolicy) -> bool {
+    match api.get_opt(&policy.name_any()).await {
+        Ok(found) => found.is_some_and(|found| found.metadata.uid == policy.metadata.uid),
+        Err(_) => true,
+    }
+}
+
+/// The new status, for the policy of this UID only: the API server ignores a UID in a merge patch,
+/// so a successor of the same name could be given its predecessor's status.
 fn status_patch(
     policy: &ConfigurationPolicy,
     status: &ConfigurationPolicyStatus,
-) -> Result<Value, serde_json::Error> {
-    let mut fields = serde_json::to_value(status)?;
-    if let Some(fields) = fields.as_object_mut() {
-        for field in FIELDS {
-            fields.entry(field).or_insert(Value::Null);
-        }
-    }
-    Ok(json!({
-        "apiVersion": ConfigurationPolicy::api_version(&()),
-        "kind": ConfigurationPolicy::kind(&()),
-        "metadata": {"uid": policy.metadata.uid},
-        "status": fields,
-    }))
+) -> Result<Patch<()>, serde_json::Error> {
+    let operations = json!([
+        {"op": "test", "path": "/metadata/uid", "value": policy.metadata.uid},
+        {"op": "add", "path": "/status", "value": status},
+    ]);
+    Ok(Patch::Json(serde_json::from_value(operations)?))
 }
 
 /// The compliance event for the policy that owns this one; `None` for a policy that stands alone.

@@ -139,6 +139,13 @@ pub fn mode(policy: &ConfigurationPolicy) -> RemediationAction {
         .unwrap_or(RemediationAction::Inform)
 }
 
+/// What is to become of the policy's objects when it is deleted, unless they are to be kept.
+#[must_use]
+pub fn wants_pruning(policy: &ConfigurationPolicy) -> Option<&str> {
+    let behavior = policy.spec.prune_object_behavior.as_deref();
+    behavior.filter(|behavior| !matches!(*behavior, "" | "None"))
+}
+
 /// Whether the selector chooses anything at all: exclusion alone does not.
 #[must_use]
 pub fn selects_namespaces(selector: &NamespaceSelector) -> bool {

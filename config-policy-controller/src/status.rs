@@ -205,6 +205,11 @@ pub fn is_news(status: &ConfigurationPolicyStatus, at: Timestamp) -> bool {
     newest.is_none_or(|newest| newest < micros(at).as_str())
 }
 
+/// A time as `status.history` carries it: RFC 3339, UTC, exactly six digits after the point.
+///
+/// A wire format: `framework-addon/src/status_sync/history.rs` is the other end. It skips entries of any other form,
+/// and takes an entry and the compliance event of the same message for one report if this time and the one in the
+/// event's name (`reeve_runtime::events::event_name`) are less than 5 microseconds apart.
 fn micros(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }

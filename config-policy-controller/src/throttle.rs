@@ -21,7 +21,7 @@ const SLACK: f64 = 1.3;
 const CHEAP: f64 = 0.1;
 
 /// What an evaluation did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Did {
     /// Nothing: all is as it was.
     Nothing,
@@ -35,6 +35,27 @@ pub enum Did {
 pub struct Throttle {
     backoff: Duration,
     buckets: Mutex<HashMap<ObjectKey, Bucket>>,
+}
+
+/// An evaluation that has started. However it ends, dropping this settles what it cost.
+#[must_use = "dropping it ends the evaluation"]
+pub struct Underway<'t> {
+    throttle: &'t Throttle,
+    policy: ObjectKey,
+    did: Did,
+}
+
+impl Underway<'_> {
+    /// The evaluation did this much, or more.
+    pub fn did(&mut self, did: Did) {
+        self.did = self.did.max(did);
+    }
+}
+
+impl Drop for Underway<'_> {
+    fn drop(&mut self) {
+        self.throttle.ended(&self.policy, self.did);
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -77,18 +98,29 @@ impl Throttle {
     }
 
     /// An evaluation of the policy starts, for whatever reason.
-    pub fn started(&self, policy: &ObjectKey) {
+    pub fn started(&self, policy: &ObjectKey) -> Underway<'_> {
         if let Some(bucket) = self.buckets.lock().get_mut(policy) {
             bucket.charged = bucket.planned.take().is_some();
         }
+        Underway {
+            throttle: self,
+            policy: policy.clone(),
+            did: Did::Nothing,
+        }
     }
 
-    /// The evaluation has ended.
-    pub fn ended(&self, policy: &ObjectKey, did: Did) {
+    fn ended(&self, policy: &ObjectKey, did: Did) {
         let mut buckets = self.buckets.lock();
-        let bucket = buckets
-            .entry(policy.clone())
-            .or_insert_with(|| Bucket::full(Instant::now()));
+        let bucket = match did {
+            Did::Write => buckets
+                .entry(policy.clone())
+                .or_insert_with(|| Bucket::full(Instant::now())),
+            // Without a bucket there is nothing to settle: it would be full, and a policy that is gone has none.
+            _ => match buckets.get_mut(policy) {
+                Some(bucket) => bucket,
+                None => return,
+            },
+        };
         // An object that we wrote wakes the policy once more, which then tells that it is as it should be.
         let is_cheap = match did {
             Did::Nothing => true,
@@ -145,8 +177,7 @@ mod tests {
     }
 
     fn evaluate(throttle: &Throttle, policy: &ObjectKey, did: Did) {
-        throttle.started(policy);
-        throttle.ended(policy, did);
+        throttle.started(policy).did(did);
     }
 
     #[test]
@@ -215,6 +246,25 @@ mod tests {
             assert!(throttle.wait(&policy, now).is_zero());
             evaluate(&throttle, &policy, Did::Write);
         }
+    }
+
+    #[test]
+    fn an_evaluation_that_is_given_up_costs_next_to_nothing() {
+        let (throttle, policy, now) = throttle(5);
+        for _ in 0..20 {
+            assert!(throttle.wait(&policy, now).is_zero());
+            drop(throttle.started(&policy));
+        }
+    }
+
+    #[test]
+    fn the_end_of_an_evaluation_brings_no_bucket_of_a_policy_back_that_is_gone() {
+        let (throttle, policy, now) = throttle(5);
+        let _ = throttle.wait(&policy, now);
+        let underway = throttle.started(&policy);
+        throttle.forget(&policy);
+        drop(underway);
+        assert!(throttle.buckets.lock().is_empty());
     }
 
     #[test]

@@ -28,8 +28,8 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kube::Client;
 use reeve_runtime::CancellationToken;
+use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
 use reeve_runtime::client::{self, ClientOptions};
 use reeve_runtime::leader::{self, LeaderError};
 use reeve_runtime::lease::AddonLease;
@@ -46,7 +46,7 @@ use metrics::ErrorMetrics;
 use spec_sync::SpecSync;
 use status_sync::StatusSync;
 use template_sync::TemplateSync;
-use world::{Clusters, Queues, World};
+use world::{Clusters, Connection, Queues, World};
 
 /// The lease of the one leader. Upstream has a second and a third for its other managers, and with
 /// them leaders in different Pods that cannot wake each other.
@@ -62,12 +62,20 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     reeve_runtime::logging::start(&args.log)?;
     let settings = args.settings(|name| std::env::var(name).ok())?;
     say_what_differs(&args);
-    let managed = connect(settings.managed_kubeconfig.clone(), settings.rates).await?;
+    let metrics = Metrics::default();
+    let mut tasks = Supervisor::new(stop.clone());
+    let announced = AnnouncementMetrics::new(&metrics);
+    let path = settings.managed_kubeconfig.clone();
+    let at = (path, settings.namespace.clone(), settings.rates);
+    let managed = connect(at, &announced, &mut tasks).await?;
     let hub = match settings.mode {
-        Mode::Managed => Some(connect(settings.hub_kubeconfig.clone(), Rates::HUB).await?),
+        Mode::Managed => {
+            let path = settings.hub_kubeconfig.clone();
+            let at = (path, settings.hub_namespace.clone(), Rates::HUB);
+            Some(connect(at, &announced, &mut tasks).await?)
+        }
         Mode::SelfManagedHub => None,
     };
-    let metrics = Metrics::default();
     let controllers = ControllerMetrics::new(&metrics);
     let errors = ErrorMetrics::new(&metrics);
     let queues = Queues {
@@ -77,17 +85,17 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         statuses: Queue::new(status_sync::CONTROLLER, &controllers),
         templates: Queue::new(template_sync::CONTROLLER, &controllers),
     };
-    let mut tasks = Supervisor::new(stop.clone());
-    let lease = addon_lease(&args, &settings, &managed, hub.as_ref());
-    let hub = hub.map(|hub| (hub, settings.hub_namespace.clone()));
-    let (world, watches) = World::new((managed.clone(), settings.namespace.clone()), hub, &queues);
+    let lease = addon_lease(&args, &managed, hub.as_ref());
+    let leader_client = managed.client.clone();
+    let (world, watches) = World::new(managed, hub, &queues);
     serve(&args, &settings, &world, metrics, &mut tasks)?;
     // Those who wait for leadership watch too: they are ready, which a rolling update needs, and
     // take over at once.
     watches.start(&world, &queues, template_sync::is_concerned, &mut tasks);
     if args.leader_elect {
         let namespace = client::own_namespace().ok_or(LeaderError::NoNamespace)?;
-        let Some(leadership) = leader::acquire(managed, &namespace, LEASE, &stop).await? else {
+        let Some(leadership) = leader::acquire(leader_client, &namespace, LEASE, &stop).await?
+        else {
             return Ok(tasks.run().await?);
         };
         tasks.spawn("leader election", leadership.keep(stop.clone()));
@@ -115,14 +123,25 @@ fn say_what_differs(args: &Args) {
     }
 }
 
-async fn connect(kubeconfig: Option<PathBuf>, rates: Rates) -> Result<Client, Error> {
+/// Connects twice: what people read has a rate limit of its own and never delays a status.
+async fn connect(
+    (kubeconfig, namespace, rates): (Option<PathBuf>, String, Rates),
+    announced: &AnnouncementMetrics,
+    tasks: &mut Supervisor,
+) -> Result<Connection, Error> {
     let options = ClientOptions {
         kubeconfig,
         qps: rates.qps,
         burst: rates.burst,
         user_agent: USER_AGENT,
     };
-    Ok(client::connect(&options).await?)
+    let client = client::connect(&options).await?;
+    let background = client::connect(&options).await?;
+    Ok(Connection {
+        client,
+        namespace,
+        announcements: Announcements::start(background, announced.clone(), tasks),
+    })
 }
 
 fn serve(
@@ -169,12 +188,7 @@ fn has_synced(world: &World) -> Check {
     })
 }
 
-fn addon_lease(
-    args: &Args,
-    settings: &Settings,
-    managed: &Client,
-    hub: Option<&Client>,
-) -> Option<AddonLease> {
+fn addon_lease(args: &Args, managed: &Connection, hub: Option<&Connection>) -> Option<AddonLease> {
     if !args.enable_lease {
         return None;
     }
@@ -184,8 +198,8 @@ fn addon_lease(
     };
     Some(AddonLease {
         name: ADDON_LEASE,
-        managed: (managed.clone(), namespace),
-        hub: hub.map(|hub| (hub.clone(), settings.hub_namespace.clone())),
+        managed: (managed.client.clone(), namespace),
+        hub: hub.map(|hub| (hub.client.clone(), hub.namespace.clone())),
     })
 }
 

@@ -7,8 +7,10 @@ use kube::api::Api;
 use kube::core::DeserializeGuard;
 use kube::{Client, Resource};
 use reeve_api::names::split_api_version;
+use reeve_runtime::announcements::Announcements;
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::discovery::Discovery;
+use reeve_runtime::events::EventWriter;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Queue;
 use reeve_runtime::supervisor::Supervisor;
@@ -58,6 +60,17 @@ pub enum Clusters {
     Both,
 }
 
+/// How one cluster is talked to.
+#[derive(Clone)]
+pub struct Connection {
+    /// Reads and writes.
+    pub client: Client,
+    /// Where the policies are.
+    pub namespace: String,
+    /// Takes events for people.
+    pub announcements: Announcements,
+}
+
 /// The policies of one cluster.
 #[derive(Clone)]
 pub struct Side {
@@ -65,20 +78,32 @@ pub struct Side {
     pub client: Client,
     /// Where its policies are.
     pub namespace: String,
+    announcements: Announcements,
     policies: Store<Replica>,
 }
 
 impl Side {
     /// A cluster and the watch of its policies.
-    pub fn new(client: Client, namespace: String) -> (Self, Watch<Replica>) {
+    pub fn new(connection: Connection) -> (Self, Watch<Replica>) {
+        let Connection {
+            client,
+            namespace,
+            announcements,
+        } = connection;
         let watch = Watch::new(Api::namespaced(client.clone(), &namespace));
         let policies = watch.store();
         let side = Self {
             client,
             namespace,
+            announcements,
             policies,
         };
         (side, watch)
+    }
+
+    /// Events on this cluster on behalf of a controller.
+    pub fn events(&self, controller: &'static str) -> EventWriter {
+        EventWriter::new(self.client.clone(), controller, self.announcements.clone())
     }
 
     /// A policy as the watch knows it.
@@ -131,26 +156,20 @@ fn all<K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned>(
 
 impl World {
     /// Nothing known yet: the watches are to be started.
-    pub fn new(
-        managed: (Client, String),
-        hub: Option<(Client, String)>,
-        queues: &Queues,
-    ) -> (Self, Watches) {
-        let (client, namespace) = managed;
-        let events = Watch::projected(Api::namespaced(client.clone(), &namespace), PolicyEvent::of)
-            .fields(FIELD_SELECTOR);
+    pub fn new(managed: Connection, hub: Option<Connection>, queues: &Queues) -> (Self, Watches) {
+        let client = &managed.client;
+        let reports = Api::namespaced(client.clone(), &managed.namespace);
+        let events = Watch::projected(reports, PolicyEvent::of).fields(FIELD_SELECTOR);
         // All of them, as a policy can depend on a kind that is no template's.
-        let crds = Watch::projected(all(&client), CrdFacts::of);
+        let crds = Watch::projected(all(client), CrdFacts::of);
         let kinds = Kinds::new(Discovery::new(client.clone()), crds.store());
         let woken = queues.clone();
         let objects = DependencyWatches::new(client.clone(), move |reader| match reader {
             Reader::Status(policy) => woken.statuses.add(policy.clone()),
             Reader::Templates(policy) => woken.templates.add(policy.clone()),
         });
-        let (managed, managed_watch) = Side::new(client, namespace);
-        let (hub, hub_watch) = hub
-            .map(|(client, namespace)| Side::new(client, namespace))
-            .unzip();
+        let (managed, managed_watch) = Side::new(managed);
+        let (hub, hub_watch) = hub.map(Side::new).unzip();
         let world = Self {
             managed,
             hub,

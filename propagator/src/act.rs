@@ -78,12 +78,10 @@ impl Replicas {
         };
         match (done, pair) {
             (Ok(Done::Created), Some(pair)) => {
-                self.announce(&pair, &observed, &messages::propagated(&pair))
-                    .await;
+                self.announce(&pair, &observed, &messages::propagated(&pair));
             }
             (Ok(Done::Updated), Some(pair)) => {
-                self.announce(&pair, &observed, &messages::updated(&pair))
-                    .await;
+                self.announce(&pair, &observed, &messages::updated(&pair));
             }
             (Ok(Done::NoNamespace), _) => return Ok(Next::After(NAMESPACE_RETRY)),
             (Ok(_), _) => {}
@@ -97,7 +95,7 @@ impl Replicas {
         Ok(Next::Done)
     }
 
-    async fn announce(&self, pair: &Pair, observed: &Observed, note: &str) {
+    fn announce(&self, pair: &Pair, observed: &Observed, note: &str) {
         tracing::info!(cluster = pair.cluster, policy = %pair.root, "{note}");
         let root = observed.root.as_ref().and_then(|root| root.valid());
         if let Some(root) = root {
@@ -107,7 +105,7 @@ impl Replicas {
                 note,
                 warning: false,
             };
-            self.events.inform(&reference(root), &event).await;
+            self.events.inform(&reference(root), &event);
         }
     }
 }

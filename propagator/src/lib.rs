@@ -24,6 +24,7 @@ use std::sync::Arc;
 use kube::Client;
 use reeve_api::names::RootPolicyName;
 use reeve_runtime::CancellationToken;
+use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
 use reeve_runtime::client::{self, ClientOptions};
 use reeve_runtime::events::EventWriter;
 use reeve_runtime::leader::{self, LeaderError};
@@ -55,13 +56,13 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     reeve_runtime::logging::start(&args.log)?;
     check(&args)?;
     let rates = args::Rates::from_environment();
-    let client = client::connect(&ClientOptions {
+    let options = ClientOptions {
         kubeconfig: args.kubeconfig.clone(),
         qps: rates.qps,
         burst: rates.burst,
         user_agent: "governance-policy-propagator",
-    })
-    .await?;
+    };
+    let client = client::connect(&options).await?;
 
     let metrics = Metrics::default();
     let controllers = ControllerMetrics::new(&metrics);
@@ -74,6 +75,8 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     let hub = Arc::new(Hub::new(&watches, queues.clone(), ours.clone()));
 
     let mut tasks = Supervisor::new(stop.clone());
+    let counted = AnnouncementMetrics::new(&metrics);
+    let announcements = Announcements::start(client::connect(&options).await?, counted, &mut tasks);
     let synced = Arc::clone(&hub);
     let ready = Arc::new(move || {
         if synced.is_ready() {
@@ -94,7 +97,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         };
         tasks.spawn("leader election", leadership.keep(stop.clone()));
     }
-    let events = EventWriter::new(client.clone(), CONTROLLER);
+    let events = EventWriter::new(client.clone(), CONTROLLER, announcements);
     let replicas = act::Replicas::new(
         client.clone(),
         Arc::clone(&hub),

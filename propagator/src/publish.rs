@@ -75,7 +75,7 @@ impl Roots {
         };
         let in_cluster_namespace = self.hub.is_cluster_namespace(&root.namespace);
         if !in_cluster_namespace {
-            self.announce(&root, &policy).await;
+            self.announce(&root, &policy);
         }
         let written = self
             .remembered
@@ -92,7 +92,7 @@ impl Roots {
             RootAction::LeaveStray => {
                 let note = messages::in_cluster_namespace(&root);
                 tracing::warn!("{note}");
-                self.once(&root, &policy, "stray", &note, true).await;
+                self.once(&root, &policy, "stray", &note, true);
                 Ok(Next::Done)
             }
             RootAction::Write(status) => {
@@ -159,19 +159,17 @@ impl Roots {
         Ok(Next::Done)
     }
 
-    async fn announce(&self, root: &RootPolicyName, policy: &Policy) {
+    fn announce(&self, root: &RootPolicyName, policy: &Policy) {
         if policy.spec.disabled && self.hub.has_replicas(root) {
-            self.once(root, policy, "disabled", &messages::disabled(root), false)
-                .await;
+            self.once(root, policy, "disabled", &messages::disabled(root), false);
         }
         if root.fits().is_err() {
-            self.once(root, policy, "name", &messages::name_too_long(root), true)
-                .await;
+            self.once(root, policy, "name", &messages::name_too_long(root), true);
         }
     }
 
     /// Sends an event once for each generation of the policy.
-    async fn once(
+    fn once(
         &self,
         root: &RootPolicyName,
         policy: &Policy,
@@ -194,6 +192,6 @@ impl Roots {
             note,
             warning,
         };
-        self.events.inform(&reference(policy), &event).await;
+        self.events.inform(&reference(policy), &event);
     }
 }

@@ -15,6 +15,8 @@ use kube::Client;
 use kube::api::{Api, ListParams, PostParams};
 use reeve_api::Compliance;
 
+use crate::announcements::Announcements;
+
 /// The longest note that events.k8s.io accepts, in bytes.
 const LONGEST_NOTE: usize = 1024;
 
@@ -40,12 +42,18 @@ pub struct ComplianceEvent {
 pub struct EventWriter {
     client: Client,
     controller: &'static str,
+    announcements: Announcements,
 }
 
 impl EventWriter {
-    /// Events reported by `controller` from this host.
-    pub fn new(client: Client, controller: &'static str) -> Self {
-        Self { client, controller }
+    /// Events reported by `controller` from this host: compliance events through `client`,
+    /// informational ones through `announcements`.
+    pub fn new(client: Client, controller: &'static str, announcements: Announcements) -> Self {
+        Self {
+            client,
+            controller,
+            announcements,
+        }
     }
 
     /// Creates a compliance event and returns its name. It is stored when this returns: a failure
@@ -126,13 +134,13 @@ impl EventWriter {
             .map(|(at, _)| at))
     }
 
-    /// Creates an informational event. Best effort: a failure is logged, nothing waits for it.
-    pub async fn inform(&self, about: &ObjectReference, event: &Information<'_>) {
+    /// Hands an informational event over to be created. Nothing waits for it.
+    pub fn inform(&self, about: &ObjectReference, event: &Information<'_>) {
         let now = unique_now();
         let name = event_name(about.name.as_deref().unwrap_or_default(), now);
         // Events about cluster-scoped objects live in `default`, as client-go has it.
         let namespace = about.namespace.as_deref().unwrap_or("default");
-        let body = events_v1::Event {
+        self.announcements.send(events_v1::Event {
             metadata: ObjectMeta {
                 name: Some(name),
                 namespace: Some(namespace.to_owned()),
@@ -147,11 +155,7 @@ impl EventWriter {
             reporting_controller: Some(self.controller.to_owned()),
             reporting_instance: Some(format!("{}-{}", self.controller, host())),
             ..events_v1::Event::default()
-        };
-        let events: Api<events_v1::Event> = Api::namespaced(self.client.clone(), namespace);
-        if let Err(error) = events.create(&PostParams::default(), &body).await {
-            tracing::warn!(reason = event.reason, object = ?about.name, %error, "cannot create event");
-        }
+        });
     }
 }
 

@@ -23,7 +23,7 @@ use crate::spec::Wanted;
 
 pub use absent::{after_create, after_delete};
 pub use present::{after_dry_run, after_recreate, after_update};
-pub use unnamed::{Search, judge, search};
+pub use unnamed::{Search, search};
 
 /// One object that a policy speaks about.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,13 +62,16 @@ pub enum Step {
     Done(Box<Settled>),
     /// Create the object.
     Create(Value),
-    /// Delete the object.
-    Delete,
+    /// Delete the object, unless another one has its name by now.
+    Delete {
+        /// The UID of the object that was looked at.
+        uid: String,
+    },
     /// Ask what an update would change.
     DryRun(Box<Draft>),
     /// Update the object.
     Update(Box<Draft>),
-    /// Delete the object and create it again, as [`Target::to_create`] says.
+    /// Delete the object, if it still is the draft's, and create it again, as [`Target::to_create`] says.
     Recreate(Box<Draft>),
 }
 
@@ -85,6 +88,14 @@ pub struct Draft {
     pub status_differs: bool,
     /// The difference, as far as it is known.
     pub diff: Recorded,
+}
+
+impl Draft {
+    /// The UID of the object as it was looked at.
+    #[must_use]
+    pub fn uid(&self) -> &str {
+        text(&self.live, "/metadata/uid")
+    }
 }
 
 /// A difference and where it goes.
@@ -279,7 +290,9 @@ pub fn first(target: &Target<'_>, seen: &Seen) -> Step {
         (Seen::Absent, MustHave | MustOnlyHave, Inform) => bare(Event::bad(Reason::Missing)),
         (Seen::Absent, MustHave | MustOnlyHave, Enforce) => Step::Create(target.to_create()),
         (Seen::Present(_), MustNotHave, Inform) => bare(Event::bad(Reason::Unexpected)),
-        (Seen::Present(_), MustNotHave, Enforce) => Step::Delete,
+        (Seen::Present(live), MustNotHave, Enforce) => Step::Delete {
+            uid: text(live, "/metadata/uid").to_owned(),
+        },
         (Seen::Present(live), MustHave | MustOnlyHave, _) => present::first(target, live),
     }
 }

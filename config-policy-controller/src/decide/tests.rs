@@ -104,7 +104,8 @@ fn play(target: &Target<'_>, seen: &Seen, server: &Server) -> Settled {
                 let created = stored(&object, "8");
                 after_create(target, server.create.as_ref().map_or(Ok(&created), Err))
             }
-            Step::Delete => after_delete(target, server.delete.as_ref().map_or(Ok(()), Err)),
+            Step::Delete { uid } if uid != "u1" => panic!("{uid} is none that was seen"),
+            Step::Delete { .. } => after_delete(target, server.delete.as_ref().map_or(Ok(()), Err)),
             Step::DryRun(draft) => {
                 let Draft { live, to_write, .. } = draft.as_ref().clone();
                 let answer = if server.keeps {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use reeve_api::RemediationAction;
 use serde_json::Value;
 
-use super::{Seen, Step, Target, first};
+use super::Target;
 use crate::compare::{ComplianceType, Desired, matches};
 use crate::report::{Event, Finding, Place, Reason, related};
 use crate::spec::Wanted;
@@ -81,12 +81,6 @@ pub fn search<'a>(
         events: vec![event],
         related,
     })
-}
-
-/// The first step for the one object that fits.
-#[must_use]
-pub fn judge(target: &Target<'_>, live: &Arc<Value>) -> Step {
-    first(target, &Seen::Present(Arc::clone(live)))
 }
 
 fn event(compliance: ComplianceType, some_fit: bool, some_listed: bool) -> Event {

@@ -134,3 +134,15 @@ fn a_policy_that_asks_for_nothing() {
     let policy = policy(json!({"remediationAction": "inform", "object-templates": []}));
     assert_eq!(read(&policy, HubTemplates::Unavailable), Plan::Nothing);
 }
+
+#[test]
+fn only_a_wish_to_delete_objects_is_a_wish_for_pruning() {
+    let mut policy = ConfigurationPolicy::default();
+    let mut wish = |word: Option<&str>| {
+        policy.spec.prune_object_behavior = word.map(str::to_owned);
+        wants_pruning(&policy).map(str::to_owned)
+    };
+    assert_eq!(wish(None), None);
+    assert_eq!(wish(Some("None")), None);
+    assert_eq!(wish(Some("DeleteAll")).as_deref(), Some("DeleteAll"));
+}

@@ -39,7 +39,7 @@ pub struct SpecSync {
 impl SpecSync {
     /// Copies from `hub` to `managed`.
     pub fn new(hub: Side, managed: Side) -> Arc<Self> {
-        let events = EventWriter::new(managed.client.clone(), CONTROLLER);
+        let events = managed.events(CONTROLLER);
         Arc::new(Self {
             hub,
             managed,
@@ -56,14 +56,12 @@ impl SpecSync {
             Action::Delete { uid } => self.delete(&name, uid).await?,
             Action::Create(policy) => {
                 if let Some(created) = self.create(&policy).await? {
-                    self.announce(&created, &messages::created(&name, &self.managed.namespace))
-                        .await;
+                    self.announce(&created, &messages::created(&name, &self.managed.namespace));
                 }
             }
             Action::Update(policy) => {
                 if let Some(updated) = self.update(&policy).await? {
-                    self.announce(&updated, &messages::updated(&name, &self.managed.namespace))
-                        .await;
+                    self.announce(&updated, &messages::updated(&name, &self.managed.namespace));
                 }
             }
         }

@@ -7,7 +7,7 @@ use super::{SpecSync, messages};
 use crate::replica::Replica;
 
 impl SpecSync {
-    pub(super) async fn announce(&self, policy: &Replica, note: &str) {
+    pub(super) fn announce(&self, policy: &Replica, note: &str) {
         tracing::info!(policy = policy.name(), "{note}");
         let event = Information {
             reason: messages::REASON,
@@ -15,6 +15,6 @@ impl SpecSync {
             note,
             warning: false,
         };
-        self.events.inform(&policy.object_ref(&()), &event).await;
+        self.events.inform(&policy.object_ref(&()), &event);
     }
 }

@@ -35,10 +35,9 @@ pub struct StatusSync {
 impl StatusSync {
     /// Reads from and writes to the clusters of `world`.
     pub fn new(world: World) -> Arc<Self> {
-        let events = |client: &kube::Client| EventWriter::new(client.clone(), CONTROLLER);
         Arc::new(Self {
-            managed_events: events(&world.managed.client),
-            hub_events: world.hub.as_ref().map(|hub| events(&hub.client)),
+            managed_events: world.managed.events(CONTROLLER),
+            hub_events: world.hub.as_ref().map(|hub| hub.events(CONTROLLER)),
             world,
         })
     }

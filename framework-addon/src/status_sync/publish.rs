@@ -28,7 +28,7 @@ impl StatusSync {
         })?;
         if written {
             let note = messages::updated(name, &side.namespace);
-            announce(&self.managed_events, managed, &note).await;
+            announce(&self.managed_events, managed, &note);
         }
         let (Some(side), Some(hub), Some(events)) = (&self.world.hub, hub, &self.hub_events) else {
             return Ok(());
@@ -44,7 +44,7 @@ impl StatusSync {
                 .and_then(Value::as_str)
                 .unwrap_or_default();
             let note = messages::updated_on_hub(name, state, &side.namespace);
-            announce(events, hub, &note).await;
+            announce(events, hub, &note);
         }
         Ok(())
     }
@@ -65,7 +65,7 @@ async fn write(side: &Side, policy: &Replica, status: &Value) -> Result<bool, ku
     Ok(reeve_runtime::object::absent_is_none(replaced)?.is_some())
 }
 
-async fn announce(events: &EventWriter, policy: &Replica, note: &str) {
+fn announce(events: &EventWriter, policy: &Replica, note: &str) {
     tracing::info!(policy = policy.name(), "{note}");
     let event = Information {
         reason: messages::REASON,
@@ -73,5 +73,5 @@ async fn announce(events: &EventWriter, policy: &Replica, note: &str) {
         note,
         warning: false,
     };
-    events.inform(&policy.object_ref(&()), &event).await;
+    events.inform(&policy.object_ref(&()), &event);
 }

@@ -54,7 +54,7 @@ impl TemplateSync {
     /// Works on the managed cluster of `world`.
     pub fn new(world: World, metrics: ErrorMetrics) -> Arc<Self> {
         Arc::new(Self {
-            events: EventWriter::new(world.managed.client.clone(), CONTROLLER),
+            events: world.managed.events(CONTROLLER),
             world,
             metrics,
             memory: Memory::default(),

@@ -132,8 +132,7 @@ impl TemplateSync {
             policy,
             &report.text,
             report.compliance != Compliance::Compliant,
-        )
-        .await;
+        );
         let event = ComplianceEvent {
             policy: policy.object_ref(&()),
             template_namespace: about.namespace.clone(),
@@ -171,7 +170,7 @@ impl TemplateSync {
         let (policy, name) = (work.policy, work.asked.name.as_str());
         if let Some(note) = note {
             tracing::info!(policy = policy.name(), "{note}");
-            self.inform(policy, &note, false).await;
+            self.inform(policy, &note, false);
         }
         let memo = self.memory.of(policy, name);
         let stale = memory::stale_report(&self.seen(policy, name), &memo);
@@ -211,14 +210,14 @@ impl TemplateSync {
         seen.into_iter().map(|(_, report)| report).collect()
     }
 
-    async fn inform(&self, policy: &Replica, note: &str, warning: bool) {
+    fn inform(&self, policy: &Replica, note: &str, warning: bool) {
         let event = Information {
             reason: messages::REASON,
             action: messages::REASON,
             note,
             warning,
         };
-        self.events.inform(&policy.object_ref(&()), &event).await;
+        self.events.inform(&policy.object_ref(&()), &event);
     }
 }
 

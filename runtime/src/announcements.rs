@@ -1,0 +1,101 @@
+//! Informational events on their way to the API server: created one after another in the background,
+//! so that no status and no compliance event ever waits behind a text for people.
+
+use k8s_openapi::api::events::v1::Event;
+use kube::Client;
+use kube::api::{Api, PostParams};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio_util::sync::CancellationToken;
+
+use crate::metrics::Metrics;
+use crate::supervisor::Supervisor;
+
+/// How many may wait. At five a second, the slowest client there is, that is over three minutes'
+/// worth; people are not helped by more.
+const WAITING: usize = 1_000;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Fate {
+    fate: &'static str,
+}
+
+/// What became of informational events; clones share it.
+#[derive(Clone, Default)]
+pub struct AnnouncementMetrics(Family<Fate, Counter>);
+
+impl AnnouncementMetrics {
+    /// The series, in a process's registry.
+    pub fn new(metrics: &Metrics) -> Self {
+        let ours = Self::default();
+        metrics.register(|registry| {
+            registry.register(
+                "reeve_informational_events",
+                "The number of informational events by what became of them",
+                ours.0.clone(),
+            );
+        });
+        for fate in ["created", "failed", "dropped"] {
+            let _ = ours.0.get_or_create(&Fate { fate });
+        }
+        ours
+    }
+
+    fn count(&self, fate: &'static str) {
+        self.0.get_or_create(&Fate { fate }).inc();
+    }
+}
+
+/// Takes informational events for one cluster; clones share the queue.
+#[derive(Clone)]
+pub struct Announcements {
+    queue: Sender<Event>,
+    metrics: AnnouncementMetrics,
+}
+
+impl Announcements {
+    /// Starts the task that creates them. `client` should have its own rate limit.
+    pub fn start(client: Client, metrics: AnnouncementMetrics, tasks: &mut Supervisor) -> Self {
+        let (queue, waiting) = channel(WAITING);
+        let work = create(client, waiting, metrics.clone(), tasks.stop());
+        tasks.spawn_infallible("informational events", work);
+        Self { queue, metrics }
+    }
+
+    /// Queues an event, or counts it as dropped when too many wait.
+    pub(crate) fn send(&self, event: Event) {
+        if self.queue.try_send(event).is_err() {
+            self.metrics.count("dropped");
+        }
+    }
+}
+
+async fn create(
+    client: Client,
+    mut waiting: Receiver<Event>,
+    metrics: AnnouncementMetrics,
+    stop: CancellationToken,
+) {
+    loop {
+        let event = tokio::select! {
+            () = stop.cancelled() => return,
+            event = waiting.recv() => event,
+        };
+        // The senders live as long as the process works.
+        let Some(event) = event else {
+            return stop.cancelled().await;
+        };
+        let namespace = event.metadata.namespace.as_deref().unwrap_or_default();
+        let events: Api<Event> = Api::namespaced(client.clone(), namespace);
+        match events.create(&PostParams::default(), &event).await {
+            Ok(_) => metrics.count("created"),
+            Err(error) => {
+                metrics.count("failed");
+                let (reason, about) = (&event.reason, &event.regarding);
+                tracing::warn!(?reason, ?about, %error, "cannot create an informational event");
+            }
+        }
+    }
+}
