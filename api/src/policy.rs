@@ -252,11 +252,6 @@ impl DetailsPerTemplate {
             .and_then(Value::as_str)
             .unwrap_or_default()
     }
-
-    /// The newest reported message.
-    pub fn newest_message(&self) -> Option<&str> {
-        self.history.as_ref()?.first()?.message.as_deref()
-    }
 }
 
 /// One report about one template.

@@ -303,8 +303,3 @@ pub fn history(policy: &DynamicObject, template: &str) -> Vec<String> {
         .map(str::to_owned)
         .collect()
 }
-
-/// The newest message of a template in the status of a replicated policy.
-pub fn newest(policy: &DynamicObject, template: &str) -> Option<String> {
-    history(policy, template).into_iter().next()
-}

@@ -4,5 +4,5 @@
 mod governed;
 mod harness;
 
-pub use governed::{Governed, history, newest};
+pub use governed::{Governed, history};
 pub use harness::{Scenario, run_in_turns, run_on_plane, run_on_world, scenario};
