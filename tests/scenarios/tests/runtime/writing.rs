@@ -1,16 +1,21 @@
 //! Strict writes and events.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use k8s_openapi::api::core::v1::{ConfigMap, Event, ObjectReference};
 use kube::Api;
+use kube::api::ListParams;
 use kube::core::DynamicObject;
 use reeve_api::Compliance;
-use reeve_runtime::events::{ComplianceEvent, EventWriter, time_in_event_name};
+use reeve_runtime::CancellationToken;
+use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
+use reeve_runtime::events::{ComplianceEvent, EventWriter, Information, time_in_event_name};
 use reeve_runtime::object::{Refusal, api_message};
 use reeve_runtime::strict::{self, Write};
-use reeve_testkit::Plane;
+use reeve_runtime::supervisor::Supervisor;
+use reeve_testkit::{Plane, eventually};
 use serde_json::{Value, json};
 
 const COLLECTION: &str = "/api/v1/namespaces/default/configmaps";
@@ -65,7 +70,10 @@ pub(crate) async fn dry_run(plane: Arc<Plane>) -> Result<()> {
 }
 
 pub(crate) async fn events(plane: Arc<Plane>) -> Result<()> {
-    let writer = EventWriter::new(plane.client(), "tester");
+    let mut tasks = Supervisor::new(CancellationToken::new());
+    let counted = AnnouncementMetrics::default();
+    let announcements = Announcements::start(plane.client(), counted, &mut tasks);
+    let writer = EventWriter::new(plane.client(), "tester", announcements);
     let reference = |name: &str| ObjectReference {
         api_version: Some("policy.open-cluster-management.io/v1".to_owned()),
         kind: Some("Policy".to_owned()),
@@ -92,5 +100,38 @@ pub(crate) async fn events(plane: Arc<Plane>) -> Result<()> {
     ensure!(stored.type_.as_deref() == Some("Warning") && stored.count == Some(1));
     ensure!(stored.action.as_deref() == Some("ComplianceStateUpdate"));
     ensure!(time_in_event_name(&name).is_some() && name.starts_with("ns.pol."));
+    let told = writer.already_told(&event).await?;
+    ensure!(
+        told == time_in_event_name(&name),
+        "the newest event is found: {told:?}"
+    );
+    let other = ComplianceEvent {
+        message: "Compliant".to_owned(),
+        ..event
+    };
+    ensure!(
+        writer.already_told(&other).await?.is_none(),
+        "another message is not that one"
+    );
+
+    let note = "ä".repeat(2_000);
+    let information = Information {
+        reason: "PolicyInfo",
+        action: "tell",
+        note: &note,
+        warning: true,
+    };
+    writer.inform(&reference("ns.informed"), &information);
+    let events: Api<Event> = Api::namespaced(plane.client(), "default");
+    let about = ListParams::default().fields("involvedObject.name=ns.informed");
+    let stored = eventually("the text arrives", Duration::from_secs(20), || async {
+        let found = events.list(&about).await?.items.into_iter().next();
+        found.context("not yet")
+    })
+    .await?;
+    ensure!(
+        stored.message.is_some_and(|text| text.len() == 1_024),
+        "the text is cut"
+    );
     Ok(())
 }
