@@ -5,7 +5,7 @@ use std::time::Duration;
 use kube::Client;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Preconditions};
 use reeve_runtime::discovery::ServedKind;
-use reeve_runtime::object::{Refusal, absent_is_none, api_message};
+use reeve_runtime::object::{Refusal, absent_is_none, api_message, is_about_namespace};
 use reeve_runtime::strict::{self, Write};
 use serde_json::Value;
 
@@ -152,21 +152,4 @@ fn refused(error: &kube::Error) -> Refused {
         (_, kube::Error::Api(status)) if status.code == 400 => Refused::BadRequest(text),
         _ => Refused::Other(text),
     }
-}
-
-/// Whether the API server says that the namespace does not exist, or is being deleted.
-fn is_about_namespace(error: &kube::Error) -> bool {
-    let kube::Error::Api(status) = error else {
-        return false;
-    };
-    let details = status.details.as_ref();
-    let missing = status.code == 404 && details.is_some_and(|details| details.kind == "namespaces");
-    let terminating = status.code == 403
-        && details.is_some_and(|details| {
-            details
-                .causes
-                .first()
-                .is_some_and(|cause| cause.reason == "NamespaceTerminating")
-        });
-    missing || terminating
 }

@@ -284,19 +284,14 @@ fn serve(
     {
         probes = probes.healthy("hub kubeconfig", unchanged);
     }
-    if let Some(server) = serving::probes(args.health_probe_bind_address, probes)? {
-        tasks.spawn("the health server", server.run(tasks.stop()));
-    }
     let options = MetricsOptions {
         address: args.metrics_bind_address,
         secure: args.secure_metrics,
         tls: args.tls.clone(),
         client: client.clone(),
     };
-    if let Some(server) = serving::metrics(options, metrics)? {
-        tasks.spawn("the metrics server", server.run(tasks.stop()));
-    }
-    Ok(())
+    let health = args.health_probe_bind_address;
+    Ok(serving::start(health, probes, options, metrics, tasks)?)
 }
 
 /// Keeps the add-on's lease, here or on the hub. Outside a cluster there is none.
