@@ -9,6 +9,7 @@ use cargo_metadata::MetadataCommand;
 /// anything and the product uses none of them.
 const PRODUCT: &[(&str, &[&str])] = &[
     ("reeve-api", &[]),
+    ("reeve-templates-engine", &[]),
     ("reeve-runtime", &["reeve-api"]),
     ("reeve-propagator", &["reeve-api", "reeve-runtime"]),
     ("reeve-framework-addon", &["reeve-api", "reeve-runtime"]),
@@ -32,6 +33,7 @@ const PROOF: &[&str] = &[
     "reeve-scenarios",
     "reeve-demo",
     "reeve-benches",
+    "reeve-fuzz",
     "xtask",
 ];
 /// What rooms of proof share among themselves.

@@ -18,6 +18,10 @@ fn all() -> Result<Vec<(PathBuf, String)>> {
         PathBuf::from("docs/reference/flags.md"),
         reeve_cli::reference(),
     ));
+    files.push((
+        PathBuf::from("docs/reference/template-functions.md"),
+        reeve_templates_engine::reference::reference(),
+    ));
     Ok(files)
 }
 

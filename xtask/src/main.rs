@@ -3,6 +3,7 @@
 mod arrows;
 mod files;
 mod generate;
+mod record;
 mod run;
 
 use anyhow::Result;
@@ -30,7 +31,22 @@ enum Task {
     /// A hub, two clusters, the three components, and a policy that becomes Compliant on both.
     Demo,
     /// The figures in the README.
-    Bench,
+    Bench {
+        /// Only the templates, against Go's. Needs no control plane.
+        #[arg(long)]
+        templates: bool,
+    },
+    /// Ask Go again what the template tests expect, and write it into their fixtures.
+    Record {
+        /// Only this program.
+        program: Option<String>,
+    },
+    /// Throw damaged input at templates, YAML and encrypted values for as long as told.
+    Fuzz {
+        /// How long.
+        #[arg(long, default_value_t = 10)]
+        minutes: u64,
+    },
 }
 
 fn main() -> Result<()> {
@@ -61,7 +77,27 @@ fn main() -> Result<()> {
             run::cargo(&["test", "--workspace", "--no-fail-fast"])
         }
         Task::Demo => run::cargo(&["run", "--quiet", "--package", "reeve-demo"]),
-        Task::Bench => {
+        Task::Record { program } => record::record(program.as_deref()),
+        Task::Fuzz { minutes } => {
+            let minutes = minutes.to_string();
+            run::cargo(&[
+                "run",
+                "--release",
+                "--package",
+                "reeve-fuzz",
+                "--",
+                &minutes,
+            ])
+        }
+        Task::Bench { templates: true } => run::cargo(&[
+            "run",
+            "--release",
+            "--package",
+            "reeve-benches",
+            "--bin",
+            "reeve-benches-templates",
+        ]),
+        Task::Bench { templates: false } => {
             run::cargo(&["build", "--release", "--bin", "reeve"])?;
             let program = run::target()?.join("release/reeve");
             let arguments = ["run", "--quiet", "--package", "reeve-benches"];

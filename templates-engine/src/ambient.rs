@@ -1,0 +1,74 @@
+//! Clock, randomness and names: [`Ambient`] of this machine, and one that always answers the same.
+
+use std::net::ToSocketAddrs;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+pub use crate::function::Ambient;
+
+/// This machine's clock, zone, randomness and name service.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct System;
+
+impl Ambient for System {
+    fn now(&mut self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    fn time_zone(&mut self) -> TimeZone {
+        TimeZone::system()
+    }
+
+    fn random(&mut self, buffer: &mut [u8]) {
+        // The system's source fails only where the process could not run at all.
+        let _ = getrandom::fill(buffer);
+    }
+
+    fn host_address(&mut self, name: &str) -> Option<String> {
+        let mut addresses = (name, 0).to_socket_addrs().ok()?;
+        addresses.next().map(|address| address.ip().to_string())
+    }
+}
+
+/// Answers the same in every run: for replays and tests. Its randomness is none.
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    now: Timestamp,
+    zone: TimeZone,
+    state: u64,
+}
+
+impl Fixed {
+    /// This moment in this zone, with random bytes that follow from the seed.
+    pub fn new(now: Timestamp, zone: TimeZone, seed: u64) -> Self {
+        Self {
+            now,
+            zone,
+            state: seed | 1,
+        }
+    }
+}
+
+impl Ambient for Fixed {
+    fn now(&mut self) -> Timestamp {
+        self.now
+    }
+
+    fn time_zone(&mut self) -> TimeZone {
+        self.zone.clone()
+    }
+
+    fn random(&mut self, buffer: &mut [u8]) {
+        for byte in buffer {
+            self.state ^= self.state << 13;
+            self.state ^= self.state >> 7;
+            self.state ^= self.state << 17;
+            *byte = self.state.to_be_bytes()[0];
+        }
+    }
+
+    fn host_address(&mut self, _: &str) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,134 @@
+//! How much a template may do: steps, output, depth and time, so that one that would run away
+//! ends with an error that names the limit.
+
+use std::time::{Duration, Instant};
+
+use crate::value::Value;
+
+/// The limits of one render. The defaults are far above real use.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    /// Nodes visited, calls made and items produced.
+    pub steps: u64,
+    /// Bytes written or built by functions.
+    pub bytes: u64,
+    /// Nested template calls and parentheses.
+    pub depth: u32,
+    /// Wall-clock time.
+    pub time: Duration,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            steps: 10_000_000,
+            bytes: 64 * 1024 * 1024,
+            depth: 10_000,
+            time: Duration::from_mins(1),
+        }
+    }
+}
+
+/// A limit that was run into.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Exceeded {
+    /// Too many steps.
+    #[error("the template exceeded the limit of {0} evaluation steps")]
+    Steps(u64),
+    /// Too many bytes.
+    #[error("the template exceeded the limit of {0} bytes of output")]
+    Bytes(u64),
+    /// Too deep.
+    #[error("exceeded maximum template depth ({0})")]
+    Depth(u32),
+    /// Too long.
+    #[error("the template exceeded the limit of {0:?} of evaluation time")]
+    Time(Duration),
+}
+
+/// Counts what a render uses.
+#[derive(Debug)]
+pub struct Meter {
+    budget: Budget,
+    steps: u64,
+    bytes: u64,
+    next_look_at_clock: u64,
+    started: Instant,
+}
+
+/// Looking at the clock costs more than a step; it is done once in so many.
+const STEPS_BETWEEN_LOOKS: u64 = 4096;
+
+impl Meter {
+    /// A fresh meter.
+    pub fn new(budget: Budget) -> Self {
+        Self {
+            budget,
+            steps: 0,
+            bytes: 0,
+            next_look_at_clock: STEPS_BETWEEN_LOOKS,
+            started: Instant::now(),
+        }
+    }
+
+    /// Charges steps: one a node, and one an item that a function is about to produce or visit.
+    pub fn steps(&mut self, count: u64) -> Result<(), Exceeded> {
+        self.steps = self.steps.saturating_add(count);
+        if self.steps > self.budget.steps {
+            return Err(Exceeded::Steps(self.budget.steps));
+        }
+        if self.steps >= self.next_look_at_clock {
+            self.next_look_at_clock = self.steps.saturating_add(STEPS_BETWEEN_LOOKS);
+            return self.clock();
+        }
+        Ok(())
+    }
+
+    /// Charges bytes that a function is about to build or the template to write.
+    pub fn bytes(&mut self, count: u64) -> Result<(), Exceeded> {
+        self.bytes = self.bytes.saturating_add(count);
+        if self.bytes > self.budget.bytes {
+            return Err(Exceeded::Bytes(self.budget.bytes));
+        }
+        Ok(())
+    }
+
+    /// How many bytes are left.
+    pub fn bytes_left(&self) -> usize {
+        usize::try_from(self.budget.bytes.saturating_sub(self.bytes)).unwrap_or(usize::MAX)
+    }
+
+    /// The limit error for bytes.
+    pub fn too_many_bytes(&self) -> Exceeded {
+        Exceeded::Bytes(self.budget.bytes)
+    }
+
+    /// Checks the time now; for functions that are slow by themselves.
+    pub fn clock(&self) -> Result<(), Exceeded> {
+        if self.started.elapsed() > self.budget.time {
+            return Err(Exceeded::Time(self.budget.time));
+        }
+        Ok(())
+    }
+
+    /// Charges for walking all of a value: a step for each node, and its depth.
+    pub fn walk(&mut self, value: &Value) -> Result<(), Exceeded> {
+        if !matches!(value, Value::List(_) | Value::Map(_)) {
+            return Ok(());
+        }
+        let left = self.budget.steps.saturating_sub(self.steps);
+        let Some(extent) = value.extent(left) else {
+            return Err(Exceeded::Steps(self.budget.steps));
+        };
+        self.depth(extent.depth)?;
+        self.steps(extent.nodes)
+    }
+
+    /// Checks a depth.
+    pub fn depth(&self, depth: u32) -> Result<(), Exceeded> {
+        if depth >= self.budget.depth {
+            return Err(Exceeded::Depth(self.budget.depth));
+        }
+        Ok(())
+    }
+}

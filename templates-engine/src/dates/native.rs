@@ -1,0 +1,410 @@
+//! Times and their parts as values of templates, with the methods that templates may call.
+
+#![allow(clippy::unnecessary_wraps)] // all methods are of one type, those too that cannot fail
+
+use std::any::Any;
+use std::rc::Rc;
+
+use super::civil::weekday;
+use super::{Duration, MONTHS, WEEKDAYS, Zone};
+use crate::function::{Arguments, Failure, Parameter, Signature};
+use crate::value::{Kind, Method, Native, Time, Value};
+
+/// A Go `time.Month`, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Month(pub i64);
+
+/// A Go `time.Weekday`, from 0 for Sunday.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weekday(pub i64);
+
+/// A Go `*time.Location`.
+#[derive(Clone, Debug)]
+struct Location(Zone);
+
+type Answer = Result<Value, Failure>;
+type Call = fn(&dyn Native, &Arguments<'_>) -> Answer;
+
+const fn takes(fixed: &'static [Parameter]) -> Signature {
+    Signature {
+        fixed,
+        variadic: None,
+        returns_any: false,
+    }
+}
+
+const NOTHING: Signature = takes(&[]);
+const TEXT: Signature = takes(&[Parameter::Str]);
+const DURATION: Signature = takes(&[Parameter::Named("time.Duration")]);
+const TIME: Signature = takes(&[Parameter::Time]);
+const DATE: Signature = takes(&[Parameter::Int, Parameter::Int, Parameter::Int]);
+const LOCATION: Signature = takes(&[Parameter::Named("*time.Location")]);
+
+fn receiver<T: Native + 'static>(native: &dyn Native) -> Result<&T, Failure> {
+    native
+        .as_any()
+        .downcast_ref()
+        .ok_or_else(|| Failure::text("the receiver is of another type"))
+}
+
+fn native(value: impl Native + 'static) -> Value {
+    Value::Native(Rc::new(value))
+}
+
+fn found((signature, call): (Signature, Call)) -> Method {
+    Method { signature, call }
+}
+
+/// A duration; in a template a plain number is one, too.
+fn duration_argument(arguments: &Arguments<'_>) -> Result<Duration, Failure> {
+    match arguments.any(0) {
+        Value::Int(nanoseconds) | Value::Int64(nanoseconds) => Ok(Duration(*nanoseconds)),
+        _ => arguments.native::<Duration>(0).copied(),
+    }
+}
+
+impl Native for Time {
+    fn type_name(&self) -> &'static str {
+        "time.Time"
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Struct
+    }
+
+    fn text(&self) -> Option<String> {
+        Some(Time::text(self))
+    }
+
+    fn json(&self) -> String {
+        format!("\"{}\"", self.rfc3339_nano())
+    }
+
+    fn method(&self, name: &str) -> Option<Method> {
+        reading(name)
+            .or_else(|| changing(name))
+            .or_else(|| comparing(name))
+            .map(found)
+    }
+
+    fn equals(&self, other: &dyn Native) -> bool {
+        other
+            .as_any()
+            .downcast_ref::<Self>()
+            .is_some_and(|other| self.same(other))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+fn int(number: i64) -> Answer {
+    Ok(Value::Int(number))
+}
+
+/// Go's integers wrap around.
+fn wrapped(number: i128) -> Answer {
+    let low = u64::try_from(number & i128::from(u64::MAX)).unwrap_or(0);
+    Ok(Value::Int64(low.cast_signed()))
+}
+
+fn time(native: &dyn Native) -> Result<&Time, Failure> {
+    receiver(native)
+}
+
+fn reading(name: &str) -> Option<(Signature, Call)> {
+    let call: Call = match name {
+        "Year" => |time_, _| int(time(time_)?.civil().year),
+        "Month" => |time_, _| Ok(native(Month(time(time_)?.civil().month))),
+        "Day" => |time_, _| int(time(time_)?.civil().day),
+        "Hour" => |time_, _| int(time(time_)?.civil().hour),
+        "Minute" => |time_, _| int(time(time_)?.civil().minute),
+        "Second" => |time_, _| int(time(time_)?.civil().second),
+        "Nanosecond" => |time_, _| int(time(time_)?.nanoseconds().into()),
+        "YearDay" => |time_, _| int(time(time_)?.civil().year_day()),
+        "Weekday" => |time_, _| {
+            let local = time(time_)?.civil().to_seconds();
+            Ok(native(Weekday(weekday(local))))
+        },
+        "Unix" => |time_, _| Ok(Value::Int64(time(time_)?.seconds())),
+        "UnixMilli" => |time_, _| wrapped(time(time_)?.total_nanoseconds().div_euclid(1_000_000)),
+        "UnixMicro" => |time_, _| wrapped(time(time_)?.total_nanoseconds().div_euclid(1_000)),
+        "UnixNano" => |time_, _| wrapped(time(time_)?.total_nanoseconds()),
+        "IsZero" => |time_, _| Ok(Value::Bool(time(time_)?.is_zero())),
+        "IsDST" => |time_, _| {
+            let time = time(time_)?;
+            Ok(Value::Bool(time.zone().lookup(time.seconds()).summer))
+        },
+        "String" => |time_, _| Ok(Value::from(Time::text(time(time_)?))),
+        "Location" => |time_, _| Ok(native(Location(time(time_)?.zone().clone()))),
+        "Format" => {
+            return Some((TEXT, |time_, arguments| {
+                let text = time(time_)?.format(arguments.str(0)?);
+                Ok(Value::Str(text.into()))
+            }));
+        }
+        _ => return None,
+    };
+    Some((NOTHING, call))
+}
+
+fn changing(name: &str) -> Option<(Signature, Call)> {
+    Some(match name {
+        "UTC" => (NOTHING, |time_, _| {
+            Ok(time(time_)?.in_zone(Zone::Utc).into_value())
+        }),
+        "Local" => (NOTHING, |time_, _| {
+            // A method has no access to the caller's zone; a time that is local knows it.
+            let time = time(time_)?;
+            let zone = match time.zone() {
+                local @ Zone::Local(_) => local.clone(),
+                _ => Zone::Local(jiff::tz::TimeZone::UTC),
+            };
+            Ok(time.in_zone(zone).into_value())
+        }),
+        "In" => (LOCATION, |time_, arguments| {
+            if arguments.any(0).is_nil() {
+                return Err(Failure::text("time: missing Location in call to Time.In"));
+            }
+            let zone = arguments.native::<Location>(0)?.0.clone();
+            Ok(time(time_)?.in_zone(zone).into_value())
+        }),
+        "Add" => (DURATION, |time_, arguments| {
+            let duration = duration_argument(arguments)?;
+            Ok(time(time_)?.add(duration).into_value())
+        }),
+        "AddDate" => (DATE, |time_, arguments| {
+            let (years, months, days) = (arguments.int(0)?, arguments.int(1)?, arguments.int(2)?);
+            Ok(time(time_)?.add_date(years, months, days).into_value())
+        }),
+        "Truncate" => (DURATION, |time_, arguments| {
+            let (time, multiple) = (time(time_)?, duration_argument(arguments)?);
+            if multiple.0 <= 0 {
+                return Ok(time.clone().into_value());
+            }
+            let over = time.over(multiple);
+            Ok(time.add(Duration(-over.0)).into_value())
+        }),
+        "Round" => (DURATION, |time_, arguments| {
+            let (time, multiple) = (time(time_)?, duration_argument(arguments)?);
+            if multiple.0 <= 0 {
+                return Ok(time.clone().into_value());
+            }
+            let over = time.over(multiple).0;
+            let by = if over < multiple.0 - over {
+                -over
+            } else {
+                multiple.0 - over
+            };
+            Ok(time.add(Duration(by)).into_value())
+        }),
+        _ => return None,
+    })
+}
+
+fn comparing(name: &str) -> Option<(Signature, Call)> {
+    let call: Call = match name {
+        "Sub" => |time_, arguments| {
+            let other = arguments.native::<Time>(0)?;
+            Ok(native(time(time_)?.since(other)))
+        },
+        "Before" => |time_, arguments| {
+            let other = arguments.native::<Time>(0)?;
+            Ok(Value::Bool(time(time_)?.compare(other).is_lt()))
+        },
+        "After" => |time_, arguments| {
+            let other = arguments.native::<Time>(0)?;
+            Ok(Value::Bool(time(time_)?.compare(other).is_gt()))
+        },
+        "Equal" => |time_, arguments| {
+            let other = arguments.native::<Time>(0)?;
+            Ok(Value::Bool(time(time_)?.compare(other).is_eq()))
+        },
+        "Compare" => |time_, arguments| {
+            let other = arguments.native::<Time>(0)?;
+            int(time(time_)?.compare(other) as i64)
+        },
+        _ => return None,
+    };
+    Some((TIME, call))
+}
+
+impl Native for Duration {
+    fn type_name(&self) -> &'static str {
+        "time.Duration"
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Int64
+    }
+
+    fn text(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+
+    fn integer(&self) -> Option<i64> {
+        Some(self.0)
+    }
+
+    fn json(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn method(&self, name: &str) -> Option<Method> {
+        duration_method(name).map(found)
+    }
+
+    fn equals(&self, other: &dyn Native) -> bool {
+        other.as_any().downcast_ref::<Self>() == Some(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+fn duration(native: &dyn Native) -> Result<&Duration, Failure> {
+    receiver(native)
+}
+
+fn duration_method(name: &str) -> Option<(Signature, Call)> {
+    use super::duration::{HOUR, MINUTE, SECOND};
+    let call: Call = match name {
+        "Hours" => |value, _| Ok(Value::Float(duration(value)?.in_units(HOUR))),
+        "Minutes" => |value, _| Ok(Value::Float(duration(value)?.in_units(MINUTE))),
+        "Seconds" => |value, _| Ok(Value::Float(duration(value)?.in_units(SECOND))),
+        "Milliseconds" => |value, _| Ok(Value::Int64(duration(value)?.0 / 1_000_000)),
+        "Microseconds" => |value, _| Ok(Value::Int64(duration(value)?.0 / 1_000)),
+        "Nanoseconds" => |value, _| Ok(Value::Int64(duration(value)?.0)),
+        "String" => |value, _| Ok(Value::from(duration(value)?.to_string())),
+        "Abs" => |value, _| Ok(native(Duration(duration(value)?.0.saturating_abs()))),
+        "Round" => {
+            return Some((DURATION, |value, arguments| {
+                let multiple = duration_argument(arguments)?;
+                Ok(native(duration(value)?.round(multiple)))
+            }));
+        }
+        "Truncate" => {
+            return Some((DURATION, |value, arguments| {
+                let multiple = duration_argument(arguments)?;
+                Ok(native(duration(value)?.truncate(multiple)))
+            }));
+        }
+        _ => return None,
+    };
+    Some((NOTHING, call))
+}
+
+fn named(names: &'static [&'static str], position: i64, kind: &str, number: i64) -> String {
+    usize::try_from(position)
+        .ok()
+        .and_then(|position| names.get(position))
+        .map_or_else(|| format!("%!{kind}({number})"), |name| (*name).to_owned())
+}
+
+impl Native for Month {
+    fn type_name(&self) -> &'static str {
+        "time.Month"
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Int
+    }
+
+    fn text(&self) -> Option<String> {
+        Some(named(&MONTHS, self.0 - 1, "Month", self.0))
+    }
+
+    fn integer(&self) -> Option<i64> {
+        Some(self.0)
+    }
+
+    fn json(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn method(&self, name: &str) -> Option<Method> {
+        (name == "String").then(|| found((NOTHING, to_text)))
+    }
+
+    fn equals(&self, other: &dyn Native) -> bool {
+        other.as_any().downcast_ref::<Self>() == Some(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+fn to_text(value: &dyn Native, _: &Arguments<'_>) -> Answer {
+    Ok(Value::from(value.text().unwrap_or_default()))
+}
+
+impl Native for Weekday {
+    fn type_name(&self) -> &'static str {
+        "time.Weekday"
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Int
+    }
+
+    fn text(&self) -> Option<String> {
+        Some(named(&WEEKDAYS, self.0, "Weekday", self.0))
+    }
+
+    fn integer(&self) -> Option<i64> {
+        Some(self.0)
+    }
+
+    fn json(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn method(&self, name: &str) -> Option<Method> {
+        (name == "String").then(|| found((NOTHING, to_text)))
+    }
+
+    fn equals(&self, other: &dyn Native) -> bool {
+        other.as_any().downcast_ref::<Self>() == Some(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Native for Location {
+    fn type_name(&self) -> &'static str {
+        "*time.Location"
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Ptr
+    }
+
+    fn text(&self) -> Option<String> {
+        Some(self.0.name().to_owned())
+    }
+
+    fn json(&self) -> String {
+        // Nothing in it is exported.
+        "{}".to_owned()
+    }
+
+    fn method(&self, name: &str) -> Option<Method> {
+        (name == "String").then(|| found((NOTHING, to_text)))
+    }
+
+    fn equals(&self, other: &dyn Native) -> bool {
+        other
+            .as_any()
+            .downcast_ref::<Self>()
+            .is_some_and(|other| self.0.name() == other.0.name())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

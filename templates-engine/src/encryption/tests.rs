@@ -1,0 +1,144 @@
+use proptest::prelude::*;
+
+use super::{Encryption, EncryptionError, TOKEN_PREFIX};
+
+fn encryption(key: &[u8], fallback: Option<&[u8]>) -> Encryption {
+    Encryption::new(key, fallback, &[b'I'; 16]).expect("valid keys")
+}
+
+#[test]
+fn the_contracts_vectors() {
+    for (key, value, expected) in [
+        (32, "Raleigh", "Eud/p3S7TvuP03S9fuNV+w=="),
+        (32, "Raleigh2", "rBaGZbpT4WOXZzFI+XBrgg=="),
+        (32, "Raleigh3", "rcKUPnLe4rejwXzsm2/g/w=="),
+        (
+            32,
+            "c2VjcmV0a2V5MVZhbA==",
+            "c6PNhsEfbM9NRUqeJ+HbcECCyVdFnRbLdd+n8r1fS9M=",
+        ),
+        (32, "Hello\nRaleigh", "x7Ix9DQueY+gf08PM6VSVA=="),
+        (16, "Raleigh", "bZ+pO2pSiVnOpWJiHktJfQ=="),
+        (24, "Raleigh", "w3bUWEUDIpryEUa3LjuQrA=="),
+    ] {
+        let key = vec![b'A'; key];
+        let token = encryption(&key, None).protect(value.as_bytes());
+        assert_eq!(token, format!("{TOKEN_PREFIX}{expected}"), "{value:?}");
+    }
+}
+
+#[test]
+fn keys_and_vectors_are_checked() {
+    let error = |key: &[u8], fallback, vector: &[u8]| {
+        Encryption::new(key, fallback, vector)
+            .expect_err("invalid")
+            .to_string()
+    };
+    let key = [b'A'; 32];
+    assert_eq!(
+        error(&[], None, &[0; 16]),
+        "AESKey must be set to use this encryption mode"
+    );
+    assert_eq!(
+        error(&[1; 5], None, &[0; 16]),
+        "the AES key is invalid: crypto/aes: invalid key size 5"
+    );
+    assert_eq!(
+        error(&key, Some(&[1; 7]), &[0; 16]),
+        "the AES key is invalid: crypto/aes: invalid key size 7"
+    );
+    assert_eq!(
+        error(&key, None, &[]),
+        "initialization vector must be set to use this encryption mode"
+    );
+    assert_eq!(
+        error(&key, None, &[0; 15]),
+        "initialization vector must be 128 bits"
+    );
+}
+
+/// Upstream rejects the empty previous key that its own rotation writes.
+#[test]
+fn an_empty_fallback_key_is_none() {
+    let encryption = Encryption::new(&[b'A'; 32], Some(&[]), &[b'I'; 16]).expect("valid");
+    assert_eq!(
+        *encryption
+            .decrypt("Eud/p3S7TvuP03S9fuNV+w==")
+            .expect("ours"),
+        "Raleigh"
+    );
+}
+
+/// Upstream panics on a length that is no multiple of the block's.
+#[test]
+fn damaged_tokens_are_errors() {
+    let encryption = encryption(&[b'A'; 32], None);
+    assert_eq!(
+        encryption.decrypt("AAAA"),
+        Err(EncryptionError::PaddingLength)
+    );
+    assert_eq!(
+        encryption.decrypt("").expect_err("empty").to_string(),
+        "invalid PCKS7 padding: the padding length is invalid"
+    );
+    assert_eq!(
+        encryption
+            .decrypt("=abc")
+            .expect_err("no base64")
+            .to_string(),
+        "=abc: the encrypted string is invalid base64: illegal base64 data at input byte 0"
+    );
+}
+
+#[test]
+fn nothing_prints_a_key() {
+    let encryption = encryption(b"sixteen byte key", Some(b"another 16 bytes"));
+    assert_eq!(format!("{encryption:?}"), "Encryption(..)");
+    assert_eq!(format!("{:?}", encryption.key), "Key(..)");
+}
+
+#[test]
+fn a_hundred_thousand_wrong_keys_accept_nothing() {
+    // A fixed xorshift: the same keys on every run.
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    };
+    let token = encryption(&[b'A'; 32], None).protect("a database password".as_bytes());
+    let encoded = token.strip_prefix(TOKEN_PREFIX).expect("a token");
+    for _ in 0..100_000 {
+        let key: Vec<u8> = (0..4).flat_map(|_| next()).collect();
+        let wrong = encryption(&key, None);
+        assert!(wrong.decrypt(encoded).is_err(), "accepted by {key:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_protected_comes_back(value in ".+", current in any::<[u8; 32]>(), previous in any::<[u8; 32]>()) {
+        let old = encryption(&previous, None);
+        let new = encryption(&current, Some(&previous));
+        for protector in [&old, &new] {
+            let token = protector.protect(value.as_bytes());
+            let encoded = token.strip_prefix(TOKEN_PREFIX).expect("a token");
+            prop_assert_eq!(&*new.decrypt(encoded).expect("ours"), &value);
+        }
+    }
+
+    #[test]
+    fn any_token_is_decrypted_or_refused(token in "[A-Za-z0-9+/=]{0,200}", key in any::<[u8; 32]>()) {
+        let _ = encryption(&key, Some(&[7; 16])).decrypt(&token);
+    }
+
+    #[test]
+    fn truncated_tokens_are_refused(value in ".{20,60}", cut in 1_usize..15) {
+        let encryption = encryption(&[b'A'; 32], None);
+        let token = encryption.protect(value.as_bytes());
+        let encoded = token.strip_prefix(TOKEN_PREFIX).expect("a token");
+        let short = encoded.get(..encoded.len() - cut).expect("long enough");
+        prop_assert!(encryption.decrypt(short).is_err());
+    }
+}

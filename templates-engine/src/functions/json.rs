@@ -1,0 +1,180 @@
+//! JSON and YAML functions.
+
+use crate::budget::Meter;
+use crate::function::{Arguments, Body, Env, Failure, Function, Parameter, Signature};
+use crate::json::{self, Escape, JsonError};
+use crate::value::Value;
+use crate::yaml;
+
+type Answer = Result<Value, Failure>;
+
+const GROUP: &str = "JSON and YAML";
+
+const VALUE: Signature = Signature {
+    fixed: &[Parameter::Any],
+    variadic: None,
+    returns_any: false,
+};
+
+const TEXT: Signature = Signature {
+    fixed: &[Parameter::Str],
+    variadic: None,
+    returns_any: true,
+};
+
+const fn to_text(name: &'static str, body: Body, help: &'static str) -> Function {
+    Function {
+        name,
+        signature: VALUE,
+        body,
+        group: GROUP,
+        usage: "value",
+        help,
+    }
+}
+
+const fn from_text(name: &'static str, body: Body, help: &'static str) -> Function {
+    Function {
+        name,
+        signature: TEXT,
+        body,
+        group: GROUP,
+        usage: "text",
+        help,
+    }
+}
+
+const TO_JSON: &str = "The value as JSON on one line, keys sorted. `<`, `>` and `&` are written \
+    as `\\u003c`, `\\u003e` and `\\u0026`. Empty when the value has no form in JSON.";
+const MUST_TO_JSON: &str = "The same as `toJson`, but fails when the value has no form in JSON.";
+const TO_RAW_JSON: &str = "The value as JSON on one line, keys sorted, with `<`, `>` and `&` as \
+    they are. Fails when the value has no form in JSON.";
+const MUST_TO_RAW_JSON: &str = "The same as `toRawJson`.";
+const FROM_JSON: &str = "The value that the JSON text means. Every number becomes a `float64`. \
+    Nil when the text is not JSON.";
+const MUST_FROM_JSON: &str = "The same as `fromJson`, but fails when the text is not JSON.";
+const TO_YAML: &str = "The value as YAML with an indentation of 2, keys sorted, without a line \
+    break at the end.";
+const FROM_YAML: &str = "The value that the YAML text means: integers become `int`, other numbers \
+    `float64`, unquoted dates times. Only the first document is read. Fails when the text is not \
+    YAML.";
+
+/// The functions, in both spellings where there are two.
+pub const FUNCTIONS: &[Function] = &[
+    to_text("toJson", to_json, TO_JSON),
+    to_text("toJSON", to_json, TO_JSON),
+    to_text("mustToJson", must_to_json, MUST_TO_JSON),
+    to_text("mustToJSON", must_to_json, MUST_TO_JSON),
+    to_text("toRawJson", to_raw_json, TO_RAW_JSON),
+    to_text("toRawJSON", to_raw_json, TO_RAW_JSON),
+    to_text("mustToRawJson", to_raw_json, MUST_TO_RAW_JSON),
+    to_text("mustToRawJSON", to_raw_json, MUST_TO_RAW_JSON),
+    to_text(
+        "toPrettyJson",
+        to_pretty_json,
+        "The value as JSON over several lines, indented by 2, keys sorted. Empty when the value \
+         has no form in JSON.",
+    ),
+    to_text(
+        "mustToPrettyJson",
+        must_to_pretty_json,
+        "The same as `toPrettyJson`, but fails when the value has no form in JSON.",
+    ),
+    from_text("fromJson", from_json, FROM_JSON),
+    from_text("fromJSON", from_json, FROM_JSON),
+    from_text("mustFromJson", must_from_json, MUST_FROM_JSON),
+    from_text("mustFromJSON", must_from_json, MUST_FROM_JSON),
+    to_text("toYaml", to_yaml, TO_YAML),
+    to_text("toYAML", to_yaml, TO_YAML),
+    from_text("fromYaml", from_yaml, FROM_YAML),
+    from_text("fromYAML", from_yaml, FROM_YAML),
+];
+
+fn failure(error: JsonError) -> Failure {
+    match error {
+        JsonError::Exceeded(limit) => Failure::Limit(limit),
+        other => Failure::text(other.to_string()),
+    }
+}
+
+/// Empty in place of an error that is the value's fault.
+fn or_empty(result: Result<Vec<u8>, JsonError>) -> Answer {
+    match result {
+        Ok(text) => Ok(Value::str(text)),
+        Err(JsonError::Exceeded(limit)) => Err(Failure::Limit(limit)),
+        Err(_) => Ok(Value::str("")),
+    }
+}
+
+fn or_fail(result: Result<Vec<u8>, JsonError>) -> Answer {
+    result.map(Value::str).map_err(failure)
+}
+
+fn compact(meter: &mut Meter, value: &Value, escape: Escape) -> Result<Vec<u8>, JsonError> {
+    json::encode_charged(value, escape, &mut |count| meter.bytes(count))
+}
+
+fn pretty(meter: &mut Meter, value: &Value) -> Result<Vec<u8>, JsonError> {
+    let compact = compact(meter, value, Escape::Html)?;
+    json::indent(&compact, "", "  ", &mut |count| meter.bytes(count))
+}
+
+fn to_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    or_empty(compact(env.meter, arguments.any(0), Escape::Html))
+}
+
+fn must_to_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    or_fail(compact(env.meter, arguments.any(0), Escape::Html))
+}
+
+fn to_raw_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    or_fail(compact(env.meter, arguments.any(0), Escape::None))
+}
+
+fn to_pretty_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    or_empty(pretty(env.meter, arguments.any(0)))
+}
+
+fn must_to_pretty_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    or_fail(pretty(env.meter, arguments.any(0)))
+}
+
+/// What is read takes a multiple of its text; charging the text keeps it within bounds.
+fn charge(env: &mut Env<'_>, text: &[u8]) -> Result<(), Failure> {
+    let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
+    env.meter.steps(length / 16)?;
+    env.meter.bytes(length)?;
+    Ok(())
+}
+
+fn from_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    let text = arguments.str(0)?;
+    charge(env, text)?;
+    Ok(json::decode_partly(text).0)
+}
+
+fn must_from_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    let text = arguments.str(0)?;
+    charge(env, text)?;
+    json::decode(text).map_err(failure)
+}
+
+fn to_yaml(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    let meter = &mut *env.meter;
+    let encoded = yaml::encode_charged(arguments.any(0), &mut |count| meter.bytes(count));
+    let mut text = match encoded {
+        Ok(Ok(text)) => text,
+        Ok(Err(limit)) => return Err(Failure::Limit(limit)),
+        Err(error) => return Err(Failure::text(format!("yaml marshal error: {error}"))),
+    };
+    if text.ends_with(b"\n") {
+        text.pop();
+    }
+    Ok(Value::str(text))
+}
+
+fn from_yaml(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    let text = arguments.str(0)?;
+    charge(env, text)?;
+    yaml::decode(text).map_err(|error| Failure::text(error.to_string()))
+}

@@ -1,0 +1,194 @@
+//! Upper, lower and title case, by Go's simple one-to-one case mappings.
+
+use unicode_general_category::{GeneralCategory as Category, get_general_category};
+
+use super::define::{Answer, Group, answer, charge_bytes, takes};
+use super::strings::decode_all;
+use crate::function::Parameter::Str;
+use crate::function::{Arguments, Env, Function};
+use crate::runes;
+use crate::value::Value;
+
+const CASE: Group = Group("Upper and lower case");
+
+/// The table of this topic.
+pub const FUNCTIONS: &[Function] = &[
+    CASE.function("upper", takes(&[Str]), upper, "text", "The text in upper case."),
+    CASE.function("lower", takes(&[Str]), lower, "text", "The text in lower case."),
+    CASE.function("title", takes(&[Str]), title, "text", "The text with the first letter of every word in title case."),
+    CASE.function("untitle", takes(&[Str]), untitle, "text", "The text with the first letter of every word in lower case."),
+    CASE.function("swapcase", takes(&[Str]), swapcase, "text", "Upper case becomes lower case and the reverse; a lower-case letter that starts a word becomes title case."),
+    CASE.function("camelcase", takes(&[Str]), camelcase, "text", "Joins words as in `HttpServer`, from `http_server`, `http-server` or `http server`."),
+    CASE.function("snakecase", takes(&[Str]), snakecase, "text", "Joins words as in `http_server`, from `HTTPServer`, `http-server` or `http server`."),
+    CASE.function("kebabcase", takes(&[Str]), kebabcase, "text", "Joins words as in `http-server`, from `HTTPServer`, `http_server` or `http server`."),
+];
+
+fn single(mut mapping: impl Iterator<Item = char>) -> Option<char> {
+    let first = mapping.next()?;
+    mapping.next().is_none().then_some(first)
+}
+
+fn offset(rune: char, by: u32) -> char {
+    char::from_u32(u32::from(rune) + by).unwrap_or(rune)
+}
+
+/// `unicode.ToUpper`.
+pub fn to_upper(rune: char) -> char {
+    // Greek letters with a iota subscript: the full mapping spells the iota out, the simple one
+    // has a letter of its own.
+    match rune {
+        '\u{1f80}'..='\u{1f87}' | '\u{1f90}'..='\u{1f97}' | '\u{1fa0}'..='\u{1fa7}' => {
+            offset(rune, 8)
+        }
+        '\u{1fb3}' | '\u{1fc3}' | '\u{1ff3}' => offset(rune, 9),
+        _ => single(rune.to_uppercase()).unwrap_or(rune),
+    }
+}
+
+/// `unicode.ToLower`.
+pub fn to_lower(rune: char) -> char {
+    if rune == '\u{130}' {
+        return 'i';
+    }
+    single(rune.to_lowercase()).unwrap_or(rune)
+}
+
+/// `unicode.ToTitle`.
+pub fn to_title(rune: char) -> char {
+    match rune {
+        '\u{1c4}'..='\u{1c6}' => '\u{1c5}',
+        '\u{1c7}'..='\u{1c9}' => '\u{1c8}',
+        '\u{1ca}'..='\u{1cc}' => '\u{1cb}',
+        '\u{1f1}'..='\u{1f3}' => '\u{1f2}',
+        '\u{10d0}'..='\u{10fa}' | '\u{10fd}'..='\u{10ff}' => rune,
+        _ => to_upper(rune),
+    }
+}
+
+/// `unicode.IsUpper`.
+pub fn is_upper(rune: char) -> bool {
+    get_general_category(rune) == Category::UppercaseLetter
+}
+
+fn mapped(env: &mut Env<'_>, text: &[u8], mapping: impl FnMut(char) -> char) -> Answer {
+    charge_bytes(env, text.len())?;
+    answer(
+        decode_all(text)
+            .into_iter()
+            .map(mapping)
+            .collect::<String>(),
+    )
+}
+
+fn upper(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    mapped(env, arguments.str(0)?, to_upper)
+}
+
+fn lower(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    mapped(env, arguments.str(0)?, to_lower)
+}
+
+fn separates(rune: char) -> bool {
+    if rune.is_ascii() {
+        return !rune.is_ascii_alphanumeric() && rune != '_';
+    }
+    !runes::is_letter(rune) && !runes::is_digit(rune) && rune.is_whitespace()
+}
+
+fn title(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    let mut previous = ' ';
+    mapped(env, arguments.str(0)?, |rune| {
+        let starts = separates(previous);
+        previous = rune;
+        if starts { to_title(rune) } else { rune }
+    })
+}
+
+fn untitle(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    let mut starts = true;
+    mapped(env, arguments.str(0)?, |rune| {
+        if rune.is_whitespace() {
+            starts = true;
+            return rune;
+        }
+        let answer = if starts { to_lower(rune) } else { rune };
+        starts = false;
+        answer
+    })
+}
+
+fn swapcase(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    let mut after_space = true;
+    mapped(env, arguments.str(0)?, |rune| {
+        match get_general_category(rune) {
+            Category::UppercaseLetter | Category::TitlecaseLetter => {
+                after_space = false;
+                to_lower(rune)
+            }
+            Category::LowercaseLetter if after_space => {
+                after_space = false;
+                to_title(rune)
+            }
+            Category::LowercaseLetter => to_upper(rune),
+            _ => {
+                after_space = rune.is_whitespace();
+                rune
+            }
+        }
+    })
+}
+
+fn connects(rune: char) -> bool {
+    rune == '-' || rune == '_' || rune.is_whitespace()
+}
+
+/// After `ToPascalCase` of github.com/huandu/xstrings: connectors go, unless they lead or stand
+/// beside others, and what follows one is upper-cased.
+fn camelcase(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    let text = arguments.str(0)?;
+    charge_bytes(env, text.len())?;
+    let characters = decode_all(text);
+    let leading = characters
+        .iter()
+        .take_while(|rune| connects(**rune))
+        .count();
+    let mut result: String = characters.iter().take(leading).collect();
+    let mut rest = characters.iter().skip(leading).copied();
+    let Some(first) = rest.next() else {
+        // The last connector of a text of nothing else is written twice.
+        result.extend(characters.last());
+        return answer(result);
+    };
+    let mut was_upper = is_upper(first);
+    let mut current = to_upper(first);
+    for next in rest {
+        let previous = std::mem::replace(&mut current, next);
+        if connects(previous) && connects(current) {
+            result.push(previous);
+        } else if connects(previous) {
+            was_upper = is_upper(current);
+            current = to_upper(current);
+        } else {
+            if was_upper && is_upper(current) {
+                current = to_lower(current);
+            } else {
+                was_upper = false;
+            }
+            result.push(previous);
+        }
+    }
+    result.push(current);
+    answer(result)
+}
+
+fn snakecase(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    let text = arguments.str(0)?;
+    charge_bytes(env, text.len())?;
+    Ok(Value::Str(super::words::joined_lower(text, '_').into()))
+}
+
+fn kebabcase(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    let text = arguments.str(0)?;
+    charge_bytes(env, text.len())?;
+    Ok(Value::Str(super::words::joined_lower(text, '-').into()))
+}

@@ -1,0 +1,274 @@
+//! Walks a tree. Ported from Go's `text/template/exec.go`.
+//!
+//! An error is reported at the node that was visited last, which is not always the one that
+//! failed; [`Exec::at`] is called where Go calls it, no more and no less.
+
+use std::collections::HashSet;
+
+use super::output::{Output, Rendered};
+use super::scope::{Held, Variables};
+use super::table::FunctionTable;
+use super::tree::{Name, Node, NodeId, Template};
+use crate::budget::Exceeded;
+use crate::encryption::Revealed;
+use crate::function::{Env, Failure};
+use crate::lookup::LookupError;
+use crate::printing;
+use crate::runes::{Quoting, quote};
+use crate::value::Value;
+
+/// Why a template could not be executed.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+pub struct ExecError {
+    /// Go's text: `template: tmpl:1:3: executing "tmpl" at <.x>: …`.
+    pub text: String,
+    /// What lay behind it, for callers that treat some failures differently.
+    #[source]
+    pub cause: Option<Cause>,
+}
+
+/// The failures that a caller may want to tell apart.
+#[derive(Debug, thiserror::Error)]
+pub enum Cause {
+    /// A read of the cluster that was refused, failed, or has not been made yet.
+    #[error(transparent)]
+    Lookup(LookupError),
+    /// The template ran into a limit.
+    #[error(transparent)]
+    Limit(#[from] Exceeded),
+}
+
+pub(super) type Done<T> = Result<T, Box<ExecError>>;
+
+/// How a statement ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    Next,
+    Break,
+    Continue,
+}
+
+/// Executes a template with this data.
+pub fn execute(
+    template: &Template,
+    functions: &FunctionTable,
+    data: Value,
+    revealed: &Revealed,
+    env: Env<'_>,
+) -> Result<Rendered, Box<ExecError>> {
+    let root = template.roots.get(&template.name).copied();
+    let data = Held::plain(data);
+    let mut exec = Exec {
+        template,
+        functions,
+        revealed,
+        env,
+        out: Output::default(),
+        node: None,
+        name: template.name.clone(),
+        dollar: template.find_variable("$"),
+        variables: Variables::new(None),
+        depth: 0,
+        tainted_maps: false,
+        control: false,
+    };
+    exec.variables = exec.fresh_variables(&data);
+    let Some(root) = root else {
+        let quoted = quote(template.name.as_bytes(), Quoting::Printable);
+        return exec.fail(format!("{quoted} is an incomplete or empty template"));
+    };
+    exec.walk(&data, root)?;
+    Ok(exec.out.finish())
+}
+
+pub(super) struct Exec<'t, 'e> {
+    pub(super) template: &'t Template,
+    pub(super) functions: &'t FunctionTable,
+    pub(super) revealed: &'t Revealed,
+    pub(super) env: Env<'e>,
+    pub(super) out: Output,
+    /// The node visited last.
+    pub(super) node: Option<NodeId>,
+    /// The template being executed.
+    pub(super) name: String,
+    dollar: Option<Name>,
+    pub(super) variables: Variables,
+    pub(super) depth: u32,
+    /// Some map had a secret put into it: containers must be looked through from now on.
+    pub(super) tainted_maps: bool,
+    /// A condition above depends on a secret, and so does all that is written below it.
+    pub(super) control: bool,
+}
+
+impl<'t> Exec<'t, '_> {
+    pub(super) fn at(&mut self, node: NodeId) {
+        self.node = Some(node);
+    }
+
+    pub(super) fn fresh_variables(&self, data: &Held) -> Variables {
+        Variables::new(self.dollar.map(|name| (name, data.clone())))
+    }
+
+    /// An error at the node visited last.
+    pub(super) fn fail<T>(&self, message: impl AsRef<str>) -> Done<T> {
+        self.fail_because(message, None)
+    }
+
+    pub(super) fn fail_because<T>(
+        &self,
+        message: impl AsRef<str>,
+        cause: Option<Cause>,
+    ) -> Done<T> {
+        let message = message.as_ref();
+        let name = &self.template.name;
+        let text = match self.node {
+            None => format!("template: {}: {message}", self.name),
+            Some(node) => {
+                let position = self.template.position(node);
+                let (line, column) = self.template.line_and_column(position);
+                let executing = quote(self.name.as_bytes(), Quoting::Printable);
+                let context = self.template.render(node);
+                format!(
+                    "template: {name}:{line}:{column}: executing {executing} at <{context}>: {message}"
+                )
+            }
+        };
+        Err(Box::new(ExecError { text, cause }))
+    }
+
+    pub(super) fn exceeded<T>(&self, limit: Exceeded) -> Done<T> {
+        let message = limit.to_string();
+        self.fail_because(message, Some(Cause::Limit(limit)))
+    }
+
+    pub(super) fn step(&mut self) -> Done<()> {
+        match self.env.meter.steps(1) {
+            Ok(()) => Ok(()),
+            Err(limit) => self.exceeded(limit),
+        }
+    }
+
+    /// A function's failure, reported at the call.
+    pub(super) fn call_failed<T>(&mut self, node: NodeId, name: &str, why: Failure) -> Done<T> {
+        self.at(node);
+        let (text, cause) = match why {
+            Failure::Text(text) => (text, None),
+            Failure::Lookup(error) => (error.to_string(), Some(Cause::Lookup(error))),
+            Failure::Limit(limit) => (limit.to_string(), Some(Cause::Limit(limit))),
+        };
+        self.fail_because(format!("error calling {name}: {text}"), cause)
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8], sensitive: bool) -> Done<()> {
+        let sensitive = sensitive || self.control;
+        match self.out.write(bytes, sensitive, self.env.meter) {
+            Ok(()) => Ok(()),
+            Err(limit) => self.exceeded(limit),
+        }
+    }
+
+    pub(super) fn walk(&mut self, dot: &Held, id: NodeId) -> Done<Flow> {
+        self.at(id);
+        self.step()?;
+        match self.template.node(id) {
+            Node::List(run) => {
+                let template = self.template;
+                for child in template.children(run) {
+                    let flow = self.walk(dot, *child)?;
+                    if flow != Flow::Next {
+                        return Ok(flow);
+                    }
+                }
+                Ok(Flow::Next)
+            }
+            Node::Text { start, end } => {
+                self.write_text(start, end)?;
+                Ok(Flow::Next)
+            }
+            Node::Action(pipe) => {
+                let held = self.pipeline(dot, pipe)?;
+                if !self.declares(pipe) {
+                    self.print(id, &held)?;
+                }
+                Ok(Flow::Next)
+            }
+            Node::Branch {
+                control,
+                pipe,
+                list,
+                otherwise,
+            } => stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
+                self.branch(dot, control, pipe, list, otherwise)
+            }),
+            Node::Template { name, pipe } => {
+                stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
+                    self.template_call(dot, id, name, pipe)
+                })?;
+                Ok(Flow::Next)
+            }
+            Node::Break => Ok(Flow::Break),
+            Node::Continue => Ok(Flow::Continue),
+            _ => {
+                let text = self.template.render(id);
+                self.fail(format!("unknown node: {text}"))
+            }
+        }
+    }
+
+    fn declares(&self, pipe: NodeId) -> bool {
+        matches!(self.template.node(pipe), Node::Pipe { declared, .. } if declared.len() > 0)
+    }
+
+    /// Text as it stands, encrypted tokens in it revealed.
+    fn write_text(&mut self, start: u32, end: u32) -> Done<()> {
+        let text: &'t str = self.template.source(start, end);
+        let revealed = self.revealed;
+        for (bytes, sensitive) in revealed.pieces(text) {
+            self.write(&bytes, sensitive)?;
+        }
+        Ok(())
+    }
+
+    fn print(&mut self, node: NodeId, held: &Held) -> Done<()> {
+        self.at(node);
+        let sensitive = held.sensitive || self.contains_secret(&held.value);
+        match &held.value {
+            Value::Missing => self.write(b"<no value>", sensitive),
+            Value::Str(text) => self.write(text, sensitive),
+            value => {
+                if let Err(limit) = self.env.meter.walk(value) {
+                    return self.exceeded(limit);
+                }
+                let text = printing::display(value);
+                self.write(&text, sensitive)
+            }
+        }
+    }
+
+    /// Whether a map somewhere in this value had a secret put into it.
+    pub(super) fn contains_secret(&self, value: &Value) -> bool {
+        self.tainted_maps && holds_tainted_map(value)
+    }
+}
+
+/// Each container is looked at once, however often it is held.
+fn holds_tainted_map(value: &Value) -> bool {
+    let mut seen = HashSet::new();
+    let mut pending = vec![value.clone()];
+    while let Some(value) = pending.pop() {
+        match &value {
+            Value::List(list) if seen.insert(list.identity()) => {
+                pending.extend(list.iter().cloned());
+            }
+            Value::Map(map) if seen.insert(map.identity()) => {
+                if map.is_sensitive() {
+                    return true;
+                }
+                map.with(|entries| pending.extend(entries.values().cloned()));
+            }
+            _ => {}
+        }
+    }
+    false
+}

@@ -1,0 +1,42 @@
+use super::{display, sprint, sprintf};
+use crate::value::Value;
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("text")
+}
+
+#[test]
+fn spaces_stand_only_between_operands_that_are_no_strings() {
+    let values = [
+        Value::Int(1),
+        Value::Int(2),
+        Value::from("a"),
+        Value::from("b"),
+        Value::Int(3),
+    ];
+    assert_eq!(text(sprint(&values)), "1 2ab3");
+}
+
+#[test]
+fn floats_switch_to_exponents_where_go_does() {
+    for (float, expected) in [
+        (100_000.0, "100000"),
+        (1_000_000.0, "1e+06"),
+        (123_456_789.0, "1.23456789e+08"),
+        (0.0001, "0.0001"),
+        (0.00001, "1e-05"),
+        (1.5, "1.5"),
+        (-0.0, "-0"),
+        (1e20, "1e+20"),
+        (2_007_201_511_557_284.3, "2.0072015115572842e+15"),
+    ] {
+        assert_eq!(text(display(&Value::Float(float))), expected);
+    }
+}
+
+#[test]
+fn a_width_beyond_all_reason_is_refused() {
+    let printed = sprintf(b"%99999999d", &[Value::Int(1)], 1000).expect("short");
+    assert_eq!(text(printed), "%!(NOVERB)%!(EXTRA int=1)");
+    assert_eq!(sprintf(b"%9999999d", &[Value::Int(1)], 1000), None);
+}

@@ -1,0 +1,399 @@
+//! From a document with templates to the document that they make.
+//!
+//! The template is **one whole document**, executed once: JSON becomes YAML, the YAML text is
+//! rewritten and executed as a template, and its output is read as YAML again.
+
+mod context;
+mod error;
+mod prefetch;
+mod sensitive;
+mod skip;
+
+use std::rc::Rc;
+
+pub use context::{Context, ContextError};
+pub use error::{Failed, ResolveError};
+pub use skip::SkipObject;
+
+use crate::budget::{Budget, Meter};
+use crate::encryption::{Encryption, Revealed};
+use crate::function::{Ambient, CustomFunction, Env};
+use crate::json::{self, Escape};
+use crate::language::{Delimiters, FunctionTable, ParseError, Template, execute, parse};
+use crate::lookup::{Cluster, Needed, Object, Read, Reads, Restrictions};
+use crate::rewrite::Rewrites;
+use crate::value::Value;
+use crate::yaml::{self, QuotedAction, Quoting, TemplateStyle};
+
+/// The name of every document's template in errors.
+const NAME: &str = "tmpl";
+
+/// How a resolver works, fixed when it is made.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// Spaces added to every `indent`, because the result lands that much deeper. The hub's
+    /// propagator uses 8.
+    pub additional_indentation: u32,
+    /// Functions that do not exist for templates.
+    pub disabled_functions: Vec<String>,
+    /// What starts an action; empty, together with the stop, for `{{` and `}}`.
+    pub start_delimiter: String,
+    /// What stops an action.
+    pub stop_delimiter: String,
+}
+
+/// How reads are answered, as far as templates can tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Once, by plain reads.
+    #[default]
+    Plain,
+    /// Again and again, by watches: kinds that cannot be watched are refused, and without a
+    /// context `.` is nothing at all instead of an empty struct.
+    Watch,
+}
+
+/// A document with templates.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// A JSON document, which is rendered as YAML.
+    Json(&'a [u8]),
+    /// YAML text as it is.
+    Yaml(&'a str),
+}
+
+impl Input<'_> {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Json(bytes) => bytes,
+            Self::Yaml(text) => text.as_bytes(),
+        }
+    }
+}
+
+/// Which encryption a document may use.
+#[derive(Clone, Debug, Default)]
+pub struct EncryptionConfig<'a> {
+    /// The AES key: 16, 24 or 32 bytes.
+    pub key: &'a [u8],
+    /// The key before the last rotation; empty counts as none.
+    pub fallback_key: Option<&'a [u8]>,
+    /// 16 bytes.
+    pub initialization_vector: &'a [u8],
+    /// Whether values are encrypted: `protect`, and what is read from secrets.
+    pub encrypts: bool,
+    /// Whether encrypted values in the document are decrypted.
+    pub decrypts: bool,
+}
+
+/// What one document is resolved with.
+#[derive(Clone, Default)]
+pub struct Options<'a> {
+    /// What `.` is.
+    pub context: Context,
+    /// How reads are answered.
+    pub mode: Mode,
+    /// What may be read.
+    pub restrictions: Restrictions,
+    /// Objects that are looked through before the cluster.
+    pub local: Vec<Object>,
+    /// Functions of this call, in place of others of the same name.
+    pub functions: Vec<(String, CustomFunction)>,
+    /// Functions that always fail, besides `env` and `expandenv`.
+    pub denied_functions: &'a [String],
+    /// Keys, and what they are for.
+    pub encryption: Option<EncryptionConfig<'a>>,
+    /// The limits; defaults far above real use.
+    pub budget: Budget,
+}
+
+/// A resolved document.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// Compact JSON, keys sorted bytewise, HTML characters escaped.
+    pub json: Vec<u8>,
+    /// Whether a secret was read or an encrypted value decrypted, whether or not it shows.
+    pub has_sensitive_data: bool,
+    /// The fields whose text was computed from secrets, as JSON pointers into `json`.
+    pub sensitive_fields: Vec<String>,
+    /// The reads made, in their order, each once.
+    pub reads: Vec<Read>,
+}
+
+/// A pair of delimiters that is set by half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the configurations StartDelim and StopDelim cannot be set independently")]
+pub struct HalfDelimiters;
+
+/// Resolves documents.
+#[derive(Clone, Debug)]
+pub struct Resolver {
+    config: Config,
+    rewrites: Rewrites,
+}
+
+impl Resolver {
+    /// A resolver that works this way.
+    pub fn new(mut config: Config) -> Result<Self, HalfDelimiters> {
+        match (
+            config.start_delimiter.is_empty(),
+            config.stop_delimiter.is_empty(),
+        ) {
+            (true, true) => {
+                let delimiters = Delimiters::default();
+                delimiters.left.clone_into(&mut config.start_delimiter);
+                delimiters.right.clone_into(&mut config.stop_delimiter);
+            }
+            (false, false) => {}
+            _ => return Err(HalfDelimiters),
+        }
+        let rewrites = Rewrites::new(Delimiters {
+            left: &config.start_delimiter,
+            right: &config.stop_delimiter,
+        });
+        Ok(Self { config, rewrites })
+    }
+
+    fn delimiters(&self) -> Delimiters<'_> {
+        Delimiters {
+            left: &self.config.start_delimiter,
+            right: &self.config.stop_delimiter,
+        }
+    }
+
+    /// Prepares and resolves in one go, for reads that are all known.
+    pub fn resolve(
+        &self,
+        input: Input<'_>,
+        options: Options<'_>,
+        reads: Rc<dyn Reads>,
+        ambient: &mut dyn Ambient,
+    ) -> Result<Resolved, Failed> {
+        let prepared = self.prepare(input, options).map_err(Failed::early)?;
+        prepared.resolve(reads, ambient)
+    }
+
+    /// Everything up to the first read. What is prepared can be resolved many times over, as the
+    /// reads that it needs become known.
+    pub fn prepare(
+        &self,
+        input: Input<'_>,
+        options: Options<'_>,
+    ) -> Result<Prepared, ResolveError> {
+        let ciphers = options.encryption.as_ref().map(Ciphers::new).transpose()?;
+        let ciphers = ciphers.unwrap_or_default();
+        let data = options.context.into_data(options.mode)?;
+        let (text, actions) = self.text(input)?;
+        let revealed = match &ciphers.decrypts {
+            Some(encryption) => {
+                Revealed::in_text(&text, encryption).map_err(ResolveError::Decryption)?
+            }
+            None => Revealed::default(),
+        };
+        let mut functions = FunctionTable::new();
+        for name in &self.config.disabled_functions {
+            functions.disable(name);
+        }
+        for (name, function) in options.functions {
+            functions.add(name, function);
+        }
+        for name in options.denied_functions {
+            functions.deny(name);
+        }
+        let template =
+            self.parse(&text, &actions, &functions)
+                .map_err(|source| ResolveError::Parse {
+                    input: error::shown(input.bytes()),
+                    source,
+                })?;
+        Ok(Prepared {
+            input: input.bytes().to_vec(),
+            template,
+            functions,
+            revealed,
+            data,
+            encrypts: ciphers.encrypts,
+            mode: options.mode,
+            restrictions: options.restrictions,
+            local: options.local,
+            additional_indentation: self.config.additional_indentation,
+            budget: options.budget,
+        })
+    }
+
+    /// The YAML text that is the template, with the actions in it that quoting changed.
+    fn text(&self, input: Input<'_>) -> Result<(String, Vec<QuotedAction>), ResolveError> {
+        let json = match input {
+            Input::Yaml(text) => return Ok((text.to_owned(), Vec::new())),
+            Input::Json(json) => json,
+        };
+        let json: serde_json::Value = serde_json::from_slice(json)
+            .map_err(|error| ResolveError::ToYaml(error.to_string()))?;
+        let style = TemplateStyle {
+            start_delimiter: self.config.start_delimiter.clone(),
+            stop_delimiter: self.config.stop_delimiter.clone(),
+        };
+        let yaml = yaml::encode_json_with_actions(&json, &style)
+            .map_err(|error| ResolveError::ToYaml(error.to_string()))?;
+        let text = String::from_utf8_lossy(&yaml.text).into_owned();
+        Ok((text, yaml.actions))
+    }
+
+    /// Parses the text with the author's own words in single-quoted scalars. Those in
+    /// double-quoted ones are put back only when the text does not parse as it is.
+    fn parse(
+        &self,
+        text: &str,
+        actions: &[QuotedAction],
+        functions: &FunctionTable,
+    ) -> Result<Template, ParseError> {
+        let single = put_back(text, actions, |quoting| quoting == Quoting::Single);
+        let first = self.parse_rewritten(&single, functions);
+        let double = actions
+            .iter()
+            .any(|action| action.quoting == Quoting::Double);
+        if first.is_err() && double {
+            let all = put_back(text, actions, |_| true);
+            if let Ok(template) = self.parse_rewritten(&all, functions) {
+                return Ok(template);
+            }
+        }
+        first
+    }
+
+    fn parse_rewritten(
+        &self,
+        text: &str,
+        functions: &FunctionTable,
+    ) -> Result<Template, ParseError> {
+        let text = self.rewrites.data_types(text);
+        let text = self
+            .rewrites
+            .autoindent(&text, self.config.additional_indentation);
+        parse(NAME, text, self.delimiters(), functions)
+    }
+}
+
+/// The text with some actions as their author wrote them.
+fn put_back(text: &str, actions: &[QuotedAction], which: impl Fn(Quoting) -> bool) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut position = 0;
+    for action in actions.iter().filter(|action| which(action.quoting)) {
+        result.push_str(text.get(position..action.range.start).unwrap_or_default());
+        result.push_str(&action.source);
+        position = action.range.end;
+    }
+    result.push_str(text.get(position..).unwrap_or_default());
+    result
+}
+
+/// The two uses of one set of keys.
+#[derive(Default)]
+struct Ciphers {
+    encrypts: Option<Rc<Encryption>>,
+    decrypts: Option<Rc<Encryption>>,
+}
+
+impl Ciphers {
+    fn new(config: &EncryptionConfig<'_>) -> Result<Self, ResolveError> {
+        if !config.encrypts && !config.decrypts {
+            return Ok(Self::default());
+        }
+        let encryption = Encryption::new(
+            config.key,
+            config.fallback_key,
+            config.initialization_vector,
+        )
+        .map_err(ResolveError::Encryption)?;
+        let encryption = Rc::new(encryption);
+        Ok(Self {
+            encrypts: config.encrypts.then(|| encryption.clone()),
+            decrypts: config.decrypts.then(|| encryption.clone()),
+        })
+    }
+}
+
+/// A parsed document, ready to be resolved with whatever reads are known.
+pub struct Prepared {
+    input: Vec<u8>,
+    template: Template,
+    functions: FunctionTable,
+    revealed: Revealed,
+    data: Value,
+    encrypts: Option<Rc<Encryption>>,
+    mode: Mode,
+    restrictions: Restrictions,
+    local: Vec<Object>,
+    additional_indentation: u32,
+    budget: Budget,
+}
+
+impl Prepared {
+    /// What the template will ask for whatever happens: lookups whose arguments are constants.
+    /// Fetched before the first round, they spare a round each. Kinds come before their objects.
+    pub fn constant_reads(&self) -> Vec<Needed> {
+        prefetch::constant_reads(&self.template, &self.restrictions)
+    }
+
+    fn cluster(&self, reads: Rc<dyn Reads>) -> Cluster {
+        let mut cluster = Cluster::new(reads)
+            .restricted(self.restrictions.clone())
+            .with_local(self.local.clone())
+            .indenting(self.additional_indentation);
+        if let Some(encryption) = &self.encrypts {
+            cluster = cluster.encrypting(encryption.clone());
+        }
+        if self.mode == Mode::Watch {
+            cluster = cluster.watching();
+        }
+        cluster
+    }
+
+    /// Resolves with the reads known so far. A failure that [needs](Failed::needed) a read is no
+    /// failure of the template: make the read and resolve again.
+    ///
+    /// The maps of the context are copied, so that what a template sets in them is forgotten.
+    pub fn resolve(
+        &self,
+        reads: Rc<dyn Reads>,
+        ambient: &mut dyn Ambient,
+    ) -> Result<Resolved, Failed> {
+        let mut cluster = self.cluster(reads);
+        let mut meter = Meter::new(self.budget.clone());
+        let env = Env {
+            meter: &mut meter,
+            ambient,
+            cluster: &mut cluster,
+        };
+        let rendered = execute(
+            &self.template,
+            &self.functions,
+            self.data.deep_copy(),
+            &self.revealed,
+            env,
+        );
+        let has_sensitive_data = cluster.found_secret() || self.revealed.any();
+        let failed = |error| Failed {
+            error,
+            has_sensitive_data,
+            reads: cluster.made().to_vec(),
+        };
+        let rendered = rendered.map_err(|source| {
+            failed(ResolveError::Execute {
+                input: error::shown(&self.input),
+                source,
+            })
+        })?;
+        let to_json = |error: String| failed(ResolveError::ToJson(error));
+        let (value, sensitive_fields) =
+            sensitive::decode(&rendered).map_err(|error| to_json(error.to_string()))?;
+        let json =
+            json::encode(&value, Escape::Html).map_err(|error| to_json(error.to_string()))?;
+        Ok(Resolved {
+            json,
+            has_sensitive_data,
+            sensitive_fields,
+            reads: cluster.made().to_vec(),
+        })
+    }
+}

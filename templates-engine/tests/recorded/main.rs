@@ -1,0 +1,14 @@
+//! The engine against what Go and its libraries answered, case by case. The fixtures and the
+//! programs that recorded them are in `tests/oracle`; `cargo xtask record` writes them anew.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a helper that fails is a test that fails
+#![allow(clippy::too_many_lines)] // tables of cases
+
+mod cases;
+mod json;
+mod language;
+mod selector;
+mod sprig;
+mod tagged;
+mod tally;
+mod yaml;

@@ -1,0 +1,45 @@
+//! Label selectors against `k8s.io/apimachinery`: the same error texts, the same matches.
+
+use reeve_templates_engine::lookup::selector::Selector;
+use serde::Deserialize;
+use serde_json::json;
+
+#[derive(Deserialize)]
+struct Case {
+    s: String,
+    e: Option<String>,
+    #[serde(default)]
+    m: Vec<bool>,
+}
+
+#[test]
+fn every_recorded_selector_reads_and_matches_as_the_api_machinery_does() {
+    let sets = [
+        json!({}),
+        json!({"a": "b"}),
+        json!({"a": "c", "x": "1"}),
+        json!({"env": "prod", "tier": "5"}),
+        json!({"x/y": "z", "a": ""}),
+        json!({"tier": "12"}),
+    ];
+    let mut cases = 0;
+    let mut differences = Vec::new();
+    for line in crate::cases::fixture("selector.jsonl").lines() {
+        let case: Case = serde_json::from_str(line).expect("a recorded case");
+        cases += 1;
+        let got = Selector::parse(&case.s).map(|selector| {
+            sets.iter()
+                .map(|labels| selector.matches_object(&json!({"metadata": {"labels": labels}})))
+                .collect::<Vec<_>>()
+        });
+        let expected = match case.e {
+            Some(error) => Err(error),
+            None => Ok(case.m),
+        };
+        if got != expected {
+            differences.push(format!("{:?}\n want {expected:?}\n got  {got:?}", case.s));
+        }
+    }
+    println!("{cases} selectors");
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

@@ -1,0 +1,97 @@
+//! What damage starts from: the recorded cases.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::Value as Json;
+
+use crate::mutate::{Random, damage};
+
+/// What a target reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Food {
+    /// Templates.
+    Templates,
+    /// YAML documents.
+    Documents,
+    /// Templates and documents.
+    Both,
+}
+
+/// Recorded templates and documents.
+#[derive(Debug, Default)]
+pub struct Corpus {
+    templates: Vec<Vec<u8>>,
+    documents: Vec<Vec<u8>>,
+}
+
+impl Corpus {
+    /// Reads the fixtures of `templates-engine`.
+    pub fn load() -> Result<Self> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../templates-engine/tests/oracle/fixtures");
+        let mut corpus = Self::default();
+        let entries =
+            fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+        let mut paths: Vec<_> = entries
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<std::io::Result<_>>()?;
+        paths.sort();
+        for path in paths {
+            let text = fs::read_to_string(&path)
+                .with_context(|| format!("cannot read {}", path.display()))?;
+            let name = path.file_name().map(|name| name.to_string_lossy());
+            let of_yaml = name.is_some_and(|name| name.starts_with("yaml"));
+            corpus.collect(&text, of_yaml);
+        }
+        Ok(corpus)
+    }
+
+    fn collect(&mut self, text: &str, of_yaml: bool) {
+        let mut values = Vec::new();
+        match serde_json::from_str::<Json>(text) {
+            Ok(Json::Array(cases)) => values = cases,
+            Ok(_) => {}
+            Err(_) => values.extend(
+                text.lines()
+                    .filter_map(|line| serde_json::from_str(line).ok()),
+            ),
+        }
+        for value in values {
+            let Json::Object(case) = value else {
+                continue;
+            };
+            for text in case.values().filter_map(Json::as_str) {
+                if of_yaml {
+                    self.documents.push(text.as_bytes().to_vec());
+                } else if text.contains("{{") {
+                    self.templates.push(text.as_bytes().to_vec());
+                }
+            }
+        }
+    }
+
+    /// How many templates and documents there are.
+    pub fn sizes(&self) -> (usize, usize) {
+        (self.templates.len(), self.documents.len())
+    }
+
+    /// One of the recorded inputs, damaged.
+    pub(crate) fn damaged(&self, random: &mut Random, food: Food) -> Vec<u8> {
+        let templates = match food {
+            Food::Templates => true,
+            Food::Documents => false,
+            Food::Both => random.below(2) == 0,
+        };
+        let recorded = if templates {
+            &self.templates
+        } else {
+            &self.documents
+        };
+        let mut input = random.pick(recorded).cloned().unwrap_or_default();
+        let other = random.pick(recorded).cloned().unwrap_or_default();
+        damage(&mut input, random, &other);
+        input
+    }
+}

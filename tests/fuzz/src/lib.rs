@@ -1,0 +1,33 @@
+//! Damaged input for the readers of `templates-engine`, from recorded cases and a seed.
+//!
+//! No coverage guides it, because that needs a nightly compiler: what it starts from are the
+//! thousands of recorded templates and documents, which already reach every branch.
+
+mod corpus;
+mod mutate;
+mod targets;
+
+pub use corpus::Corpus;
+pub use mutate::Random;
+pub use targets::{TARGETS, Target};
+
+/// Runs inputs number `from` to `to` of a seed through all targets. Returns how many ran.
+pub fn run(
+    corpus: &Corpus,
+    seed: u64,
+    from: u64,
+    to: u64,
+    before: &mut dyn FnMut(&str, &[u8]),
+) -> u64 {
+    let mut runs = 0;
+    for number in from..to {
+        let mut random = Random::new(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        for target in TARGETS {
+            let input = corpus.damaged(&mut random, target.eats);
+            before(target.name, &input);
+            (target.run)(&input);
+            runs += 1;
+        }
+    }
+    runs
+}

@@ -1,0 +1,158 @@
+//! What reads the damaged input. A target may fail in any orderly way; it may not panic, hang or
+//! take more memory than its budget.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use reeve_templates_engine::ambient::Fixed;
+use reeve_templates_engine::budget::Budget;
+use reeve_templates_engine::encryption::Encryption;
+use reeve_templates_engine::language::{Delimiters, FunctionTable, parse};
+use reeve_templates_engine::lookup::Snapshot;
+use reeve_templates_engine::resolver::{Config, EncryptionConfig, Input, Options, Resolver};
+use reeve_templates_engine::{json, lint, yaml};
+
+use crate::corpus::Food;
+
+/// One reader.
+pub struct Target {
+    /// Its name in reports.
+    pub name: &'static str,
+    pub(crate) eats: Food,
+    pub(crate) run: fn(&[u8]),
+}
+
+/// All readers.
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "parse",
+        eats: Food::Templates,
+        run: parse_template,
+    },
+    Target {
+        name: "render",
+        eats: Food::Templates,
+        run: render,
+    },
+    Target {
+        name: "render a document",
+        eats: Food::Both,
+        run: render_document,
+    },
+    Target {
+        name: "read YAML",
+        eats: Food::Documents,
+        run: read_yaml,
+    },
+    Target {
+        name: "decrypt",
+        eats: Food::Both,
+        run: decrypt,
+    },
+    Target {
+        name: "lint",
+        eats: Food::Both,
+        run: lint_text,
+    },
+];
+
+fn text(input: &[u8]) -> String {
+    String::from_utf8_lossy(input).into_owned()
+}
+
+fn parse_template(input: &[u8]) {
+    let _ = parse(
+        "tmpl",
+        text(input),
+        Delimiters::default(),
+        &FunctionTable::new(),
+    );
+}
+
+/// Small limits: what counts is that they hold.
+fn budget() -> Budget {
+    Budget {
+        steps: 20_000,
+        bytes: 1_000_000,
+        depth: 200,
+        time: Duration::from_secs(2),
+    }
+}
+
+/// Functions that are slow by nature, and one that asks the network.
+fn denied() -> Vec<String> {
+    [
+        "bcrypt",
+        "htpasswd",
+        "derivePassword",
+        "genPrivateKey",
+        "genCA",
+        "genSelfSignedCert",
+        "genSignedCert",
+        "genCAWithKey",
+        "genSelfSignedCertWithKey",
+        "genSignedCertWithKey",
+        "getHostByName",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+fn resolve(input: Input<'_>) {
+    let Ok(resolver) = Resolver::new(Config::default()) else {
+        return;
+    };
+    let denied = denied();
+    let options = Options {
+        denied_functions: &denied,
+        budget: budget(),
+        encryption: Some(EncryptionConfig {
+            key: &[7; 32],
+            fallback_key: Some(&[9; 16]),
+            initialization_vector: &[1; 16],
+            encrypts: true,
+            decrypts: true,
+        }),
+        ..Options::default()
+    };
+    let mut ambient = Fixed::new(Timestamp::UNIX_EPOCH, TimeZone::UTC, 1);
+    let reads = Rc::new(Snapshot::new().closed());
+    let _ = resolver.resolve(input, options, reads, &mut ambient);
+}
+
+fn render(input: &[u8]) {
+    resolve(Input::Yaml(&text(input)));
+}
+
+/// The input as one field of a JSON document, so that it passes through the emitter first.
+fn render_document(input: &[u8]) {
+    let document = serde_json::json!({ "field": text(input), "list": [text(input)] });
+    resolve(Input::Json(document.to_string().as_bytes()));
+}
+
+fn read_yaml(input: &[u8]) {
+    if let Ok(value) = yaml::decode(input) {
+        let _ = json::encode(&value, json::Escape::Html);
+    }
+    let _ = yaml::decode_sigs(input);
+    let _ = json::decode(input);
+}
+
+fn decrypt(input: &[u8]) {
+    let Ok(encryption) = Encryption::new(&[7; 32], Some(&[9; 16]), &[1; 16]) else {
+        return;
+    };
+    let input = text(input);
+    let _ = encryption.decrypt(&input);
+    let token = encryption.protect(input.as_bytes());
+    let cut = token.len() - input.len() % 7 % (token.len() + 1);
+    let encoded = token.get(..cut).unwrap_or_default();
+    let encoded = encoded.strip_prefix("$ocm_encrypted:").unwrap_or(encoded);
+    let _ = encryption.decrypt(encoded);
+}
+
+fn lint_text(input: &[u8]) {
+    let _ = lint::lint(&text(input));
+}
