@@ -33,6 +33,7 @@ const PROOF: &[&str] = &[
     "reeve-scenarios",
     "reeve-demo",
     "reeve-benches",
+    "reeve-benches-templates",
     "reeve-fuzz",
     "xtask",
 ];

@@ -89,14 +89,9 @@ fn main() -> Result<()> {
                 &minutes,
             ])
         }
-        Task::Bench { templates: true } => run::cargo(&[
-            "run",
-            "--release",
-            "--package",
-            "reeve-benches",
-            "--bin",
-            "reeve-benches-templates",
-        ]),
+        Task::Bench { templates: true } => {
+            run::cargo(&["run", "--release", "--package", "reeve-benches-templates"])
+        }
         Task::Bench { templates: false } => {
             run::cargo(&["build", "--release", "--bin", "reeve"])?;
             let program = run::target()?.join("release/reeve");

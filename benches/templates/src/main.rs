@@ -38,10 +38,11 @@ const WHAT: [(&str, &str); 4] = [
 ];
 
 fn main() -> Result<()> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("templates");
+    let room = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let folder = room.join("cases");
     let work = tempfile::tempdir()?;
     let program = work.path().join("templates");
-    build_go(&folder.join("golang"), &program)?;
+    build_go(&room.join("golang"), &program)?;
     let objects = objects();
     let file = work.path().join("objects.json");
     std::fs::write(&file, serde_json::to_vec(&objects)?)?;
@@ -127,7 +128,7 @@ fn objects() -> Vec<Json> {
 fn snapshot(objects: &[Json]) -> Snapshot {
     let mut snapshot = Snapshot::new();
     let resource = Resource {
-        plural: "configmaps".to_owned(),
+        plural: "configmaps".into(),
         namespaced: true,
         watchable: true,
     };
