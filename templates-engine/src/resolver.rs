@@ -5,10 +5,12 @@
 
 mod context;
 mod error;
+mod parse;
 mod prefetch;
 mod sensitive;
 mod skip;
 
+use std::fmt;
 use std::rc::Rc;
 
 pub use context::{Context, ContextError};
@@ -19,11 +21,11 @@ use crate::budget::{Budget, Meter};
 use crate::encryption::{Encryption, Revealed};
 use crate::function::{Ambient, CustomFunction, Env};
 use crate::json::{self, Escape};
-use crate::language::{Delimiters, FunctionTable, ParseError, Template, execute, parse};
+use crate::language::{Delimiters, FunctionTable, Template, execute};
 use crate::lookup::{Cluster, Needed, Object, Read, Reads, Restrictions};
-use crate::rewrite::Rewrites;
+use crate::rewrite::{APOSTROPHE, Rewrites};
 use crate::value::Value;
-use crate::yaml::{self, QuotedAction, Quoting, TemplateStyle};
+use crate::yaml::{self, QuotedAction};
 
 /// The name of every document's template in errors.
 const NAME: &str = "tmpl";
@@ -72,7 +74,7 @@ impl Input<'_> {
 }
 
 /// Which encryption a document may use.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct EncryptionConfig<'a> {
     /// The AES key: 16, 24 or 32 bytes.
     pub key: &'a [u8],
@@ -107,8 +109,18 @@ pub struct Options<'a> {
     pub budget: Budget,
 }
 
+impl fmt::Debug for EncryptionConfig<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("EncryptionConfig")
+            .field("encrypts", &self.encrypts)
+            .field("decrypts", &self.decrypts)
+            .finish_non_exhaustive()
+    }
+}
+
 /// A resolved document.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Resolved {
     /// Compact JSON, keys sorted bytewise, HTML characters escaped.
     pub json: Vec<u8>,
@@ -118,6 +130,19 @@ pub struct Resolved {
     pub sensitive_fields: Vec<String>,
     /// The reads made, in their order, each once.
     pub reads: Vec<Read>,
+}
+
+/// What is in the document may be secret; only its size is shown.
+impl fmt::Debug for Resolved {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Resolved")
+            .field("bytes", &self.json.len())
+            .field("has_sensitive_data", &self.has_sensitive_data)
+            .field("sensitive_fields", &self.sensitive_fields)
+            .field("reads", &self.reads)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A pair of delimiters that is set by half.
@@ -229,62 +254,17 @@ impl Resolver {
         };
         let json: serde_json::Value = serde_json::from_slice(json)
             .map_err(|error| ResolveError::ToYaml(error.to_string()))?;
-        let style = TemplateStyle {
-            start_delimiter: self.config.start_delimiter.clone(),
-            stop_delimiter: self.config.stop_delimiter.clone(),
-        };
-        let yaml = yaml::encode_json_with_actions(&json, &style)
+        let yaml = yaml::encode_json_with_actions(&json, &self.style())
             .map_err(|error| ResolveError::ToYaml(error.to_string()))?;
         let text = String::from_utf8_lossy(&yaml.text).into_owned();
-        Ok((text, yaml.actions))
+        // Nobody writes this character; who does has the text as YAML has it.
+        let actions = if text.contains(APOSTROPHE) {
+            Vec::new()
+        } else {
+            yaml.actions
+        };
+        Ok((text, actions))
     }
-
-    /// Parses the text with the author's own words in single-quoted scalars. Those in
-    /// double-quoted ones are put back only when the text does not parse as it is.
-    fn parse(
-        &self,
-        text: &str,
-        actions: &[QuotedAction],
-        functions: &FunctionTable,
-    ) -> Result<Template, ParseError> {
-        let single = put_back(text, actions, |quoting| quoting == Quoting::Single);
-        let first = self.parse_rewritten(&single, functions);
-        let double = actions
-            .iter()
-            .any(|action| action.quoting == Quoting::Double);
-        if first.is_err() && double {
-            let all = put_back(text, actions, |_| true);
-            if let Ok(template) = self.parse_rewritten(&all, functions) {
-                return Ok(template);
-            }
-        }
-        first
-    }
-
-    fn parse_rewritten(
-        &self,
-        text: &str,
-        functions: &FunctionTable,
-    ) -> Result<Template, ParseError> {
-        let text = self.rewrites.data_types(text);
-        let text = self
-            .rewrites
-            .autoindent(&text, self.config.additional_indentation);
-        parse(NAME, text, self.delimiters(), functions)
-    }
-}
-
-/// The text with some actions as their author wrote them.
-fn put_back(text: &str, actions: &[QuotedAction], which: impl Fn(Quoting) -> bool) -> String {
-    let mut result = String::with_capacity(text.len());
-    let mut position = 0;
-    for action in actions.iter().filter(|action| which(action.quoting)) {
-        result.push_str(text.get(position..action.range.start).unwrap_or_default());
-        result.push_str(&action.source);
-        position = action.range.end;
-    }
-    result.push_str(text.get(position..).unwrap_or_default());
-    result
 }
 
 /// The two uses of one set of keys.
@@ -330,7 +310,8 @@ pub struct Prepared {
 
 impl Prepared {
     /// What the template will ask for whatever happens: lookups whose arguments are constants.
-    /// Fetched before the first round, they spare a round each. Kinds come before their objects.
+    /// Fetched before the first round, they spare a round each. Kinds come before their objects;
+    /// a read of a kind that turns out to be cluster-scoped is made, and kept, without namespace.
     pub fn constant_reads(&self) -> Vec<Needed> {
         prefetch::constant_reads(&self.template, &self.restrictions)
     }

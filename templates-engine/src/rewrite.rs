@@ -10,6 +10,10 @@ use crate::language::Delimiters;
 /// White space as Go's regular expressions see it: no vertical tab, no Unicode.
 const SPACE: &str = r"[\t\n\x0c\r ]";
 
+/// Stands for a `'` of an action within single quotes while the text is rewritten, so that it is
+/// known afterwards which actions are still within them.
+pub(crate) const APOSTROPHE: char = '\u{fdd0}';
+
 /// A pattern that is written here and therefore compiles.
 fn compiled(pattern: &str) -> Option<Regex> {
     Regex::new(pattern).ok()
@@ -61,12 +65,23 @@ impl Rewrites {
     /// Takes the quotes off actions that end in `toInt`, `toBool` or `toLiteral`, or that copy
     /// the data of an object, so that YAML reads what they give as it is.
     pub fn data_types(&self, text: &str) -> String {
+        self.unquoted(text, str::to_owned)
+    }
+
+    /// The same with apostrophes [marked](APOSTROPHE). Actions without quotes have their own.
+    pub(crate) fn data_types_of_marked(&self, text: &str) -> String {
+        self.unquoted(text, |action| action.replace(APOSTROPHE, "'"))
+    }
+
+    fn unquoted(&self, text: &str, write: impl Fn(&str) -> String) -> String {
         let Some(pattern) = &self.data_types else {
             return text.to_owned();
         };
         let replaced = pattern.replace_all(text, |found: &regex::Captures<'_>| {
-            let action = found.name("quoted").or_else(|| found.name("bare"));
-            format!(": {}", action.map_or("", |action| action.as_str()))
+            match (found.name("quoted"), found.name("bare")) {
+                (Some(action), _) => format!(": {}", write(action.as_str())),
+                (None, action) => format!(": {}", action.map_or("", |action| action.as_str())),
+            }
         });
         replaced.into_owned()
     }

@@ -25,6 +25,7 @@ const fn recording(program: &'static str, fixture: &'static str) -> Recording {
 
 const RECORDINGS: &[Recording] = &[
     recording("json_documents", "json_documents.json"),
+    recording("json_functions", "json_functions.jsonl"),
     recording("json_values", "json_values.json"),
     recording("selector", "selector.jsonl"),
     recording("semver", "semver.jsonl"),
@@ -33,6 +34,11 @@ const RECORDINGS: &[Recording] = &[
     recording("sprig_zones", "sprig_zones.jsonl"),
     recording("yaml_documents", "yaml_documents.json"),
     recording("yaml_values", "yaml_values.json"),
+    Recording {
+        // Templates with hub delimiters too.
+        toolchain: Some("go1.27.3"),
+        ..recording("documents", "documents.jsonl")
+    },
     Recording {
         // From this release on, errors show an action's own delimiters.
         toolchain: Some("go1.27.3"),

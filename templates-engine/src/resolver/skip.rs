@@ -32,7 +32,10 @@ impl SkipObject {
                 variadic: Some(Parameter::Any),
                 returns_any: false,
             },
-            body: Rc::new(move |_: &mut Env<'_>, arguments: &Arguments<'_>| call(&mark, arguments)),
+            body: Rc::new(move |env: &mut Env<'_>, arguments: &Arguments<'_>| {
+                env.walk(arguments.all())?;
+                call(&mark, arguments)
+            }),
         }
     }
 }

@@ -12,10 +12,11 @@ use super::compose::MAX_DEPTH;
 use super::error::YamlError;
 use super::resolve::{BINARY, STR, resolve_untagged};
 use crate::budget::Exceeded;
-use crate::json::general_float;
+use crate::printing::shortest_float;
 use crate::value::{Key, List, Map, Native, Str, Time, Value};
 
 use analysis::Analysis;
+pub(crate) use template::find_actions;
 pub use template::{QuotedAction, Quoting, TemplateStyle, TemplateYaml};
 
 /// A key that is longer than this gets a `?`.
@@ -324,7 +325,7 @@ fn to_scalar(value: &Value) -> Result<Scalar, YamlError> {
         Value::Int(value) | Value::Int64(value) => plain(value.to_string()),
         Value::Uint8(value) => plain(value.to_string()),
         Value::Uint64(value) => plain(value.to_string()),
-        Value::Float(value) => plain(match general_float(*value).as_str() {
+        Value::Float(value) => plain(match shortest_float(*value).as_str() {
             "+Inf" => ".inf",
             "-Inf" => "-.inf",
             "NaN" => ".nan",

@@ -87,18 +87,20 @@ impl Emitter<'_> {
         let mut recording = self.begin_actions(text);
         let mut after_break = false;
         for (offset, character) in text.char_indices() {
+            let breaks = is_break(character);
+            // The indentation is not part of an action that it comes before.
+            if after_break && !breaks {
+                self.write_indent();
+                after_break = false;
+            }
             self.note_actions(&mut recording, offset);
-            if is_break(character) {
+            if breaks {
                 if !after_break && character == '\n' {
                     self.put_break('\n');
                 }
                 self.put_break(character);
                 after_break = true;
                 continue;
-            }
-            if after_break {
-                self.write_indent();
-                after_break = false;
             }
             if character == '\'' {
                 self.put('\'');
@@ -114,9 +116,16 @@ impl Emitter<'_> {
     fn double_quoted(&mut self, text: &str) {
         self.write_indicator("\"", true, false, false);
         let mut recording = self.begin_actions(text);
+        // Behind a byte order mark go-yaml escapes everything. Of a template that would leave no
+        // action, and the template would stay in the document as it is.
+        let everything = self.template.is_none() && text.starts_with('\u{feff}');
         for (offset, character) in text.char_indices() {
             self.note_actions(&mut recording, offset);
-            if !is_printable(character) || is_break(character) || matches!(character, '"' | '\\') {
+            if everything
+                || !is_printable(character)
+                || is_break(character)
+                || matches!(character, '"' | '\\')
+            {
                 self.escape(character);
             } else {
                 self.put(character);

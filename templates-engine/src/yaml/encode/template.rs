@@ -37,6 +37,25 @@ pub struct QuotedAction {
     pub source: String,
 }
 
+impl QuotedAction {
+    /// Whether what the action works on goes to other actions: it declares or assigns a variable,
+    /// or it starts a block with another dot.
+    pub(crate) fn hands_on(&self, style: &TemplateStyle) -> bool {
+        let body = self.source.strip_prefix(&style.start_delimiter);
+        let body = body.unwrap_or(&self.source).trim_start_matches('-');
+        let body = body.trim_start().trim_start_matches("else").trim_start();
+        let word = body.split(|c: char| c.is_whitespace() || c == '(').next();
+        matches!(word, Some("range" | "with" | "template" | "block")) || assigns(body)
+    }
+}
+
+/// Whether an action's body begins with variables and `:=` or `=`.
+fn assigns(body: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | ',' | ' ' | '\t');
+    let rest = body.trim_start_matches(is_name);
+    body.starts_with('$') && (rest.starts_with(":=") || rest.starts_with('='))
+}
+
 /// YAML text that holds templates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateYaml {
@@ -44,7 +63,8 @@ pub struct TemplateYaml {
     pub text: Vec<u8>,
     /// The actions that quoting changed, in the order of the text.
     ///
-    /// Those in single quotes always did mean something else than their author wrote. Those in
+    /// Those in single quotes mean something else than their author wrote, unless what they print
+    /// is the doubled text itself, which YAML halves again. Those in
     /// double quotes may rely on the escapes when they hold no `"` (a raw string with a backslash,
     /// whose output YAML unescapes again); they should be put back only where the text as it is
     /// does not parse.
@@ -124,7 +144,7 @@ impl Emitter<'_> {
 }
 
 /// Where the complete actions of a text are.
-fn find_actions(text: &str, style: &TemplateStyle) -> Vec<Range<usize>> {
+pub(crate) fn find_actions(text: &str, style: &TemplateStyle) -> Vec<Range<usize>> {
     let mut actions = Vec::new();
     let mut from = 0;
     if style.start_delimiter.is_empty() || style.stop_delimiter.is_empty() {

@@ -23,6 +23,52 @@ fn rough_edge_3_quotes_inside_actions_are_the_authors() {
     );
 }
 
+/// What an action prints is within single quotes, where upstream's doubled apostrophes are right.
+#[test]
+fn rough_edge_3_apostrophes_that_are_printed_stay_what_they_are() {
+    check(
+        "printed apostrophes",
+        resolve_json,
+        &[
+            (r#"{"a":"{{ \"it's\" }}"}"#, Ok(r#"{"a":"it's"}"#)),
+            (r#"{"a":"{{ \"x=''\" }}"}"#, Ok(r#"{"a":"x=''"}"#)),
+            (
+                r#"{"a":"{{ printf \"n='%s'\" \"\" }}"}"#,
+                Ok(r#"{"a":"n=''"}"#),
+            ),
+            (
+                r#"{"a":"{{ \"'\" }} # {{ \"it's\" }}"}"#,
+                Ok(r#"{"a":"' # it's"}"#),
+            ),
+            (
+                r#"{"a":"{{ $x := \"it's\" }}","b":"{{ $x }}"}"#,
+                Ok(r#"{"a":"","b":"it's"}"#),
+            ),
+            (
+                r#"{"a":"{{ with \"it's\" }}{{ . }}{{ end }}"}"#,
+                Ok(r#"{"a":"it's"}"#),
+            ),
+            (
+                r#"{"a":"{{ \"it's\" | toLiteral }}"}"#,
+                Ok(r#"{"a":"it's"}"#),
+            ),
+        ],
+    );
+}
+
+/// Behind a byte order mark go-yaml escapes everything: upstream leaves the template unresolved.
+#[test]
+fn rough_edge_4_a_byte_order_mark_does_not_hide_templates() {
+    check(
+        "byte order mark",
+        resolve_json,
+        &[(
+            "{\"a\":\"\u{feff}{{ upper `v1` }}\"}",
+            Ok("{\"a\":\"\u{feff}V1\"}"),
+        )],
+    );
+}
+
 /// Upstream escapes the quotes inside actions of strings that YAML has to put into double quotes.
 #[test]
 fn rough_edge_4_actions_in_double_quoted_strings_work() {
