@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 pub use crate::function::Ambient;
+use crate::function::Failure;
 
 /// This machine's clock, zone, randomness and name service.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,9 +21,9 @@ impl Ambient for System {
         TimeZone::system()
     }
 
-    fn random(&mut self, buffer: &mut [u8]) {
-        // The system's source fails only where the process could not run at all.
-        let _ = getrandom::fill(buffer);
+    fn random(&mut self, buffer: &mut [u8]) -> Result<(), Failure> {
+        getrandom::fill(buffer)
+            .map_err(|error| Failure::text(format!("no random bytes can be had: {error}")))
     }
 
     fn host_address(&mut self, name: &str) -> Option<String> {
@@ -59,13 +60,14 @@ impl Ambient for Fixed {
         self.zone.clone()
     }
 
-    fn random(&mut self, buffer: &mut [u8]) {
+    fn random(&mut self, buffer: &mut [u8]) -> Result<(), Failure> {
         for byte in buffer {
             self.state ^= self.state << 13;
             self.state ^= self.state >> 7;
             self.state ^= self.state << 17;
             *byte = self.state.to_be_bytes()[0];
         }
+        Ok(())
     }
 
     fn host_address(&mut self, _: &str) -> Option<String> {

@@ -111,17 +111,29 @@ impl Meter {
         Ok(())
     }
 
-    /// Charges for walking all of a value: a step for each node, and its depth.
+    /// Charges for walking all of a value: a step for each node, and its depth. Fails, too, where
+    /// its text is longer than what may still be written; that text itself is not charged.
     pub fn walk(&mut self, value: &Value) -> Result<(), Exceeded> {
-        if !matches!(value, Value::List(_) | Value::Map(_)) {
-            return Ok(());
+        self.walk_text(value).map(|_| ())
+    }
+
+    /// The same; answers how many bytes the value's texts have.
+    pub fn walk_text(&mut self, value: &Value) -> Result<u64, Exceeded> {
+        match value {
+            Value::List(_) | Value::Map(_) => {}
+            Value::Str(text) => return Ok(u64::try_from(text.len()).unwrap_or(u64::MAX)),
+            _ => return Ok(0),
         }
         let left = self.budget.steps.saturating_sub(self.steps);
         let Some(extent) = value.extent(left) else {
             return Err(Exceeded::Steps(self.budget.steps));
         };
         self.depth(extent.depth)?;
-        self.steps(extent.nodes)
+        if extent.bytes > self.budget.bytes.saturating_sub(self.bytes) {
+            return Err(self.too_many_bytes());
+        }
+        self.steps(extent.nodes)?;
+        Ok(extent.bytes)
     }
 
     /// Checks a depth.

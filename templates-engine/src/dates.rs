@@ -9,7 +9,6 @@ mod parse;
 mod zone;
 
 pub use duration::Duration;
-pub use native::{Month, Weekday};
 pub use parse::parse;
 pub use zone::Zone;
 

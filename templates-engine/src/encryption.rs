@@ -75,6 +75,11 @@ pub enum EncryptionError {
     /// Padding is valid by chance, but the text is none: another key.
     #[error("the decrypted value is not valid UTF-8, it was probably encrypted with another key")]
     NotText,
+    /// The same, with the line (from 1) of the template where it stands.
+    #[error(
+        "the decrypted value on line {0} is not valid UTF-8, it was probably encrypted with another key"
+    )]
+    NotTextOnLine(usize),
     /// A token in a template.
     #[error("decryption of {token} failed: {source}")]
     Token {

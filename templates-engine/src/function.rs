@@ -252,8 +252,9 @@ pub trait Ambient {
     fn now(&mut self) -> Timestamp;
     /// The local time zone.
     fn time_zone(&mut self) -> TimeZone;
-    /// Fills the buffer with random bytes fit for keys.
-    fn random(&mut self, buffer: &mut [u8]);
+    /// Fills the buffer with random bytes fit for keys. Whoever asked must not go on with the
+    /// buffer when this fails.
+    fn random(&mut self, buffer: &mut [u8]) -> Result<(), Failure>;
     /// An address of this host name, if it can be found.
     fn host_address(&mut self, name: &str) -> Option<String>;
 }

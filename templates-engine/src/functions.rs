@@ -2,11 +2,12 @@
 
 mod builtins;
 mod comparison;
+mod define;
 mod escaping;
 mod indexing;
-pub mod json;
+mod json;
 mod kubernetes;
-pub mod sprig;
+mod sprig;
 mod text;
 
 use std::collections::HashMap;

@@ -10,7 +10,7 @@ mod syntax;
 use crate::value::Value;
 
 pub use encode::{encode, encode_charged, encode_indented, indent};
-pub use number::{general_float, general_float_single, json_float, shortest_digits};
+pub use number::json_float;
 
 /// Whether `<`, `>` and `&` are written so that HTML takes no harm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -66,6 +66,12 @@ pub struct Violation {
     pub shown: String,
 }
 
+/// So many violations of one rule are told; an author mends the first ones first.
+const MOST_VIOLATIONS: usize = 1_000;
+
+/// A longer line is not shown to its end, in bytes.
+const LONGEST_SHOWN: usize = 4_096;
+
 /// All violations of the rules GTUL001 to GTUL006, by line and message.
 pub fn lint(text: &str) -> Vec<Violation> {
     let lines: Vec<&str> = text.split('\n').collect();
@@ -128,8 +134,16 @@ fn violation(rule: &'static Rule, line: usize, shown: &str, message: &str) -> Vi
         rule,
         short: first.into_iter().chain(characters).collect(),
         message: message.to_owned(),
-        shown: shown.trim().to_owned(),
+        shown: shortened(shown.trim()),
     }
+}
+
+fn shortened(line: &str) -> String {
+    if line.len() <= LONGEST_SHOWN {
+        return line.to_owned();
+    }
+    let end = line.floor_char_boundary(LONGEST_SHOWN);
+    format!("{}…", line.get(..end).unwrap_or_default())
 }
 
 /// The column of a byte of a line; 0 when the line is not that long.

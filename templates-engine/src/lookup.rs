@@ -11,6 +11,7 @@ pub mod selector;
 mod snapshot;
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 pub use objects::Object;
 pub use rules::{ClusterScopedRule, Restrictions};
@@ -39,7 +40,7 @@ pub struct Read {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// Such as `configmaps`.
-    pub plural: String,
+    pub plural: Arc<str>,
     /// Whether its objects lie in namespaces.
     pub namespaced: bool,
     /// Whether it can be watched; in watch mode a kind that cannot is refused.
@@ -169,7 +170,6 @@ impl LookupError {
 }
 
 /// What a lookup gives to a template function.
-#[derive(Debug)]
 pub enum Lookup {
     /// An object.
     Object(Value),
@@ -291,14 +291,21 @@ impl Cluster {
         }
         let resource = self.resource(&read)?;
         let read = self.restrictions.admit(read, &resource)?;
-        if !self.made.contains(&read) {
-            self.made.push(read.clone());
+        if resource.namespaced && read.namespace.is_empty() && !read.name.is_empty() {
+            // Upstream's watches answer with the object of any namespace that was seen first.
+            return Err(not_found(&read, &resource));
         }
-        let found = match self.reads.read(&read) {
-            None => return Err(LookupError::Unread(Needed::Read(read))),
-            Some(found) => found.map_err(from_read)?,
+        let found = self.reads.read(&read);
+        let result = match found {
+            None => Err(LookupError::Unread(Needed::Read(read.clone()))),
+            Some(found) => found
+                .map_err(from_read)
+                .and_then(|found| self.hand_out(found, &read, &resource)),
         };
-        self.hand_out(found, &read, &resource)
+        if !self.made.contains(&read) {
+            self.made.push(read);
+        }
+        result
     }
 
     fn checked_read(
@@ -357,14 +364,7 @@ impl Cluster {
     ) -> Result<Lookup, LookupError> {
         let lookup = match found {
             Found::Nothing => {
-                let resource = match read.api_version.split_once('/') {
-                    Some((group, _)) => format!("{}.{group}", resource.plural),
-                    None => resource.plural.clone(),
-                };
-                return Err(LookupError::NotFound {
-                    resource,
-                    name: read.name.clone(),
-                });
+                return Err(not_found(read, resource));
             }
             Found::Object(object) => Lookup::Object(object.value()),
             Found::List(list) => Lookup::List(objects::sorted_values(list)),
@@ -383,6 +383,17 @@ impl Cluster {
     /// Takes back that the value of the running call is secret: it was encrypted.
     pub(crate) fn call_is_encrypted(&mut self) {
         self.secret_in_call = false;
+    }
+}
+
+fn not_found(read: &Read, resource: &Resource) -> LookupError {
+    let resource = match read.api_version.split_once('/') {
+        Some((group, _)) => format!("{}.{group}", resource.plural),
+        None => resource.plural.to_string(),
+    };
+    LookupError::NotFound {
+        resource,
+        name: read.name.clone(),
     }
 }
 

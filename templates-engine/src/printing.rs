@@ -10,7 +10,9 @@ mod state;
 mod tests;
 
 pub use directive::sprintf;
-pub use float::shortest as float_text;
+pub use float::{
+    plain, shortest as shortest_float, shortest_digits, shortest_single, with_exponent,
+};
 
 use crate::runes::{self, Quoting};
 use crate::value::Value;

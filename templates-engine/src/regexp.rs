@@ -26,13 +26,26 @@ pub struct Regexp {
     /// About how many states it has.
     size: usize,
     names: Vec<Option<String>>,
+    is_large: bool,
 }
 
 /// Compiled patterns are kept, for templates use the same ones in loops.
 const MOST_CACHED: usize = 64;
 
+/// A pattern is small that takes no more bytes when it is compiled.
+const SMALL: usize = 512 * 1024;
+
+/// Of patterns that are not small, fewer are kept.
+const MOST_LARGE_CACHED: usize = 4;
+
 /// No compiled pattern may take more, in bytes.
 const LARGEST: usize = 16 * 1024 * 1024;
+
+/// No pattern may be longer, in bytes.
+const LONGEST: usize = 128 * 1024;
+
+/// How much a pattern's searches may keep for speed, in bytes; more when it is large itself.
+const DFA: usize = 1024 * 1024;
 
 /// States looked at for a byte each that count as one step.
 const SIZE_A_STEP: usize = 512;
@@ -61,8 +74,20 @@ impl Regexp {
         }
         let compiled = Rc::new(Self::compile_anew(pattern)?);
         CACHE.with_borrow_mut(|cache| {
-            if cache.len() >= MOST_CACHED {
-                cache.pop_front();
+            let alike = cache
+                .iter()
+                .filter(|(_, of)| of.is_large == compiled.is_large);
+            let most = if compiled.is_large {
+                MOST_LARGE_CACHED
+            } else {
+                MOST_CACHED
+            };
+            if alike.count() >= most
+                && let Some(oldest) = cache
+                    .iter()
+                    .position(|(_, of)| of.is_large == compiled.is_large)
+            {
+                cache.remove(oldest);
             }
             cache.push_back((pattern.to_vec(), Rc::clone(&compiled)));
         });
@@ -70,24 +95,37 @@ impl Regexp {
     }
 
     fn compile_anew(pattern: &[u8]) -> Result<Self, SyntaxError> {
+        if pattern.len() > LONGEST {
+            return Err(SyntaxError::large(pattern));
+        }
         let translated = parser::translate(pattern)?;
-        let build = || {
-            regex::RegexBuilder::new(&translated.pattern)
-                .nest_limit(8_000)
-                .size_limit(LARGEST)
-                .dfa_size_limit(LARGEST)
-                .build()
+        let build = |size| {
+            let build = || {
+                regex::RegexBuilder::new(&translated.pattern)
+                    .nest_limit(8_000)
+                    .size_limit(size)
+                    .dfa_size_limit(size.max(DFA))
+                    .build()
+            };
+            if translated.depth > 50 {
+                stacker::grow(STACK, build)
+            } else {
+                build()
+            }
         };
-        let program = if translated.depth > 50 {
-            stacker::grow(STACK, build)
-        } else {
-            build()
+        let (program, is_large) = match build(SMALL) {
+            Ok(program) => (program, false),
+            Err(_) => (
+                build(LARGEST).map_err(|_| SyntaxError::large(pattern))?,
+                true,
+            ),
         };
         Ok(Self {
-            program: program.map_err(|_| SyntaxError::large(pattern))?,
+            program,
             is_empty: pattern.is_empty(),
             size: translated.size,
             names: translated.names,
+            is_large,
         })
     }
 
@@ -157,8 +195,7 @@ impl Regexp {
         Ok(found)
     }
 
-    /// Replaces every match by what `replace` makes of the groups' spans. It is called with the
-    /// result so far and a way to look at a group.
+    /// Replaces every match. What is written is announced to `charge`, which may end it all.
     pub fn replace_all<E>(
         &self,
         text: &[u8],
@@ -178,13 +215,13 @@ impl Regexp {
                 break;
             };
             let (start, end) = (found.start(), found.end());
-            let before = result.len();
-            result.extend_from_slice(subject.original((last_end, start)));
+            let kept = subject.original((last_end, start));
+            charge(kept.len())?;
+            result.extend_from_slice(kept);
             if end > last_end || start == 0 {
                 let group = |number| Some(subject.original(groups.get(number)?));
-                replacement.append(&mut result, &self.names, &group);
+                replacement.append(&mut result, &self.names, &group, &mut charge)?;
             }
-            charge(result.len().saturating_sub(before))?;
             last_end = end;
             let next = next_position(searched, position);
             position = if next > end { next } else { end };
@@ -248,15 +285,20 @@ pub enum Replacement<'a> {
 }
 
 impl Replacement<'_> {
-    fn append<'t>(
+    fn append<'t, E>(
         &self,
         result: &mut Vec<u8>,
         names: &[Option<String>],
         group: &dyn Fn(usize) -> Option<&'t [u8]>,
-    ) {
+        charge: &mut dyn FnMut(usize) -> Result<(), E>,
+    ) -> Result<(), E> {
         match self {
-            Self::Literal(text) => result.extend_from_slice(text),
-            Self::Template(template) => expand::expand(result, template, names, group),
+            Self::Literal(text) => {
+                charge(text.len())?;
+                result.extend_from_slice(text);
+                Ok(())
+            }
+            Self::Template(template) => expand::expand(result, template, names, group, charge),
         }
     }
 }

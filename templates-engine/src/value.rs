@@ -175,6 +175,7 @@ impl Value {
         match self {
             Self::List(list) => Self::List(list.deep_copy()),
             Self::Map(map) => Self::Map(map.deep_copy()),
+            Self::Struct(value) => Self::Struct(Rc::new(value.deep_copy())),
             other => other.clone(),
         }
     }

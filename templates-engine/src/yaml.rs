@@ -21,6 +21,7 @@ use compose::Document;
 use error::Dialect;
 
 pub use decode::{OnPlace, PathSegment, Place};
+pub(crate) use encode::find_actions;
 pub use encode::{Charge, QuotedAction, Quoting, TemplateStyle, TemplateYaml};
 pub use error::YamlError;
 

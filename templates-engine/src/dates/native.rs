@@ -10,17 +10,40 @@ use super::{Duration, MONTHS, WEEKDAYS, Zone};
 use crate::function::{Arguments, Failure, Parameter, Signature};
 use crate::value::{Kind, Method, Native, Time, Value};
 
-/// A Go `time.Month`, from 1.
+/// A Go `time.Month` or `time.Weekday`: a number with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Month(pub i64);
+struct Named {
+    type_name: &'static str,
+    names: &'static [&'static str],
+    /// The number that the first name has.
+    first: i64,
+    number: i64,
+}
 
-/// A Go `time.Weekday`, from 0 for Sunday.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Weekday(pub i64);
+fn month(number: i64) -> Value {
+    native(Named {
+        type_name: "time.Month",
+        names: &MONTHS,
+        first: 1,
+        number,
+    })
+}
+
+fn weekday_of(number: i64) -> Value {
+    native(Named {
+        type_name: "time.Weekday",
+        names: &WEEKDAYS,
+        first: 0,
+        number,
+    })
+}
 
 /// A Go `*time.Location`.
 #[derive(Clone, Debug)]
 struct Location(Zone);
+
+/// Methods cannot charge for what they write, so that there is a bound instead, in bytes.
+const LONGEST_LAYOUT: usize = 1024;
 
 type Answer = Result<Value, Failure>;
 type Call = fn(&dyn Native, &Arguments<'_>) -> Answer;
@@ -116,7 +139,7 @@ fn time(native: &dyn Native) -> Result<&Time, Failure> {
 fn reading(name: &str) -> Option<(Signature, Call)> {
     let call: Call = match name {
         "Year" => |time_, _| int(time(time_)?.civil().year),
-        "Month" => |time_, _| Ok(native(Month(time(time_)?.civil().month))),
+        "Month" => |time_, _| Ok(month(time(time_)?.civil().month)),
         "Day" => |time_, _| int(time(time_)?.civil().day),
         "Hour" => |time_, _| int(time(time_)?.civil().hour),
         "Minute" => |time_, _| int(time(time_)?.civil().minute),
@@ -125,7 +148,7 @@ fn reading(name: &str) -> Option<(Signature, Call)> {
         "YearDay" => |time_, _| int(time(time_)?.civil().year_day()),
         "Weekday" => |time_, _| {
             let local = time(time_)?.civil().to_seconds();
-            Ok(native(Weekday(weekday(local))))
+            Ok(weekday_of(weekday(local)))
         },
         "Unix" => |time_, _| Ok(Value::Int64(time(time_)?.seconds())),
         "UnixMilli" => |time_, _| wrapped(time(time_)?.total_nanoseconds().div_euclid(1_000_000)),
@@ -140,7 +163,11 @@ fn reading(name: &str) -> Option<(Signature, Call)> {
         "Location" => |time_, _| Ok(native(Location(time(time_)?.zone().clone()))),
         "Format" => {
             return Some((TEXT, |time_, arguments| {
-                let text = time(time_)?.format(arguments.str(0)?);
+                let layout = arguments.str(0)?;
+                if layout.len() > LONGEST_LAYOUT {
+                    return Err(Failure::text("the layout is too long"));
+                }
+                let text = time(time_)?.format(layout);
                 Ok(Value::Str(text.into()))
             }));
         }
@@ -296,16 +323,9 @@ fn duration_method(name: &str) -> Option<(Signature, Call)> {
     Some((NOTHING, call))
 }
 
-fn named(names: &'static [&'static str], position: i64, kind: &str, number: i64) -> String {
-    usize::try_from(position)
-        .ok()
-        .and_then(|position| names.get(position))
-        .map_or_else(|| format!("%!{kind}({number})"), |name| (*name).to_owned())
-}
-
-impl Native for Month {
+impl Native for Named {
     fn type_name(&self) -> &'static str {
-        "time.Month"
+        self.type_name
     }
 
     fn kind(&self) -> Kind {
@@ -313,15 +333,18 @@ impl Native for Month {
     }
 
     fn text(&self) -> Option<String> {
-        Some(named(&MONTHS, self.0 - 1, "Month", self.0))
+        let name = usize::try_from(self.number - self.first)
+            .ok()
+            .and_then(|position| self.names.get(position));
+        Some((*name.unwrap_or(&"")).to_owned())
     }
 
     fn integer(&self) -> Option<i64> {
-        Some(self.0)
+        Some(self.number)
     }
 
     fn json(&self) -> String {
-        self.0.to_string()
+        self.number.to_string()
     }
 
     fn method(&self, name: &str) -> Option<Method> {
@@ -339,40 +362,6 @@ impl Native for Month {
 
 fn to_text(value: &dyn Native, _: &Arguments<'_>) -> Answer {
     Ok(Value::from(value.text().unwrap_or_default()))
-}
-
-impl Native for Weekday {
-    fn type_name(&self) -> &'static str {
-        "time.Weekday"
-    }
-
-    fn kind(&self) -> Kind {
-        Kind::Int
-    }
-
-    fn text(&self) -> Option<String> {
-        Some(named(&WEEKDAYS, self.0, "Weekday", self.0))
-    }
-
-    fn integer(&self) -> Option<i64> {
-        Some(self.0)
-    }
-
-    fn json(&self) -> String {
-        self.0.to_string()
-    }
-
-    fn method(&self, name: &str) -> Option<Method> {
-        (name == "String").then(|| found((NOTHING, to_text)))
-    }
-
-    fn equals(&self, other: &dyn Native) -> bool {
-        other.as_any().downcast_ref::<Self>() == Some(self)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl Native for Location {

@@ -22,7 +22,7 @@ impl Revealed {
     /// Decrypts every token in a text.
     pub fn in_text(text: &str, encryption: &Encryption) -> Result<Self, EncryptionError> {
         let mut values = HashMap::new();
-        for (_, token) in Tokens(text, 0) {
+        for (place, token) in Tokens(text, 0) {
             if values.contains_key(token) {
                 continue;
             }
@@ -31,7 +31,7 @@ impl Revealed {
                 .decrypt(encoded)
                 .map_err(|source| EncryptionError::Token {
                     token: token.to_owned(),
-                    source: Box::new(source),
+                    source: Box::new(with_line(source, text, place)),
                 })?;
             values.insert(token.to_owned(), value);
         }
@@ -86,6 +86,17 @@ impl Revealed {
         }
         replaced.extend_from_slice(text.get(position..)?.as_bytes());
         Some(replaced)
+    }
+}
+
+/// Names the line where no word of upstream's does. The value itself is never shown.
+fn with_line(error: EncryptionError, text: &str, place: usize) -> EncryptionError {
+    match error {
+        EncryptionError::NotText => {
+            let before = text.as_bytes().get(..place).unwrap_or_default();
+            EncryptionError::NotTextOnLine(memchr::memchr_iter(b'\n', before).count() + 1)
+        }
+        other => other,
     }
 }
 

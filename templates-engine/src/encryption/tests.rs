@@ -1,6 +1,9 @@
 use proptest::prelude::*;
 
-use super::{Encryption, EncryptionError, TOKEN_PREFIX};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::{Encryption, EncryptionError, Revealed, TOKEN_PREFIX};
 
 fn encryption(key: &[u8], fallback: Option<&[u8]>) -> Encryption {
     Encryption::new(key, fallback, &[b'I'; 16]).expect("valid keys")
@@ -90,6 +93,21 @@ fn damaged_tokens_are_errors() {
     );
 }
 
+/// A padding is valid by chance once in 256 wrong keys; upstream then puts garbage into the object.
+#[test]
+fn rough_edge_8_garbage_is_refused_and_its_line_named() {
+    let garbage = super::cipher::encrypt(&[b'A'; 32], &[b'I'; 16], &[0xff, 0xfe, 0xfd]);
+    let token = format!("{TOKEN_PREFIX}{}", STANDARD.encode(garbage));
+    let text = format!("a: b\nc: {token}\n");
+    let error = Revealed::in_text(&text, &encryption(&[b'A'; 32], None)).err();
+    assert_eq!(
+        error.map(|error| error.to_string()),
+        Some(format!(
+            "decryption of {token} failed: the decrypted value on line 2 is not valid UTF-8, it was probably encrypted with another key"
+        ))
+    );
+}
+
 #[test]
 fn nothing_prints_a_key() {
     let encryption = encryption(b"sixteen byte key", Some(b"another 16 bytes"));
@@ -107,9 +125,10 @@ fn a_hundred_thousand_wrong_keys_accept_nothing() {
         state ^= state << 17;
         state.to_le_bytes()
     };
-    let token = encryption(&[b'A'; 32], None).protect("a database password".as_bytes());
-    let encoded = token.strip_prefix(TOKEN_PREFIX).expect("a token");
-    for _ in 0..100_000 {
+    let right = encryption(&[b'A'; 32], None);
+    let tokens = [3, 15, 16, 40, 200].map(|length| right.protect("x".repeat(length).as_bytes()));
+    for token in tokens.iter().cycle().take(100_000) {
+        let encoded = token.strip_prefix(TOKEN_PREFIX).expect("a token");
         let key: Vec<u8> = (0..4).flat_map(|_| next()).collect();
         let wrong = encryption(&key, None);
         assert!(wrong.decrypt(encoded).is_err(), "accepted by {key:?}");

@@ -1,6 +1,6 @@
 //! Go's own functions that print, measure and call.
 
-use super::sprig::define::{Answer, Group, answer, charge_bytes, takes, takes_more};
+use super::define::{Answer, Group, answer, charge_bytes, takes, takes_more};
 use crate::function::Parameter::{Any, Reflect, Str};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::printing;

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::sprig::define::{Answer, Group, takes, takes_more};
+use super::define::{Answer, Group, takes, takes_more};
 use crate::function::Parameter::Reflect;
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::printing;

@@ -1,6 +1,6 @@
 //! `html`, `js` and `urlquery`.
 
-use super::sprig::define::{Answer, Group, answer, charge_bytes, takes_more};
+use super::define::{Answer, Group, answer, charge_bytes, takes_more};
 use crate::function::Parameter::Any;
 use crate::function::{Arguments, Env, Function};
 use crate::printing;

@@ -1,6 +1,6 @@
 //! `index`. Go's `slice` is not here: Sprig's, which takes lists only, stands in its place.
 
-use super::sprig::define::{Answer, Group, any, takes_more};
+use super::define::{Answer, Group, any, takes_more};
 use crate::function::Parameter::Reflect;
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::value::{Element, Key, List, Map, Value};

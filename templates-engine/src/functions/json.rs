@@ -1,12 +1,11 @@
 //! JSON and YAML functions.
 
+use super::define::{Answer, charge_bytes, charge_items};
 use crate::budget::Meter;
 use crate::function::{Arguments, Body, Env, Failure, Function, Parameter, Signature};
 use crate::json::{self, Escape, JsonError};
 use crate::value::Value;
 use crate::yaml;
-
-type Answer = Result<Value, Failure>;
 
 const GROUP: &str = "JSON and YAML";
 
@@ -139,12 +138,15 @@ fn must_to_pretty_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     or_fail(pretty(env.meter, arguments.any(0)))
 }
 
-/// What is read takes a multiple of its text; charging the text keeps it within bounds.
+/// Values take many times their text, so that those that there can be are charged before anything
+/// is read.
 fn charge(env: &mut Env<'_>, text: &[u8]) -> Result<(), Failure> {
-    let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
-    env.meter.steps(length / 16)?;
-    env.meter.bytes(length)?;
-    Ok(())
+    charge_bytes(env, text.len())?;
+    let ends = text
+        .iter()
+        .filter(|byte| matches!(byte, b',' | b':' | b'\n' | b'[' | b'{' | b'-'))
+        .count();
+    charge_items(env, text.len() / 16 + ends)
 }
 
 fn from_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {

@@ -1,6 +1,6 @@
 //! Functions that read the cluster, and `protect`.
 
-use super::sprig::define::{Answer, Group, answer, charge_bytes, takes, takes_more};
+use super::define::{Answer, Group, answer, charge_bytes, takes, takes_more};
 use crate::function::Parameter::Str;
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::json::{self, Escape};

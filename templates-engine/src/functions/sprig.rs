@@ -8,15 +8,14 @@
 
 mod addresses;
 mod casing;
-pub mod cast;
+pub(super) mod cast;
 mod certificates;
 mod ciphers;
 mod dates;
 mod decimal;
 mod defaults;
-pub(crate) mod define;
 mod dicts;
-pub mod encoding;
+mod encoding;
 mod hashes;
 mod keys;
 mod lists;
@@ -30,7 +29,7 @@ mod regex;
 mod semver;
 mod sequences;
 mod splitting;
-mod strings;
+pub(super) mod strings;
 mod types;
 mod url;
 mod words;

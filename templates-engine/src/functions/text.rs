@@ -3,8 +3,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use super::define::{Answer, Group, answer, charge_bytes, takes};
 use super::sprig::cast;
-use super::sprig::define::{Answer, Group, answer, charge_bytes, takes};
+use super::sprig::strings::{indented, trimmed};
 use crate::function::Parameter::{Any, Int, Str};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::messages;
@@ -64,31 +65,6 @@ fn indent(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
 
 fn indent_every_line(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     answer(indented(env, arguments.int(0)?, arguments.str(1)?)?)
-}
-
-fn indented(env: &mut Env<'_>, spaces: i64, text: &[u8]) -> Result<Vec<u8>, Failure> {
-    let Ok(spaces) = usize::try_from(spaces) else {
-        return Err(Failure::text("strings: negative Repeat count"));
-    };
-    let lines = memchr::memchr_iter(b'\n', text).count() + 1;
-    charge_bytes(env, text.len().saturating_add(lines.saturating_mul(spaces)))?;
-    let pad = vec![b' '; spaces];
-    let mut out = pad.clone();
-    for byte in text {
-        out.push(*byte);
-        if *byte == b'\n' {
-            out.extend_from_slice(&pad);
-        }
-    }
-    Ok(out)
-}
-
-/// Without the white space around it, as Go's `strings.TrimSpace` sees it.
-fn trimmed(bytes: &[u8]) -> &[u8] {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text.trim().as_bytes(),
-        Err(_) => bytes.trim_ascii(),
-    }
 }
 
 fn autoindent(_: &mut Env<'_>, _: &Arguments<'_>) -> Answer {

@@ -1,9 +1,10 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::number::{general_float, json_float};
+use super::number::json_float;
 use super::{Escape, JsonError};
 use crate::budget::Exceeded;
+use crate::printing::shortest_float;
 use crate::value::{Element, Key, List, Map, Str, Value};
 
 /// From this depth on Go looks for maps that contain themselves.
@@ -194,7 +195,7 @@ impl Encoder<'_> {
             Value::Uint64(value) => self.write(&value.to_string()),
             Value::Float(value) if value.is_finite() => self.write(&json_float(*value)),
             Value::Float(value) => {
-                return Err(JsonError::UnsupportedValue(general_float(*value)));
+                return Err(JsonError::UnsupportedValue(shortest_float(*value)));
             }
             Value::Str(text) => self.string(text),
             Value::List(list) => self.list(list),

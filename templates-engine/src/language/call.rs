@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use super::exec::{Done, Exec};
 use super::scope::Held;
 use super::table::{Callee, Denial};
@@ -91,7 +93,8 @@ impl Exec<'_, '_> {
             return self.short_circuit(dot, matches!(logic, Callee::Or), arguments, last);
         }
         let count = arguments.len() + usize::from(last.is_some());
-        let mut values = Vec::with_capacity(count + 1);
+        // Few calls have more; those need no allocation.
+        let mut values: SmallVec<[Value; 4]> = SmallVec::with_capacity(count);
         let mut sensitive = false;
         for (place, argument) in arguments.iter().enumerate() {
             let parameter = parameter_at(&signature, place);

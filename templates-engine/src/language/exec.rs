@@ -64,7 +64,7 @@ pub fn execute(
         functions,
         revealed,
         env,
-        out: Output::default(),
+        out: Output::with_capacity(template.text.len()),
         node: None,
         name: template.name.clone(),
         dollar: template.find_variable("$"),
@@ -233,42 +233,75 @@ impl<'t> Exec<'t, '_> {
     fn print(&mut self, node: NodeId, held: &Held) -> Done<()> {
         self.at(node);
         let sensitive = held.sensitive || self.contains_secret(&held.value);
+        let quoted = self.template.doubles_apostrophes(node);
         match &held.value {
             Value::Missing => self.write(b"<no value>", sensitive),
+            Value::Str(text) if quoted => self.write(&with_doubled_apostrophes(text), sensitive),
             Value::Str(text) => self.write(text, sensitive),
             value => {
                 if let Err(limit) = self.env.meter.walk(value) {
                     return self.exceeded(limit);
                 }
                 let text = printing::display(value);
+                if quoted {
+                    return self.write(&with_doubled_apostrophes(&text), sensitive);
+                }
                 self.write(&text, sensitive)
             }
         }
     }
 
-    /// Whether a map somewhere in this value had a secret put into it.
-    pub(super) fn contains_secret(&self, value: &Value) -> bool {
-        self.tainted_maps && holds_tainted_map(value)
+    /// Whether a map somewhere in this value had a secret put into it. Looking is charged; a limit
+    /// that it exceeds ends the next step.
+    pub(super) fn contains_secret(&mut self, value: &Value) -> bool {
+        if !self.tainted_maps {
+            return false;
+        }
+        let (found, looked_at) = find_tainted_map(value);
+        let _ = self.env.meter.steps(looked_at);
+        found
     }
 }
 
-/// Each container is looked at once, however often it is held.
-fn holds_tainted_map(value: &Value) -> bool {
+/// As YAML writes a text within single quotes.
+fn with_doubled_apostrophes(text: &[u8]) -> Vec<u8> {
+    let mut doubled = Vec::with_capacity(text.len());
+    for byte in text {
+        doubled.push(*byte);
+        if *byte == b'\'' {
+            doubled.push(b'\'');
+        }
+    }
+    doubled
+}
+
+/// Whether there is a map with a secret in this value, and how many values were looked at. Each
+/// container is looked at once, however often it is held.
+fn find_tainted_map(value: &Value) -> (bool, u64) {
     let mut seen = HashSet::new();
     let mut pending = vec![value.clone()];
+    let mut looked_at = 0;
     while let Some(value) = pending.pop() {
+        looked_at += 1;
         match &value {
             Value::List(list) if seen.insert(list.identity()) => {
-                pending.extend(list.iter().cloned());
+                let containers = list.iter().filter(|item| is_container(item));
+                pending.extend(containers.cloned());
             }
             Value::Map(map) if seen.insert(map.identity()) => {
                 if map.is_sensitive() {
-                    return true;
+                    return (true, looked_at);
                 }
-                map.with(|entries| pending.extend(entries.values().cloned()));
+                // What was never asked for cannot have been changed.
+                let at_hand = map.values_at_hand().into_iter();
+                pending.extend(at_hand.filter(is_container));
             }
             _ => {}
         }
     }
-    false
+    (false, looked_at)
+}
+
+fn is_container(value: &Value) -> bool {
+    matches!(value, Value::List(_) | Value::Map(_))
 }

@@ -11,8 +11,7 @@ pub struct Output {
     sensitive: Vec<Range<usize>>,
 }
 
-/// A finished output.
-#[derive(Debug)]
+/// A finished output. It may hold secrets: nothing prints it.
 pub struct Rendered {
     /// The text, which need not be UTF-8.
     pub bytes: Vec<u8>,
@@ -21,6 +20,14 @@ pub struct Rendered {
 }
 
 impl Output {
+    /// An empty output that will probably grow to about this many bytes.
+    pub(super) fn with_capacity(bytes: usize) -> Self {
+        Self {
+            bytes: Vec::with_capacity(bytes),
+            sensitive: Vec::new(),
+        }
+    }
+
     pub(super) fn write(
         &mut self,
         bytes: &[u8],

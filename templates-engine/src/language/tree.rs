@@ -124,9 +124,27 @@ pub struct Template {
     pub(super) callees: Vec<(String, Callee)>,
     pub(super) variables: Vec<String>,
     pub(super) roots: HashMap<String, NodeId>,
+    /// Where actions are whose output stands in single quotes.
+    quoted: Vec<Range<usize>>,
 }
 
 impl Template {
+    /// From here on, each `'` that an action in these ranges of the text prints is doubled, as
+    /// YAML has it within single quotes. The ranges are in order and apart.
+    #[must_use]
+    pub fn doubling_apostrophes_in(mut self, ranges: Vec<Range<usize>>) -> Self {
+        self.quoted = ranges;
+        self
+    }
+
+    /// Whether this action is in one of those ranges.
+    pub(super) fn doubles_apostrophes(&self, action: NodeId) -> bool {
+        let position = self.position(action);
+        let place = self.quoted.partition_point(|range| range.end <= position);
+        let range = self.quoted.get(place);
+        range.is_some_and(|range| range.start <= position)
+    }
+
     pub(super) fn new(name: &str, left: &str, right: &str) -> Self {
         Self {
             name: name.to_owned(),

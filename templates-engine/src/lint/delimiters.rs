@@ -1,4 +1,4 @@
-use super::{Level, Rule, Violation, column, content, violation};
+use super::{Level, MOST_VIOLATIONS, Rule, Violation, column, content, violation};
 
 static MISMATCHED: Rule = Rule {
     id: "GTUL002",
@@ -13,7 +13,8 @@ static MISMATCHED: Rule = Rule {
 struct Delimiter<'a> {
     text: &'a str,
     line: usize,
-    column: usize,
+    /// Where it stands in its line.
+    byte: usize,
 }
 
 impl Delimiter<'_> {
@@ -65,7 +66,7 @@ fn delimiters(text: &str, line: usize) -> Vec<Delimiter<'_>> {
                 found.push(Delimiter {
                     text: rest.get(..length).unwrap_or_default(),
                     line,
-                    column: column(text, at),
+                    byte: at,
                 });
                 at += length;
             }
@@ -96,9 +97,12 @@ struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     fn report(&mut self, at: Delimiter<'a>, message: &str) {
+        if self.violations.len() >= MOST_VIOLATIONS {
+            return;
+        }
         let shown = self.lines.get(at.line - 1).copied().unwrap_or_default();
         self.violations.push(Violation {
-            column: at.column,
+            column: column(shown, at.byte),
             ..violation(&MISMATCHED, at.line, shown, message)
         });
     }
@@ -114,7 +118,7 @@ impl<'a> Checker<'a> {
             // Two closing braces of JSON, or one and something else.
             closer = Delimiter {
                 text: "}",
-                column: closer.column + 1,
+                byte: closer.byte + 1,
                 ..closer
             };
             let Some(next) = self.open.pop() else {
@@ -139,8 +143,9 @@ impl<'a> Checker<'a> {
         } else {
             opener
         };
+        let known = self.violations.len();
         self.report(at, &format!("Mismatched {kind} delimiters"));
-        if let Some(last) = self.violations.last_mut() {
+        if let Some(last) = self.violations.get_mut(known) {
             last.message = format!("{}: {} ... {}", last.message, opener.text, closer.text);
         }
     }

@@ -1,4 +1,4 @@
-use super::{Level, Parse, Rule, Violation, column, content, is_word, violation};
+use super::{Level, MOST_VIOLATIONS, Parse, Rule, Violation, column, content, is_word, violation};
 
 static CONVERSION: Rule = Rule {
     id: "GTUL100",
@@ -20,6 +20,10 @@ static PARSE_ERROR: Rule = Rule {
 
 const CONVERSIONS: [&str; 3] = ["toInt", "toBool", "toLiteral"];
 
+/// No author writes longer lines, in bytes. To judge an action means to look at all that precedes
+/// it on its line.
+const LONGEST_LINE: usize = 64 * 1024;
+
 /// GTUL101
 pub(super) fn parse_error(text: &str, lines: &[&str], parse: Parse<'_>) -> Option<Violation> {
     let (line, error) = parse(text).err()?;
@@ -35,6 +39,9 @@ pub(super) fn parse_error(text: &str, lines: &[&str], parse: Parse<'_>) -> Optio
 pub(super) fn conversions(lines: &[&str]) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (number, line) in content(lines) {
+        if line.len() > LONGEST_LINE || violations.len() >= MOST_VIOLATIONS {
+            continue;
+        }
         let mut at = 0;
         while let Some(start) = line.get(at..).and_then(|rest| rest.find("{{")) {
             let start = at + start;

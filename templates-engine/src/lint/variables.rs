@@ -3,7 +3,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Level, Rule, Violation, column, content, trim_start, violation, word_length};
+use super::{
+    Level, MOST_VIOLATIONS, Rule, Violation, column, content, trim_start, violation, word_length,
+};
 
 static UNUSED: Rule = Rule {
     id: "GTUL004",
@@ -145,8 +147,14 @@ fn check_scope(actions: &[Action], lines: &[&str], violations: &mut Vec<Violatio
             }
         }
     }
+    // In the order of the text, so that the same ones are told each time.
+    let mut definitions: Vec<_> = definitions.into_iter().collect();
+    definitions.sort_by_key(|(_, known)| known.first().map(|first| (first.line, first.byte)));
     for (name, known) in definitions {
         for definition in known.iter().filter(|definition| !definition.used) {
+            if violations.len() >= MOST_VIOLATIONS {
+                return;
+            }
             let line = lines.get(definition.line - 1).copied().unwrap_or_default();
             let message = format!("Variable {name} is defined but not used within scope.");
             violations.push(Violation {
@@ -172,6 +180,9 @@ pub(super) fn invalid_syntax(lines: &[&str]) -> Vec<Violation> {
                 at = start + 1;
                 continue;
             };
+            if violations.len() >= MOST_VIOLATIONS {
+                return violations;
+            }
             at = start + length;
             let message = "Invalid variable reference inside dot operator.";
             violations.push(Violation {

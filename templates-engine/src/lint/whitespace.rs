@@ -1,4 +1,4 @@
-use super::{Level, Rule, Violation, violation};
+use super::{Level, Rule, Violation, shortened, violation};
 
 static TRAILING: Rule = Rule {
     id: "GTUL001",
@@ -16,7 +16,7 @@ pub(super) fn trailing(lines: &[&str]) -> Vec<Violation> {
         if !content.starts_with('#') && content.ends_with([' ', '\t']) {
             let message = "Trailing whitespace detected.";
             violations.push(Violation {
-                shown: format!("{content}<<<"),
+                shown: format!("{}<<<", shortened(content)),
                 ..violation(&TRAILING, index + 1, "", message)
             });
         }

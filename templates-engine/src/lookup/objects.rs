@@ -1,5 +1,7 @@
 //! Kubernetes objects as templates see them.
 
+use std::fmt;
+
 use serde_json::Value as Json;
 
 use super::selector::Selector;
@@ -10,8 +12,17 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// An object, prepared for any number of renders and shared among them. It has neither
 /// `managedFields` nor the annotation of `kubectl apply`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Object(Frozen);
+
+/// What is in an object may be secret; only its kind and name are shown.
+impl fmt::Debug for Object {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.text(&["kind"]);
+        let (namespace, name) = self.place();
+        write!(formatter, "Object({kind} {namespace}/{name})")
+    }
+}
 
 impl Object {
     /// Prepares an object as it was read.

@@ -1,14 +1,14 @@
 //! Reads kept in memory: for callers that collect them in rounds, for replay, and for tests.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use super::{Found, Needed, Read, ReadError, Reads, Resource};
 
 /// What was read, by what was asked.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    resources: BTreeMap<String, BTreeMap<String, Result<Resource, ReadError>>>,
-    reads: BTreeMap<Read, Result<Found, ReadError>>,
+    resources: HashMap<String, HashMap<String, Result<Resource, ReadError>>>,
+    reads: HashMap<Read, Result<Found, ReadError>>,
     closed: bool,
 }
 

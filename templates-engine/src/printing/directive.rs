@@ -38,7 +38,7 @@ impl Directives<'_> {
     }
 
     fn run(&mut self) {
-        while self.position < self.format.len() {
+        while self.position < self.format.len() && !self.printer.is_over_limit() {
             let rest = self.format.get(self.position..).unwrap_or_default();
             let plain = rest
                 .iter()

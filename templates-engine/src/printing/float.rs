@@ -1,6 +1,8 @@
 //! Floats as `strconv.FormatFloat` writes them.
 
-use crate::json::shortest_digits;
+/// The standard library panics over more places than fit 16 bits. No float has as many that are
+/// not zero: the smallest one has 1074.
+const MOST_PLACES: usize = 1_100;
 
 /// Shortest digits that read back as the same number, in `%g` form: an exponent below 1e-4 and
 /// from 1e6 on (where more than six digits do not say otherwise), as `%v` prints them.
@@ -21,7 +23,11 @@ pub(super) fn format(float: f64, verb: char, precision: Option<usize>) -> String
     let text = match verb {
         'e' | 'E' => exponential(magnitude, precision),
         'f' | 'F' => match precision {
-            Some(precision) => format!("{magnitude:.precision$}"),
+            Some(precision) => {
+                let shown = precision.min(MOST_PLACES);
+                let zeros = "0".repeat(precision - shown);
+                format!("{magnitude:.shown$}{zeros}")
+            }
             None => format!("{magnitude}"),
         },
         'b' => binary(magnitude),
@@ -36,21 +42,74 @@ pub(super) fn format(float: f64, verb: char, precision: Option<usize>) -> String
     }
 }
 
+/// `%g` of a `float32`.
+pub fn shortest_single(float: f32) -> String {
+    // The digits of a float of half the size, which those of the larger one would follow.
+    let decimal = if float.is_finite() {
+        serde_json::to_string(&float).ok()
+    } else {
+        None
+    };
+    let Some(decimal) = decimal else {
+        return shortest(float.into());
+    };
+    let sign = if float.is_sign_negative() { "-" } else { "" };
+    let (digits, exponent) = digits_of(&decimal);
+    format!("{sign}{}", general_of(&digits, exponent, GENERAL_LIMIT))
+}
+
+/// The shortest digits that mean this finite number, its sign aside, and the decimal exponent of
+/// the first of them.
+///
+/// They are those of `serde_json`. Where two are equally near, they are even, as with Go; the
+/// standard library's need not be.
+pub fn shortest_digits(float: f64) -> (String, i32) {
+    let number = serde_json::Number::from_f64(float);
+    number.map_or_else(
+        || ("0".to_owned(), 0),
+        |number| digits_of(&number.to_string()),
+    )
+}
+
+/// The digits of a decimal number without zeros around them, and the exponent of the first.
+fn digits_of(decimal: &str) -> (String, i32) {
+    let unsigned = decimal.trim_start_matches('-');
+    let (mantissa, exponent) = split_exponent(unsigned);
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let leading_zeros = all.len() - all.trim_start_matches('0').len();
+    let digits = all.trim_matches('0');
+    if digits.is_empty() {
+        return ("0".to_owned(), 0);
+    }
+    let position = |length: usize| i32::try_from(length).unwrap_or(i32::MAX);
+    let exponent = exponent + position(whole.len()) - position(leading_zeros) - 1;
+    (digits.to_owned(), exponent)
+}
+
+/// From this exponent on the general form has one: Go decides as if the precision of the fewest
+/// digits were six.
+const GENERAL_LIMIT: i32 = 6;
+
 fn exponential(magnitude: f64, precision: Option<usize>) -> String {
     let Some(precision) = precision else {
         let (digits, exponent) = shortest_digits(magnitude);
-        return join_exponent(&with_first_point(&digits), exponent);
+        return with_exponent(&digits, exponent, 2);
     };
-    let text = format!("{magnitude:.precision$e}");
+    let shown = precision.min(MOST_PLACES);
+    let text = format!("{magnitude:.shown$e}");
     let (mantissa, exponent) = split_exponent(&text);
-    join_exponent(mantissa, exponent)
+    let zeros = "0".repeat(precision - shown);
+    join_exponent(&format!("{mantissa}{zeros}"), exponent, 2)
 }
 
-/// Digits with a point behind the first.
-fn with_first_point(digits: &str) -> String {
+/// Digits with a point behind the first, and an exponent of at least so many digits.
+pub fn with_exponent(digits: &str, exponent: i32, least: usize) -> String {
     match digits.split_at_checked(1) {
-        Some((first, rest)) if !rest.is_empty() => format!("{first}.{rest}"),
-        _ => digits.to_owned(),
+        Some((first, rest)) if !rest.is_empty() => {
+            join_exponent(&format!("{first}.{rest}"), exponent, least)
+        }
+        _ => join_exponent(digits, exponent, least),
     }
 }
 
@@ -59,16 +118,16 @@ fn split_exponent(text: &str) -> (&str, i32) {
     (mantissa, exponent.parse().unwrap_or(0))
 }
 
-fn join_exponent(mantissa: &str, exponent: i32) -> String {
+fn join_exponent(mantissa: &str, exponent: i32, least: usize) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
+    format!("{mantissa}e{sign}{:0least$}", exponent.unsigned_abs())
 }
 
 fn general(magnitude: f64, precision: Option<usize>) -> String {
     let (digits, exponent) = match precision {
         None => shortest_digits(magnitude),
         Some(precision) => {
-            let text = format!("{magnitude:.*e}", precision.max(1) - 1);
+            let text = format!("{magnitude:.*e}", precision.clamp(1, MOST_PLACES) - 1);
             let (mantissa, exponent) = split_exponent(&text);
             let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
             (digits, exponent)
@@ -80,21 +139,25 @@ fn general(magnitude: f64, precision: Option<usize>) -> String {
     };
     let point = exponent + 1;
     let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
-    // From this exponent on there is one. Go decides as if the precision of the fewest digits
-    // were six.
     let limit = match precision.map(|precision| i32::try_from(precision.max(1))) {
-        None => 6,
+        None => GENERAL_LIMIT,
         Some(Ok(precision)) if precision <= count || count < point => precision,
         Some(_) => count,
     };
+    general_of(digits, exponent, limit)
+}
+
+/// With an exponent below 1e-4 and from this one on.
+fn general_of(digits: &str, exponent: i32, limit: i32) -> String {
     if exponent < -4 || exponent >= limit {
-        return join_exponent(&with_first_point(digits), exponent);
+        with_exponent(digits, exponent, 2)
+    } else {
+        plain(digits, exponent + 1)
     }
-    plain(digits, point)
 }
 
 /// Digits with the decimal point behind so many of them.
-fn plain(digits: &str, point: i32) -> String {
+pub fn plain(digits: &str, point: i32) -> String {
     let Ok(point) = usize::try_from(point) else {
         let zeros = "0".repeat(point.unsigned_abs() as usize);
         return format!("0.{zeros}{digits}");

@@ -132,7 +132,9 @@ impl Printer {
     fn code_point(&mut self, value: Integer) {
         let precision = self.precision.unwrap_or(4).max(4);
         let bits = value.bits();
-        let mut text = format!("U+{bits:0precision$X}");
+        let digits = format!("{bits:X}");
+        let zeros = "0".repeat(precision.saturating_sub(digits.len()));
+        let mut text = format!("U+{zeros}{digits}");
         if self.flags.sharp
             && let Some(rune) = u32::try_from(bits).ok().and_then(char::from_u32)
             && is_print(rune)

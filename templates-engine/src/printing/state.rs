@@ -52,16 +52,26 @@ impl Printer {
     }
 
     pub(super) fn finish_within_limit(self) -> Option<Vec<u8>> {
-        let within = !self.over_limit && self.out.len() <= self.limit;
-        within.then_some(self.out)
+        (!self.over_limit).then_some(self.out)
     }
 
     pub(super) fn finish(self) -> Vec<u8> {
         self.out
     }
 
+    /// Appends, unless there would be more than there may be.
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        self.out.extend_from_slice(bytes);
+        if bytes.len() > self.limit.saturating_sub(self.out.len()) {
+            self.over_limit = true;
+        }
+        if !self.over_limit {
+            self.out.extend_from_slice(bytes);
+        }
+    }
+
+    /// Whether there is more than there may be, so that nothing need be printed any more.
+    pub(super) fn is_over_limit(&self) -> bool {
+        self.over_limit
     }
 
     pub(super) fn clear(&mut self) {
@@ -77,12 +87,12 @@ impl Printer {
         } else {
             b' '
         };
-        let length = self.out.len().saturating_add(count);
-        if length > self.limit {
+        if count > self.limit.saturating_sub(self.out.len()) {
             self.over_limit = true;
-            return;
         }
-        self.out.resize(length, fill);
+        if !self.over_limit {
+            self.out.resize(self.out.len() + count, fill);
+        }
     }
 
     /// Appends, padded to the width.
@@ -203,6 +213,9 @@ impl Printer {
         }
         self.push(if sharp { b"{" } else { b"[" });
         for (place, item) in list.iter().enumerate() {
+            if self.over_limit {
+                return;
+            }
             if place > 0 {
                 self.separate();
             }
@@ -224,6 +237,9 @@ impl Printer {
             self.push(b"map[");
         }
         for (place, (key, item)) in map.entries().into_iter().enumerate() {
+            if self.over_limit {
+                return;
+            }
             if place > 0 {
                 self.separate();
             }

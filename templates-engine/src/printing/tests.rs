@@ -40,3 +40,40 @@ fn a_width_beyond_all_reason_is_refused() {
     assert_eq!(text(printed), "%!(NOVERB)%!(EXTRA int=1)");
     assert_eq!(sprintf(b"%9999999d", &[Value::Int(1)], 1000), None);
 }
+
+#[test]
+fn precisions_beyond_those_of_the_standard_library_are_filled_with_zeros() {
+    let most = 1_000_000;
+    for (format, value, start, length) in [
+        ("%.1000000f", Value::Float(1.5), "1.5000", most + 2),
+        ("%.1000000e", Value::Float(1.5), "1.5000", most + 6),
+        ("%.1000000g", Value::Float(1.5), "1.5", 3),
+        ("%#.1000000g", Value::Float(1.5), "1.5000", most + 1),
+        ("%.1000000x", Value::Float(1.5), "0x1.8000", most + 8),
+        ("%.1000000U", Value::Int(1), "U+0000", most + 2),
+        ("%.1000000d", Value::Int(1), "0000", most),
+        ("%01000000d", Value::Int(1), "0000", most),
+        ("%.1000000f", Value::Float(5e-324), "0.0000", most + 2),
+    ] {
+        let printed = sprintf(format.as_bytes(), &[value], usize::MAX).expect("no limit");
+        assert_eq!(printed.len(), length, "{format}");
+        assert!(printed.starts_with(start.as_bytes()), "{format}");
+    }
+}
+
+#[test]
+fn widths_that_apply_to_every_item_stop_at_the_limit() {
+    let items = Value::list((0..1_000_000).map(Value::Int));
+    for format in [
+        "%1000000d",
+        "%01000000d",
+        "%.1000000d",
+        "%-1000000v",
+        "%.1000000f",
+    ] {
+        assert_eq!(
+            sprintf(format.as_bytes(), std::slice::from_ref(&items), 1 << 22),
+            None
+        );
+    }
+}

@@ -9,13 +9,16 @@ enum Reference<'a> {
 }
 
 /// `Regexp.Expand`: names are as long as can be, so that `$1W` means a group named `1W`; groups
-/// that do not exist are empty.
-pub fn expand<'t>(
+/// that do not exist are empty. What a group adds is charged before it is added, for a template
+/// may name a long one any number of times.
+pub fn expand<'t, E>(
     result: &mut Vec<u8>,
     template: &[u8],
     names: &[Option<String>],
     group: &dyn Fn(usize) -> Option<&'t [u8]>,
-) {
+    charge: &mut dyn FnMut(usize) -> Result<(), E>,
+) -> Result<(), E> {
+    charge(template.len())?;
     let mut rest = template;
     while let Some(dollar) = rest.iter().position(|byte| *byte == b'$') {
         let (before, after) = rest.split_at(dollar);
@@ -39,10 +42,13 @@ pub fn expand<'t>(
                 .filter(|(_, known)| known.as_ref().is_some_and(|known| known.as_bytes() == name))
                 .find_map(|(number, _)| group(number)),
         };
-        result.extend_from_slice(found.unwrap_or_default());
+        let found = found.unwrap_or_default();
+        charge(found.len())?;
+        result.extend_from_slice(found);
         rest = after_reference;
     }
     result.extend_from_slice(rest);
+    Ok(())
 }
 
 fn reference(text: &[u8]) -> Option<(Reference<'_>, &[u8])> {

@@ -2,15 +2,17 @@
 //! of a template can build one that is larger than any memory once it is printed, compared or
 //! copied.
 
-use super::Value;
+use super::{Key, Str, Value};
 
-/// Nodes and depth of a value as a tree.
+/// Nodes, depth and text of a value as a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// How many values there are in it, itself included.
     pub nodes: u64,
     /// How many containers lie within each other.
     pub depth: u32,
+    /// How many bytes its texts have, keys included.
+    pub bytes: u64,
 }
 
 impl Value {
@@ -32,13 +34,19 @@ impl Value {
                 return None;
             }
             match &value {
+                Self::Str(text) => extent.bytes = extent.bytes.saturating_add(length(text)),
                 Self::List(list) => {
-                    extent.nodes += scalars(list.iter());
+                    extent.add_scalars(list.iter());
                     let containers = list.iter().filter(|item| is_container(item));
                     pending.extend(containers.map(|item| (item.clone(), depth + 1)));
                 }
                 Self::Map(map) => map.with(|entries| {
-                    extent.nodes += scalars(entries.values());
+                    extent.add_scalars(entries.values());
+                    for key in entries.keys() {
+                        if let Key::Str(text) = key {
+                            extent.bytes = extent.bytes.saturating_add(length(text));
+                        }
+                    }
                     let containers = entries.values().filter(|item| is_container(item));
                     pending.extend(containers.map(|item| (item.clone(), depth + 1)));
                 }),
@@ -53,7 +61,19 @@ fn is_container(value: &Value) -> bool {
     matches!(value, Value::List(_) | Value::Map(_))
 }
 
-fn scalars<'a>(items: impl Iterator<Item = &'a Value>) -> u64 {
-    let count = items.filter(|item| !is_container(item)).count();
-    u64::try_from(count).unwrap_or(u64::MAX)
+fn length(text: &Str) -> u64 {
+    u64::try_from(text.len()).unwrap_or(u64::MAX)
+}
+
+impl Extent {
+    fn add_scalars<'a>(&mut self, items: impl Iterator<Item = &'a Value>) {
+        for item in items {
+            match item {
+                Value::List(_) | Value::Map(_) => continue,
+                Value::Str(text) => self.bytes = self.bytes.saturating_add(length(text)),
+                _ => {}
+            }
+            self.nodes += 1;
+        }
+    }
 }

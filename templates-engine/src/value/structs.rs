@@ -33,6 +33,16 @@ impl Struct {
             .find_map(|(field, value)| (field == name).then_some(value))
     }
 
+    pub(super) fn deep_copy(&self) -> Self {
+        let fields = self.fields.iter();
+        Self {
+            type_name: self.type_name.clone(),
+            fields: fields
+                .map(|(name, value)| (name.clone(), value.deep_copy()))
+                .collect(),
+        }
+    }
+
     pub(super) fn deep_equal(&self, other: &Self) -> bool {
         self.type_name == other.type_name
             && self.fields.len() == other.fields.len()

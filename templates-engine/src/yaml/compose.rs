@@ -13,6 +13,10 @@ use super::scanner::Style;
 /// for indentation, so that a document that mixes them could be up to four times as deep.
 pub const MAX_DEPTH: usize = 10_000;
 
+/// How many nodes a document may have. Each takes a hundred times the two bytes that it can be
+/// written in, and no object that a cluster takes has as many.
+const MAX_NODES: usize = 2_000_000;
+
 /// A node's place in its [`Document`].
 pub type NodeId = usize;
 
@@ -125,6 +129,9 @@ impl Composer<'_> {
 
     fn node(&mut self, event: Event) -> Result<(), YamlError> {
         let id = self.document.nodes.len();
+        if id >= MAX_NODES {
+            return Err(YamlError::text("the document has too many values"));
+        }
         let opens = matches!(
             event.kind,
             EventKind::SequenceStart(_) | EventKind::MappingStart(_)

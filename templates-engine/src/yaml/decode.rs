@@ -6,7 +6,7 @@ mod mapping;
 mod sigs;
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -24,6 +24,9 @@ pub(super) use sigs::to_json_object;
 
 /// Above this many, further errors of one document are not kept.
 const MAX_ERRORS: usize = 1000;
+
+/// How many bytes of scalars aliases may bring in: each time they are copied.
+const MAX_ALIASED: usize = 64 * 1024 * 1024;
 
 /// Documents up to this many decoded nodes may consist of aliases almost entirely …
 const ALIAS_RATIO_LOW: f64 = 400_000.0;
@@ -97,6 +100,8 @@ struct Decoder<'d, 'p> {
     alias_depth: usize,
     decoded: usize,
     decoded_by_alias: usize,
+    /// Bytes of scalars that aliases brought in.
+    aliased: usize,
     merged: Option<Merged>,
     errors: Vec<String>,
     on_place: Option<OnPlace<'p>>,
@@ -116,6 +121,7 @@ pub(super) fn decode(
         alias_depth: 0,
         decoded: 0,
         decoded_by_alias: 0,
+        aliased: 0,
         merged: None,
         errors: Vec::new(),
         on_place,
@@ -127,6 +133,10 @@ pub(super) fn decode(
     } else {
         Err(YamlError::Parts(decoder.errors))
     }
+}
+
+fn excessive() -> YamlError {
+    YamlError::text("document contains excessive aliasing")
 }
 
 fn missing() -> YamlError {
@@ -161,7 +171,15 @@ impl<'d> Decoder<'d, '_> {
         self.count()?;
         let node = self.node(id)?;
         match &node.shape {
-            Shape::Scalar(value, _) => self.scalar(node, value, &target).map(Step::Done),
+            Shape::Scalar(value, _) => {
+                if self.alias_depth > 0 {
+                    self.aliased += value.len();
+                }
+                if self.aliased > MAX_ALIASED {
+                    return Err(excessive());
+                }
+                self.scalar(node, value, &target).map(Step::Done)
+            }
             Shape::Alias(name, to) => {
                 if !self.aliases.insert(id) {
                     let text = format!("anchor '{name}' value contains itself");
@@ -208,7 +226,7 @@ impl<'d> Decoder<'d, '_> {
             let beyond = (decoded - ALIAS_RATIO_LOW) / (ALIAS_RATIO_HIGH - ALIAS_RATIO_LOW);
             let allowed = 0.99 - 0.89 * beyond.clamp(0.0, 1.0);
             if self.decoded_by_alias as f64 / decoded > allowed {
-                return Err(YamlError::text("document contains excessive aliasing"));
+                return Err(excessive());
             }
         }
         Ok(())
@@ -352,21 +370,28 @@ impl<'d> Decoder<'d, '_> {
             keys.push(self.node(*key)?);
         }
         let identity = |node: &'d Node| (std::mem::discriminant(&node.shape), node.value());
-        let mut seen = HashSet::with_capacity(keys.len());
-        if keys.iter().all(|key| seen.insert(identity(key))) {
+        let mut groups: HashMap<_, Vec<usize>> = HashMap::with_capacity(keys.len());
+        for (position, key) in keys.iter().enumerate() {
+            groups.entry(identity(key)).or_default().push(position);
+        }
+        if groups.len() == keys.len() {
             return Ok(false);
         }
         for (position, first) in keys.iter().enumerate() {
-            for again in keys.iter().skip(position + 1) {
-                if identity(first) == identity(again) {
+            let group = groups.get(&identity(first)).map_or(&[][..], Vec::as_slice);
+            let behind = group.partition_point(|other| *other <= position);
+            for again in group.iter().skip(behind) {
+                // A document with so many is not read any further: aliases may bring them in time
+                // and again.
+                if self.errors.len() >= MAX_ERRORS {
+                    return Err(YamlError::Parts(std::mem::take(&mut self.errors)));
+                }
+                if let Some(again) = keys.get(*again) {
                     let (key, line, earlier) = (quote(again.value()), again.line, first.line);
                     self.error(|| {
                         format!("line {line}: mapping key {key} already defined at line {earlier}")
                     });
                 }
-            }
-            if self.errors.len() >= MAX_ERRORS {
-                break;
             }
         }
         Ok(true)

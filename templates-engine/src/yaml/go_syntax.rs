@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::dates::{MONTHS, Zone};
-use crate::json::general_float;
+use crate::printing::shortest_float;
 use crate::runes;
 use crate::value::{Key, Time, Value};
 
@@ -33,7 +33,7 @@ fn write_value(text: &mut String, value: &Value, depth: usize) {
         Value::Int(value) | Value::Int64(value) => push(text, value),
         Value::Uint8(value) => push(text, &format!("{value:#x}")),
         Value::Uint64(value) => push(text, &format!("{value:#x}")),
-        Value::Float(value) => text.push_str(&general_float(*value)),
+        Value::Float(value) => text.push_str(&shortest_float(*value)),
         Value::Str(value) => text.push_str(&runes::quote(value, runes::Quoting::Printable)),
         Value::List(list) => {
             text.push_str(&list.type_name());

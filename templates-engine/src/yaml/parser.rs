@@ -2,9 +2,14 @@
 
 mod flow;
 
+use std::collections::BTreeMap;
+
 use super::error::{Dialect, Problem, Source};
 use super::reader::Mark;
 use super::scanner::{Kind, Scanner, Style, Token};
+
+/// No tag may be longer, in bytes: one long prefix could otherwise be part of any number of tags.
+const MAX_TAG: usize = 1024;
 
 /// What an event is.
 #[derive(Clone, Debug)]
@@ -91,7 +96,8 @@ pub struct Parser<'a> {
     states: Vec<State>,
     /// Where the open collections began.
     marks: Vec<Mark>,
-    tag_directives: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Prefixes by their handles.
+    tag_directives: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
 type Parsed<T = Event> = Result<T, Problem>;
@@ -124,7 +130,7 @@ impl<'a> Parser<'a> {
             state: State::StreamStart,
             states: Vec::new(),
             marks: Vec::new(),
-            tag_directives: Vec::new(),
+            tag_directives: BTreeMap::new(),
         }
     }
 
@@ -312,26 +318,22 @@ impl<'a> Parser<'a> {
                 Kind::Version(1, 1) => has_version = true,
                 Kind::Version(..) => return wrong("found incompatible YAML document"),
                 Kind::TagDirective(handle, prefix) => {
-                    let directive = (handle.clone(), prefix.clone());
-                    if self.has_tag_handle(&directive.0) {
+                    let (handle, prefix) = (handle.clone(), prefix.clone());
+                    if self.tag_directives.contains_key(&handle) {
                         return wrong("found duplicate %TAG directive");
                     }
-                    self.tag_directives.push(directive);
+                    self.tag_directives.insert(handle, prefix);
                 }
                 _ => break,
             }
             self.take()?;
         }
         for (handle, prefix) in [("!", "!"), ("!!", "tag:yaml.org,2002:")] {
-            if !self.has_tag_handle(handle.as_bytes()) {
-                self.tag_directives.push((handle.into(), prefix.into()));
-            }
+            self.tag_directives
+                .entry(handle.into())
+                .or_insert_with(|| prefix.into());
         }
         Ok(())
-    }
-
-    fn has_tag_handle(&self, handle: &[u8]) -> bool {
-        self.tag_directives.iter().any(|(known, _)| known == handle)
     }
 
     fn node(&mut self, block: bool, indentless_sequence: bool) -> Parsed {
@@ -435,7 +437,7 @@ impl<'a> Parser<'a> {
         if handle.is_empty() {
             tag.extend_from_slice(suffix);
         } else {
-            if let Some((_, prefix)) = self.tag_directives.iter().find(|(own, _)| own == handle) {
+            if let Some(prefix) = self.tag_directives.get(handle) {
                 tag.extend_from_slice(prefix);
                 tag.extend_from_slice(suffix);
             }
@@ -443,6 +445,10 @@ impl<'a> Parser<'a> {
                 let text = "found undefined tag handle";
                 return Err(Problem::new(Source::Parser, text, mark.line, start.line));
             }
+        }
+        if tag.len() > MAX_TAG {
+            let text = "found a tag that is too long";
+            return Err(Problem::new(Source::Parser, text, mark.line, start.line));
         }
         Ok(String::from_utf8_lossy(&tag).into_owned())
     }

@@ -85,9 +85,8 @@ fn by_text(text: &str, dialect: Dialect, may_be_time: bool) -> (&'static str, Me
         Some(b'+' | b'-' | b'0'..=b'9') => fixed(text, dialect)
             .or_else(|| time(text, may_be_time))
             .or_else(|| number(text, dialect)),
-        Some(b'.') => {
-            fixed(text, dialect).or_else(|| go_float(text).map(|f| (FLOAT, Meaning::Float(f))))
-        }
+        Some(b'.') => fixed(text, dialect)
+            .or_else(|| crate::strconv::parse_float(text).map(|f| (FLOAT, Meaning::Float(f)))),
         Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~') => {
             fixed(text, dialect)
         }
@@ -221,26 +220,4 @@ fn is_plain_float(text: &str) -> bool {
         None => !mantissa.is_empty() && is_digits(mantissa),
     };
     exponent_fits && mantissa_fits
-}
-
-/// Go's `strconv.ParseFloat` of a text that begins with a point: underscores may stand between
-/// digits.
-fn go_float(text: &str) -> Option<f64> {
-    let bytes = text.as_bytes();
-    let is_digit = |position: usize| bytes.get(position).is_some_and(u8::is_ascii_digit);
-    let misplaced = bytes.iter().enumerate().any(|(position, byte)| {
-        *byte == b'_' && !(position > 0 && is_digit(position - 1) && follows_digit(bytes, position))
-    });
-    if misplaced {
-        return None;
-    }
-    let plain = text.replace('_', "");
-    if !is_plain_float(&plain) {
-        return None;
-    }
-    plain.parse().ok().filter(|value: &f64| value.is_finite())
-}
-
-fn follows_digit(bytes: &[u8], underscore: usize) -> bool {
-    bytes.get(underscore + 1).is_some_and(u8::is_ascii_digit)
 }

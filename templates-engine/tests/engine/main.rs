@@ -5,7 +5,9 @@
 
 mod budgets;
 mod documents;
+mod limits;
 mod lint;
+mod rough_edges;
 mod rounds;
 mod sensitive;
 mod world;

@@ -142,3 +142,24 @@ fn a_failure_remembers_that_a_secret_was_read() {
     assert!(failed.has_sensitive_data);
     assert_eq!(failed.reads.len(), 1);
 }
+
+/// Debug output reaches logs.
+#[test]
+fn nothing_prints_what_was_read_or_made() {
+    let config = EncryptionConfig {
+        key: b"sixteen byte key",
+        ..EncryptionConfig::default()
+    };
+    assert!(
+        !format!("{config:?}").contains("115"),
+        "the key's first byte"
+    );
+    let resolved = resolved(&format!("a: {{{{ {SECRET} }}}}"));
+    let shown = format!("{resolved:?}");
+    assert!(shown.contains("sensitive_fields"), "{shown}");
+    assert!(!shown.contains("99, 50, 86"), "c2V as bytes: {shown}");
+    let object = reeve_templates_engine::lookup::Object::new(&serde_json::json!({
+        "kind": "Secret", "metadata": {"name": "n", "namespace": "ns"}, "data": {"k": "hidden"},
+    }));
+    assert_eq!(format!("{object:?}"), "Object(Secret ns/n)");
+}

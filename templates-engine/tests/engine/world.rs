@@ -127,7 +127,7 @@ impl Reads for World {
             _ => return Some(Err(ReadError::NotInstalled)),
         };
         Some(Ok(Resource {
-            plural: plural.to_owned(),
+            plural: plural.into(),
             namespaced,
             watchable,
         }))

@@ -13,11 +13,11 @@ use reeve_templates_engine::language::{Delimiters, FunctionTable, execute, parse
 use reeve_templates_engine::lookup::{Cluster, Snapshot};
 use reeve_templates_engine::value::Value;
 
-/// A fixture's text.
+/// A fixture's text; `REEVE_FIXTURES` names a directory with other ones.
 pub fn fixture(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/oracle/fixtures")
-        .join(name);
+    let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/fixtures");
+    let directory = std::env::var_os("REEVE_FIXTURES").map_or(own, PathBuf::from);
+    let path = directory.join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

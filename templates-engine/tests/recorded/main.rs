@@ -5,10 +5,15 @@
 #![allow(clippy::too_many_lines)] // tables of cases
 
 mod cases;
+mod documents;
 mod json;
+mod json_functions;
 mod language;
 mod selector;
 mod sprig;
 mod tagged;
 mod tally;
+#[path = "../engine/world.rs"]
+#[allow(dead_code)] // the objects are what these tests need
+mod world;
 mod yaml;

@@ -70,11 +70,12 @@ fn every_function_has_sprigs_parameters() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// A recorded template: its text, and what Go made of it.
 #[derive(Deserialize)]
-struct Case {
+pub struct Case {
     #[serde(default)]
     z: String,
-    t: String,
+    pub t: String,
     o: Option<String>,
     b: Option<String>,
     e: Option<String>,
@@ -99,7 +100,8 @@ fn shown(result: &Result<Vec<u8>, String>) -> String {
     }
 }
 
-fn compare(fixture: &str, mut render: impl FnMut(&Case) -> Result<Vec<u8>, String>) {
+/// Renders every case of a fixture and tells of those that differ.
+pub fn compare(fixture: &str, mut render: impl FnMut(&Case) -> Result<Vec<u8>, String>) {
     let text = crate::cases::fixture(fixture);
     let (mut count, mut differences) = (0, Vec::new());
     for line in text.lines() {

@@ -92,7 +92,7 @@ pub fn to_tagged(value: &Value) -> Json {
         Value::Uint8(value) => Json::String(format!("c:{value}")),
         Value::Uint64(value) => Json::String(format!("u:{value}")),
         Value::Float(value) => {
-            let text = reeve_templates_engine::json::general_float(*value);
+            let text = reeve_templates_engine::printing::shortest_float(*value);
             Json::String(format!("f:{text}"))
         }
         Value::Str(text) => Json::String(match text.as_utf8() {

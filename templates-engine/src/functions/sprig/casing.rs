@@ -2,10 +2,10 @@
 
 use unicode_general_category::{GeneralCategory as Category, get_general_category};
 
-use super::define::{Answer, Group, answer, charge_bytes, takes};
 use super::strings::decode_all;
 use crate::function::Parameter::Str;
 use crate::function::{Arguments, Env, Function};
+use crate::functions::define::{Answer, Group, answer, charge_bytes, takes};
 use crate::runes;
 use crate::value::Value;
 

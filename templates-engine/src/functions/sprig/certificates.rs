@@ -21,11 +21,11 @@ use x509_cert::serial_number::SerialNumber;
 use x509_cert::spki::{AlgorithmIdentifierOwned, SubjectPublicKeyInfoOwned};
 use x509_cert::time::{Time, Validity};
 
-use super::define::{Answer, Group, charge_value, takes};
-use super::keys::{Algorithm, PrivateKey, charge_rsa, generate_rsa, pem, pem_block};
+use super::keys::{Algorithm, PrivateKey, charge_use, generate_rsa, pem, pem_block};
 use crate::base64::decode;
 use crate::function::Parameter::{Int, List, Named, Str};
 use crate::function::{Arguments, Env, Failure, Function};
+use crate::functions::define::{Answer, Group, charge_bytes, charge_items, charge_value, takes};
 use crate::printing;
 use crate::runes::{self, Quoting};
 use crate::value::{Struct, Value};
@@ -59,12 +59,12 @@ fn result(certificate: &[u8], key: &[u8]) -> Value {
     )))
 }
 
-fn rsa_key(env: &mut Env<'_>) -> Result<PrivateKey, Failure> {
-    charge_rsa(env)?;
-    generate_rsa(env, 2048).map_err(|error| text(format!("error generating rsa key: {error}")))
-}
-
-fn given_key(arguments: &Arguments<'_>, position: usize) -> Result<PrivateKey, Failure> {
+fn given_key(
+    env: &mut Env<'_>,
+    arguments: &Arguments<'_>,
+    position: usize,
+) -> Result<PrivateKey, Failure> {
+    charge_use(env)?;
     PrivateKey::from_pem(arguments.str(position)?)
         .map_err(|problem| text(format!("parsing private key: {problem}")))
 }
@@ -86,12 +86,12 @@ struct Request {
 }
 
 fn gen_ca(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    let key = rsa_key(env)?;
+    let key = generate_rsa(env)?;
     authority(env, arguments, &key)
 }
 
 fn gen_ca_with_key(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    let key = given_key(arguments, 2)?;
+    let key = given_key(env, arguments, 2)?;
     authority(env, arguments, &key)
 }
 
@@ -102,12 +102,12 @@ fn authority(env: &mut Env<'_>, arguments: &Arguments<'_>, key: &PrivateKey) -> 
 }
 
 fn gen_self_signed(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    let key = rsa_key(env)?;
+    let key = generate_rsa(env)?;
     self_signed(env, arguments, &key)
 }
 
 fn gen_self_signed_with_key(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    let key = given_key(arguments, 4)?;
+    let key = given_key(env, arguments, 4)?;
     self_signed(env, arguments, &key)
 }
 
@@ -118,16 +118,17 @@ fn self_signed(env: &mut Env<'_>, arguments: &Arguments<'_>, key: &PrivateKey) -
 }
 
 fn gen_signed(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    let key = rsa_key(env)?;
+    let key = generate_rsa(env)?;
     signed(env, arguments, &key)
 }
 
 fn gen_signed_with_key(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    let key = given_key(arguments, 5)?;
+    let key = given_key(env, arguments, 5)?;
     signed(env, arguments, &key)
 }
 
 fn signed(env: &mut Env<'_>, arguments: &Arguments<'_>, key: &PrivateKey) -> Answer {
+    charge_use(env)?;
     let issuer = issuer(arguments.any(4))?;
     let names = alternative_names(env, arguments)?;
     let request = request(env, arguments.str(0)?, names, arguments.int(3)?)?;
@@ -180,7 +181,9 @@ fn issuer(authority: &Value) -> Result<Issuer, Failure> {
     })
 }
 
-fn build_custom(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+fn build_custom(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    charge_use(env)?;
+    charge_bytes(env, arguments.str(0)?.len() + arguments.str(1)?.len())?;
     let certificate =
         decode(arguments.str(0)?).map_err(|_| text("unable to decode base64 certificate"))?;
     let key = decode(arguments.str(1)?).map_err(|_| text("unable to decode base64 private key"))?;
@@ -200,6 +203,7 @@ fn alternative_names(
     env: &mut Env<'_>,
     arguments: &Arguments<'_>,
 ) -> Result<Vec<GeneralName>, Failure> {
+    charge_items(env, arguments.list(1)?.len() + arguments.list(2)?.len())?;
     let mut addresses = Vec::new();
     for value in arguments.list(1)?.iter() {
         let Value::Str(address) = value else {
@@ -269,7 +273,7 @@ fn request(
     /// Nanoseconds of a day, in which Go counts.
     const DAY: i64 = 86_400 * 1_000_000_000;
     let mut serial = [0; 16];
-    env.ambient.random(&mut serial);
+    env.ambient.random(&mut serial)?;
     let now = env.ambient.now().as_second();
     let length = days.wrapping_mul(DAY).div_euclid(1_000_000_000);
     Ok(Request {

@@ -6,10 +6,10 @@ use aes::cipher::{BlockModeDecrypt as _, BlockModeEncrypt as _, KeyIvInit as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::define::{Answer, Group, answer, charge_bytes, takes};
 use crate::base64::decode;
 use crate::function::Parameter::Str;
 use crate::function::{Arguments, Env, Failure, Function};
+use crate::functions::define::{Answer, Group, answer, charge_bytes, takes};
 
 const CIPHERS: Group = Group("Encryption");
 
@@ -37,7 +37,7 @@ fn encrypt(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     }
     charge_bytes(env, text.len().saturating_mul(2))?;
     let mut result = vec![0; BLOCK];
-    env.ambient.random(&mut result);
+    env.ambient.random(&mut result)?;
     let mut vector = [0; BLOCK];
     vector.copy_from_slice(&result);
     let cipher = cbc::Encryptor::<Aes256>::new(&key(password).into(), &vector.into());

@@ -1,10 +1,10 @@
 //! Dates and lengths of time.
 
-use super::define::{Answer, Group, answer, charge_bytes, takes};
 use crate::dates::duration::SECOND;
 use crate::dates::{self, Duration, Zone};
 use crate::function::Parameter::{self, Any, Str};
 use crate::function::{Arguments, Env, Failure, Function};
+use crate::functions::define::{Answer, Group, answer, charge_bytes, takes};
 use crate::value::{Time, Value};
 
 const DATES: Group = Group("Dates");
@@ -72,7 +72,7 @@ fn moment(env: &mut Env<'_>, value: &Value) -> Time {
 }
 
 fn shown(env: &mut Env<'_>, layout: &[u8], value: &Value, zone: &[u8]) -> Answer {
-    // No field writes more than ten times what it takes in the layout.
+    // No field writes more than four times what it takes in the layout.
     charge_bytes(env, layout.len().saturating_mul(4))?;
     let time_zone = env.ambient.time_zone();
     let zone = std::str::from_utf8(zone)
@@ -98,15 +98,22 @@ fn html_date_in_zone(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     shown(env, b"2006-01-02", arguments.any(0), arguments.str(1)?)
 }
 
-fn to_date(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+/// Reads a date; the inner error is Go's text, which quotes both texts.
+fn parsed(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Result<Result<Time, String>, Failure> {
     let zone = local(env);
-    let time = dates::parse(arguments.str(0)?, arguments.str(1)?, &zone);
-    Ok(time.unwrap_or_else(|_| Time::zero()).into_value())
+    let (layout, text) = (arguments.str(0)?, arguments.str(1)?);
+    charge_bytes(env, layout.len() + text.len())?;
+    Ok(dates::parse(layout, text, &zone))
+}
+
+fn to_date(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    Ok(parsed(env, arguments)?
+        .unwrap_or_else(|_| Time::zero())
+        .into_value())
 }
 
 fn must_to_date(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    let zone = local(env);
-    dates::parse(arguments.str(0)?, arguments.str(1)?, &zone)
+    parsed(env, arguments)?
         .map(Time::into_value)
         .map_err(Failure::text)
 }

@@ -2,8 +2,8 @@
 
 use num_bigint::{BigInt, Sign};
 
-use super::define::charge_items;
 use crate::function::{Env, Failure};
+use crate::functions::define::charge_items;
 
 /// A whole number times a power of ten.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! Defaults, choices and failing on purpose.
 
-use super::define::{Answer, Group, any, charge_items, takes, takes_more};
 use crate::function::Parameter::{Any, Bool, Str};
 use crate::function::{Arguments, Env, Failure, Function};
+use crate::functions::define::{Answer, Group, any, charge_items, takes, takes_more};
 use crate::semver::VersionValue;
 use crate::value::{List, Map, Value};
 
@@ -130,6 +130,10 @@ fn deep_copy(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
 /// A copy that shares nothing. Of a version nothing is copied upstream, for its fields are not
 /// exported.
 fn copied(env: &mut Env<'_>, value: &Value) -> Answer {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, || copied_here(env, value))
+}
+
+fn copied_here(env: &mut Env<'_>, value: &Value) -> Answer {
     match value {
         Value::List(list) if !list.is_nil() => {
             charge_items(env, list.len())?;
@@ -154,6 +158,6 @@ fn copied(env: &mut Env<'_>, value: &Value) -> Answer {
             let version = native.as_any().downcast_ref::<VersionValue>();
             Ok(version.map_or_else(|| value.clone(), VersionValue::blank))
         }
-        other => Ok(other.clone()),
+        other => Ok(other.deep_copy()),
     }
 }

@@ -1,10 +1,10 @@
 //! Dictionaries. They are shared: `set`, `unset` and `merge` change them for all holders.
 
-use super::define::{Answer, Group, answer, any, charge_items, takes, takes_more};
 use super::merge;
 use super::splitting::text_of;
 use crate::function::Parameter::{Any, Dict, Str};
 use crate::function::{Arguments, Env, Failure, Function};
+use crate::functions::define::{Answer, Group, answer, any, charge_items, takes, takes_more};
 use crate::value::{Key, Map, Value};
 
 const DICTS: Group = Group("Dictionaries");

@@ -1,8 +1,8 @@
 //! Base 32.
 
-use super::define::{Answer, Group, answer, charge_bytes, takes};
 use crate::function::Parameter::Str;
 use crate::function::{Arguments, Env, Function};
+use crate::functions::define::{Answer, Group, answer, charge_bytes, takes};
 
 const ENCODING: Group = Group("Encoding");
 

@@ -4,9 +4,9 @@ use sha1::Digest as _;
 use sha1::Sha1;
 use sha2::{Sha256, Sha512};
 
-use super::define::{Answer, Group, answer, charge_items, takes};
 use crate::function::Parameter::Str;
 use crate::function::{Arguments, Env, Function};
+use crate::functions::define::{Answer, Group, answer, charge_items, takes};
 
 const HASHES: Group = Group("Checksums");
 

@@ -14,9 +14,9 @@ use sha2::Sha256;
 use x509_cert::der::asn1::UintRef;
 use x509_cert::der::{Decode as _, Encode as _, Reader as _, SliceReader};
 
-use super::define::{Answer, Group, answer, charge_items, takes};
 use crate::function::Parameter::Str;
 use crate::function::{Ambient, Arguments, Env, Failure, Function};
+use crate::functions::define::{Answer, Group, answer, charge_bytes, charge_items, takes};
 
 const KEYS: Group = Group("Keys and certificates");
 
@@ -30,28 +30,58 @@ pub const FUNCTIONS: &[Function] = &[KEYS.function(
      differs from one evaluation to the next, and keys of the first two types take seconds.",
 )];
 
-/// The caller's randomness as the crates for keys want it.
-pub struct Randomness<'a>(pub &'a mut dyn Ambient);
+/// The caller's randomness as the crates for keys want it. They cannot be told of a failure while
+/// they make a key; [`Randomness::finish`] tells of it afterwards, and the key is thrown away.
+struct Randomness<'a> {
+    ambient: &'a mut dyn Ambient,
+    failure: Option<Failure>,
+    filler: u64,
+}
+
+impl<'a> Randomness<'a> {
+    fn new(ambient: &'a mut dyn Ambient) -> Self {
+        Self {
+            ambient,
+            failure: None,
+            filler: 1,
+        }
+    }
+
+    /// What was made, unless random bytes were missing.
+    fn finish<T>(self, made: T) -> Result<T, Failure> {
+        self.failure.map_or(Ok(made), Err)
+    }
+}
 
 impl RngCore for Randomness<'_> {
     fn next_u32(&mut self) -> u32 {
         let mut buffer = [0; 4];
-        self.0.random(&mut buffer);
+        self.fill_bytes(&mut buffer);
         u32::from_le_bytes(buffer)
     }
 
     fn next_u64(&mut self) -> u64 {
         let mut buffer = [0; 8];
-        self.0.random(&mut buffer);
+        self.fill_bytes(&mut buffer);
         u64::from_le_bytes(buffer)
     }
 
     fn fill_bytes(&mut self, buffer: &mut [u8]) {
-        self.0.random(buffer);
+        let Err(failure) = self.ambient.random(buffer) else {
+            return;
+        };
+        self.failure.get_or_insert(failure);
+        // Crates that draw until they like what they get must not draw the same for ever.
+        for byte in buffer {
+            self.filler ^= self.filler << 13;
+            self.filler ^= self.filler >> 7;
+            self.filler ^= self.filler << 17;
+            *byte = self.filler.to_be_bytes()[0];
+        }
     }
 
     fn try_fill_bytes(&mut self, buffer: &mut [u8]) -> Result<(), RandomError> {
-        self.0.random(buffer);
+        self.fill_bytes(buffer);
         Ok(())
     }
 }
@@ -86,46 +116,67 @@ pub enum Algorithm {
 }
 
 /// The price of a key in steps: each is some fraction of a second, or some seconds.
+const SMALL_PRICE: usize = 1_000;
 const RSA_PRICE: usize = 200_000;
 const LARGE_PRICE: usize = 1_000_000;
 
-/// A new RSA key of this size.
-pub fn generate_rsa(env: &mut Env<'_>, bits: usize) -> Result<PrivateKey, String> {
-    RsaPrivateKey::new(&mut Randomness(env.ambient), bits)
-        .map(|key| PrivateKey::Rsa(Box::new(key)))
-        .map_err(|error| error.to_string())
+/// Charges for what takes as long as so many steps.
+fn charge_slow(env: &mut Env<'_>, price: usize) -> Result<(), Failure> {
+    charge_items(env, price)?;
+    Ok(env.meter.clock()?)
 }
 
-/// Charges for a new RSA key of the size that certificates get.
-pub fn charge_rsa(env: &mut Env<'_>) -> Result<(), Failure> {
-    charge_items(env, RSA_PRICE)?;
-    Ok(env.meter.clock()?)
+/// Charges for reading a private key, or for signing with one.
+pub fn charge_use(env: &mut Env<'_>) -> Result<(), Failure> {
+    charge_slow(env, SMALL_PRICE)
+}
+
+/// A new RSA key of the size that certificates get.
+pub fn generate_rsa(env: &mut Env<'_>) -> Result<PrivateKey, Failure> {
+    charge_slow(env, RSA_PRICE)?;
+    rsa_key(env, 2048)?
+        .map_err(|problem| Failure::text(format!("error generating rsa key: {problem}")))
+}
+
+/// The inner error is the library's.
+fn rsa_key(env: &mut Env<'_>, bits: usize) -> Result<Result<PrivateKey, String>, Failure> {
+    let mut randomness = Randomness::new(env.ambient);
+    let key = RsaPrivateKey::new(&mut randomness, bits);
+    let key = randomness.finish(key)?;
+    Ok(key
+        .map(|key| PrivateKey::Rsa(Box::new(key)))
+        .map_err(|error| error.to_string()))
 }
 
 fn generate(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let kind = arguments.text(0)?;
     let key = match &*kind {
         "" | "rsa" => {
-            charge_items(env, LARGE_PRICE)?;
-            env.meter.clock()?;
-            generate_rsa(env, 4096)
+            charge_slow(env, LARGE_PRICE)?;
+            rsa_key(env, 4096)?
         }
         "dsa" => {
-            charge_items(env, LARGE_PRICE)?;
-            env.meter.clock()?;
-            generate_dsa(env)
+            charge_slow(env, LARGE_PRICE)?;
+            dsa_key(env)?
         }
-        "ecdsa" => Ok(PrivateKey::P256(p256::SecretKey::random(&mut Randomness(
-            env.ambient,
-        )))),
+        "ecdsa" => {
+            charge_slow(env, SMALL_PRICE)?;
+            let mut randomness = Randomness::new(env.ambient);
+            let key = p256::SecretKey::random(&mut randomness);
+            Ok(PrivateKey::P256(randomness.finish(key)?))
+        }
         "ed25519" => {
+            charge_slow(env, SMALL_PRICE)?;
             let mut seed = [0; 32];
-            env.ambient.random(&mut seed);
+            env.ambient.random(&mut seed)?;
             Ok(PrivateKey::Ed25519(ed25519_dalek::SigningKey::from_bytes(
                 &seed,
             )))
         }
-        _ => return answer([b"Unknown type ", &**arguments.str(0)?].concat()),
+        _ => {
+            charge_bytes(env, kind.len())?;
+            return answer([b"Unknown type ", &**arguments.str(0)?].concat());
+        }
     };
     answer(match key.and_then(|key| key.to_pem()) {
         Ok(pem) => pem,
@@ -161,10 +212,12 @@ fn sec1_bytes(private: &[u8], curve: &[u8], public: &[u8]) -> Vec<u8> {
     tagged(0x30, &[version, private, curve, public].concat())
 }
 
-fn generate_dsa(env: &mut Env<'_>) -> Result<PrivateKey, String> {
-    let mut randomness = Randomness(env.ambient);
+/// The inner error is the library's.
+fn dsa_key(env: &mut Env<'_>) -> Result<Result<PrivateKey, String>, Failure> {
+    let mut randomness = Randomness::new(env.ambient);
     let parameters = dsa::Components::generate(&mut randomness, dsa::KeySize::DSA_2048_256);
     let key = dsa::SigningKey::generate(&mut randomness, parameters);
+    let key = randomness.finish(key)?;
     let public = key.verifying_key();
     let parameters = public.components();
     let numbers = [
@@ -175,9 +228,9 @@ fn generate_dsa(env: &mut Env<'_>) -> Result<PrivateKey, String> {
         public.y(),
         key.x(),
     ];
-    dsa_bytes(&numbers)
+    Ok(dsa_bytes(&numbers)
         .map(PrivateKey::Dsa)
-        .map_err(|error| error.to_string())
+        .map_err(|error| error.to_string()))
 }
 
 /// A sequence of numbers: version 0, P, Q, G, Y, X.
@@ -340,11 +393,14 @@ pub fn pem(label: &str, bytes: &[u8]) -> String {
     text + &format!("-----END {label}-----\n")
 }
 
+/// How many beginnings of PEM blocks are looked into: each may mean looking through all the text.
+const MOST_BLOCKS: usize = 64;
+
 /// The label and the bytes of the first PEM block that is whole.
 pub fn pem_block(text: &[u8]) -> Option<(String, Vec<u8>)> {
     let text = String::from_utf8_lossy(text);
     let mut rest: &str = &text;
-    loop {
+    for _ in 0..MOST_BLOCKS {
         let start = if rest.starts_with("-----BEGIN ") {
             0
         } else {
@@ -371,4 +427,5 @@ pub fn pem_block(text: &[u8]) -> Option<(String, Vec<u8>)> {
             return Some((label.to_owned(), bytes));
         }
     }
+    None
 }

@@ -1,9 +1,9 @@
 //! Lists: building, cutting and searching them. They are never changed in place.
 
 use super::cast::to_int;
-use super::define::{Answer, Group, any, charge_items, slice_of, takes, takes_more};
 use crate::function::Parameter::{Any, Int};
 use crate::function::{Arguments, Env, Failure, Function};
+use crate::functions::define::{Answer, Group, any, charge_items, slice_of, takes, takes_more};
 use crate::value::{Element, List, Value};
 
 const LISTS: Group = Group("Lists");

@@ -1,7 +1,7 @@
 //! Merging of dictionaries as dario.cat/mergo v1.0.1 does it when Sprig calls it.
 
-use super::define::charge_items;
 use crate::function::{Env, Failure};
+use crate::functions::define::charge_items;
 use crate::value::{Element, Key, Kind, Map, Value};
 
 /// Dictionaries nested deeper than this are not merged or put into one another, so that nothing
@@ -65,14 +65,14 @@ fn refuse_within(env: &mut Env<'_>, map: &Map, value: &Value, depth: u32) -> Res
             let values = inner.values_at_hand();
             charge_items(env, values.len())?;
             for value in values {
-                refuse_within(env, map, &value, depth + 1)?;
+                refuse_deeper(env, map, &value, depth)?;
             }
         }
         // Lists of plain values need no visit.
         Value::List(list) if !matches!(list.element(), Element::Str | Element::Int) => {
             charge_items(env, list.len())?;
             for value in list.iter() {
-                refuse_within(env, map, value, depth + 1)?;
+                refuse_deeper(env, map, value, depth)?;
             }
         }
         _ => {}
@@ -80,13 +80,14 @@ fn refuse_within(env: &mut Env<'_>, map: &Map, value: &Value, depth: u32) -> Res
     Ok(())
 }
 
+fn refuse_deeper(env: &mut Env<'_>, map: &Map, value: &Value, depth: u32) -> Result<(), Failure> {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+        refuse_within(env, map, value, depth + 1)
+    })
+}
+
 fn is_empty(value: Option<&Value>) -> bool {
-    match value {
-        None | Some(Value::Nil | Value::Missing) => true,
-        Some(Value::Struct(_)) => false,
-        Some(Value::Native(native)) => native.integer() == Some(0),
-        Some(other) => !other.truth(),
-    }
+    value.is_none_or(super::defaults::is_empty)
 }
 
 fn panic(text: &str) -> Refusal {
@@ -165,7 +166,7 @@ impl Merger<'_, '_> {
                 if ours.is_nil() {
                     return Ok(());
                 }
-                self.maps(ours, theirs)
+                stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.maps(ours, theirs))
             }
             (Some(ours), theirs)
                 if ours.kind() == Kind::Ptr && theirs.kind() != Kind::Ptr && !self.overwrite =>

@@ -1,9 +1,9 @@
 //! Host names and URLs.
 
-use super::define::{Answer, Group, answer, charge_bytes, nil_pointer, takes};
 use super::url::Url;
 use crate::function::Parameter::{Dict, Str};
 use crate::function::{Arguments, Env, Failure, Function};
+use crate::functions::define::{Answer, Group, answer, charge_bytes, nil_pointer, takes};
 use crate::value::{Map, Value};
 
 const NET: Group = Group("Network and URLs");
@@ -68,6 +68,17 @@ fn url_join(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
         user: None,
     };
     let user = text_under(dict, "userinfo")?;
+    let parts = [
+        &url.scheme,
+        &url.host,
+        &url.path,
+        &url.query,
+        &url.opaque,
+        &url.fragment,
+    ];
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    // An escape takes three bytes.
+    charge_bytes(env, (length + user.len()).saturating_mul(3))?;
     if !user.is_empty() {
         let parsed = Url::parse(&[b"proto://", &*user, b"@host"].concat());
         url.user = parsed
@@ -76,7 +87,5 @@ fn url_join(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
             })?
             .user;
     }
-    let result = url.to_bytes();
-    charge_bytes(env, result.len())?;
-    answer(result)
+    answer(url.to_bytes())
 }

@@ -1,11 +1,12 @@
 //! Arithmetic on whole numbers and on decimal numbers.
 
-use super::cast::{parse_int, to_float, to_int};
+use super::cast::{to_float, to_int};
 use super::decimal::Decimal;
-use super::define::{Answer, Group, charge_items, charge_value, takes, takes_more};
 use crate::function::Parameter::{Any, Float, Int};
 use crate::function::{Arguments, Env, Failure, Function};
+use crate::functions::define::{Answer, Group, charge_items, charge_value, takes, takes_more};
 use crate::printing;
+use crate::strconv::{ldexp, parse_int};
 use crate::value::Value;
 
 const WHOLE: Group = Group("Whole numbers");
@@ -234,5 +235,5 @@ fn power_of_ten(exponent: i64) -> f64 {
         result = 1.0 / result;
         result_exponent = -result_exponent;
     }
-    super::cast::ldexp(result, result_exponent)
+    ldexp(result, result_exponent)
 }

@@ -6,9 +6,9 @@ use base64::engine::general_purpose::NO_PAD;
 use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
 
-use super::define::{Answer, Group, answer, charge_items, takes};
 use crate::function::Parameter::{Str, Uint32};
 use crate::function::{Arguments, Env, Failure, Function};
+use crate::functions::define::{Answer, Group, answer, charge_bytes, charge_items, takes};
 use crate::value::Value;
 
 const PASSWORDS: Group = Group("Passwords");
@@ -38,7 +38,7 @@ fn hashed(env: &mut Env<'_>, password: &[u8]) -> Result<String, Failure> {
     charge_items(env, PRICE)?;
     env.meter.clock()?;
     let mut salt = [0; 16];
-    env.ambient.random(&mut salt);
+    env.ambient.random(&mut salt)?;
     // A terminating zero belongs to the key, as far as there is room.
     let mut key = password.to_vec();
     key.push(0);
@@ -60,6 +60,7 @@ fn bcrypt(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
 
 fn htpasswd(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let (user, password) = (arguments.str(0)?, arguments.str(1)?);
+    charge_bytes(env, user.len())?;
     if user.contains(&b':') {
         return answer([b"invalid username: ", &**user].concat());
     }
@@ -137,10 +138,12 @@ fn length_of(text: &[u8]) -> [u8; 4] {
 fn derive_password(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let kind = arguments.str(1)?;
     let (password, user, site) = (arguments.str(2)?, arguments.str(3)?, arguments.str(4)?);
+    charge_bytes(env, kind.len())?;
     let Some(templates) = templates(kind) else {
         return answer([b"cannot find password template ", &**kind].concat());
     };
     charge_items(env, PRICE)?;
+    charge_items(env, (password.len() + user.len() + site.len()) / 64)?;
     env.meter.clock()?;
     let salt = [SEED, &length_of(user), user].concat();
     let mut key = [0; 64];

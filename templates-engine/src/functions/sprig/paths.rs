@@ -1,9 +1,9 @@
 //! Parts of file names. Those whose names begin with `os` do the same: the controllers run on
 //! Linux.
 
-use super::define::{Answer, Group, answer, takes};
 use crate::function::Parameter::Str;
 use crate::function::{Arguments, Env, Function};
+use crate::functions::define::{Answer, Group, answer, charge_bytes, charge_items, part, takes};
 use crate::value::Value;
 
 const PATHS: Group = Group("Paths");
@@ -64,7 +64,7 @@ pub const FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn base(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+fn base(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let path = arguments.str(0)?;
     if path.is_empty() {
         return answer(".");
@@ -75,20 +75,27 @@ fn base(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     };
     let trimmed = path.get(..=end).unwrap_or_default();
     let name = trimmed.rsplit(|byte| *byte == b'/').next();
-    answer(name.unwrap_or_default())
+    part(env, name.unwrap_or_default())
 }
 
-fn dir(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+fn dir(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let path = arguments.str(0)?;
     let length = path
         .iter()
         .rposition(|byte| *byte == b'/')
         .map_or(0, |slash| slash + 1);
-    answer(cleaned(path.get(..length).unwrap_or_default()))
+    clean_path(env, path.get(..length).unwrap_or_default())
 }
 
-fn clean(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    answer(cleaned(arguments.str(0)?))
+fn clean(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    clean_path(env, arguments.str(0)?)
+}
+
+fn clean_path(env: &mut Env<'_>, path: &[u8]) -> Answer {
+    charge_bytes(env, path.len())?;
+    // A list of a path's elements takes more room than the path.
+    charge_items(env, path.len() / 2)?;
+    answer(cleaned(path))
 }
 
 /// Go's `path.Clean`.
@@ -116,11 +123,11 @@ fn cleaned(path: &[u8]) -> Vec<u8> {
     result
 }
 
-fn ext(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+fn ext(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let path = arguments.str(0)?;
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let dot = name.iter().rposition(|byte| *byte == b'.');
-    answer(dot.and_then(|dot| name.get(dot..)).unwrap_or_default())
+    part(env, dot.and_then(|dot| name.get(dot..)).unwrap_or_default())
 }
 
 fn is_abs(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {

@@ -3,10 +3,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::define::{Answer, Group, answer, charge_bytes, takes};
 use super::strings::decode_all;
 use crate::function::Parameter::{Int, Str};
 use crate::function::{Arguments, Env, Failure, Function};
+use crate::functions::define::{Answer, Group, answer, charge_bytes, charge_items, takes};
 use crate::value::Value;
 
 const RANDOM: Group = Group("Random values");
@@ -71,16 +71,19 @@ pub const FUNCTIONS: &[Function] = &[
     ),
 ];
 
+/// How many random bytes are drawn in one go.
+const DRAWN: usize = 4096;
+
 /// A number below the bound, each with the same chance. The bound is not zero.
-pub fn below(env: &mut Env<'_>, bound: u64) -> u64 {
+fn below(env: &mut Env<'_>, bound: u64) -> Result<u64, Failure> {
     // Numbers of the incomplete last run of the bound are drawn again.
     let limit = u64::MAX - u64::MAX % bound;
     loop {
         let mut buffer = [0; 8];
-        env.ambient.random(&mut buffer);
+        env.ambient.random(&mut buffer)?;
         let drawn = u64::from_le_bytes(buffer);
         if drawn < limit {
-            return drawn % bound;
+            return Ok(drawn % bound);
         }
     }
 }
@@ -90,11 +93,18 @@ fn text(env: &mut Env<'_>, arguments: &Arguments<'_>, characters: &[u8]) -> Answ
         return answer("");
     };
     charge_bytes(env, length)?;
-    let bound = u64::try_from(characters.len()).unwrap_or(1).max(1);
+    let count = characters.len().max(1);
+    // Bytes of the incomplete last run of the characters are drawn again.
+    let limit = 256 - 256 % count;
     let mut result = Vec::with_capacity(length);
-    for _ in 0..length {
-        let position = usize::try_from(below(env, bound)).unwrap_or(0);
-        result.extend(characters.get(position));
+    let mut buffer = vec![0; length.min(DRAWN)];
+    while result.len() < length {
+        env.meter.clock()?;
+        env.ambient.random(&mut buffer)?;
+        let fair = buffer.iter().map(|byte| usize::from(*byte));
+        let chosen = fair.filter(|byte| *byte < limit);
+        let chosen = chosen.filter_map(|byte| characters.get(byte % count).copied());
+        result.extend(chosen.take(length - result.len()));
     }
     answer(result)
 }
@@ -125,7 +135,7 @@ fn bytes(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     };
     charge_bytes(env, length.saturating_mul(2))?;
     let mut buffer = vec![0; length];
-    env.ambient.random(&mut buffer);
+    env.ambient.random(&mut buffer)?;
     answer(STANDARD.encode(buffer))
 }
 
@@ -135,7 +145,7 @@ fn int(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let Some(span) = u64::try_from(span).ok().filter(|span| *span > 0) else {
         return Err(Failure::text("invalid argument to Intn"));
     };
-    let drawn = below(env, span).cast_signed();
+    let drawn = below(env, span)?.cast_signed();
     Ok(Value::Int(least.wrapping_add(drawn)))
 }
 
@@ -143,9 +153,10 @@ fn shuffle(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let text = arguments.str(0)?;
     charge_bytes(env, text.len())?;
     let mut characters = decode_all(text);
+    charge_items(env, characters.len())?;
     for position in (1..characters.len()).rev() {
         let bound = u64::try_from(position).unwrap_or(0) + 1;
-        let other = usize::try_from(below(env, bound)).unwrap_or(0);
+        let other = usize::try_from(below(env, bound)?).unwrap_or(0);
         characters.swap(position, other);
     }
     answer(characters.into_iter().collect::<String>())
@@ -153,7 +164,7 @@ fn shuffle(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
 
 fn uuid(env: &mut Env<'_>, _: &Arguments<'_>) -> Answer {
     let mut bytes = [0; 16];
-    env.ambient.random(&mut bytes);
+    env.ambient.random(&mut bytes)?;
     // Version 4 in four bits, the variant in two.
     let number = u128::from_be_bytes(bytes);
     let number = number & !(0xf << 76) | 4 << 76;

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use super::define::{Answer, Group, answer, charge_bytes, charge_items, takes};
 use crate::function::Parameter::{Int, Str};
 use crate::function::{Arguments, Env, Failure, Function};
+use crate::functions::define::{Answer, Group, answer, charge_bytes, charge_items, part, takes};
 use crate::regexp::{self, Regexp, Replacement};
 use crate::value::{Element, List, Value};
 
@@ -75,7 +75,7 @@ fn must_match(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
 
 fn found(env: &mut Env<'_>, arguments: &Arguments<'_>, complaint: Complaint) -> Answer {
     let pattern = compile(env, arguments, complaint)?;
-    answer(pattern.find(arguments.str(1)?).unwrap_or_default())
+    part(env, pattern.find(arguments.str(1)?).unwrap_or_default())
 }
 
 fn find(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {

@@ -1,8 +1,8 @@
 //! Semantic versions.
 
-use super::define::{Answer, Group, charge_items, takes};
 use crate::function::Parameter::Str;
 use crate::function::{Arguments, Env, Failure, Function};
+use crate::functions::define::{Answer, Group, charge_items, takes};
 use crate::semver::{Constraints, Version, VersionValue};
 use crate::value::Value;
 

@@ -1,8 +1,8 @@
 //! Runs of numbers.
 
-use super::define::{Answer, Group, charge_items, takes, takes_more};
 use crate::function::Parameter::Int;
 use crate::function::{Arguments, Env, Failure, Function};
+use crate::functions::define::{Answer, Group, charge_bytes, charge_items, takes, takes_more};
 use crate::value::{Element, List, Value};
 
 const SEQUENCES: Group = Group("Runs of numbers");
@@ -94,6 +94,13 @@ fn seq(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
         }
         _ => Vec::new(),
     };
-    let texts: Vec<String> = found.iter().map(i64::to_string).collect();
-    Ok(Value::from(texts.join(" ")))
+    let mut text = String::new();
+    for (position, number) in found.iter().enumerate() {
+        let separator = if position > 0 { " " } else { "" };
+        let number = number.to_string();
+        charge_bytes(env, separator.len() + number.len())?;
+        text.push_str(separator);
+        text.push_str(&number);
+    }
+    Ok(Value::from(text))
 }

@@ -1,11 +1,11 @@
 //! Text to lists and back, and quoting.
 
-use super::define::{
-    Answer, Group, answer, charge_bytes, charge_items, charge_value, takes, takes_more,
-};
 use super::strings::find;
 use crate::function::Parameter::{Any, Int, Str};
 use crate::function::{Arguments, Env, Failure, Function};
+use crate::functions::define::{
+    Answer, Group, answer, charge_bytes, charge_items, charge_value, takes, takes_more,
+};
 use crate::value::{Element, Key, List, Map, Value};
 use crate::{printing, runes, value};
 

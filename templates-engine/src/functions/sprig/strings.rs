@@ -1,8 +1,10 @@
 //! Trimming, cutting, padding and comparing text.
 
-use super::define::{Answer, Group, answer, charge_bytes, takes};
 use crate::function::Parameter::{Int, Str};
 use crate::function::{Arguments, Env, Failure, Function};
+use std::collections::HashSet;
+
+use crate::functions::define::{Answer, Group, answer, charge_bytes, part, takes};
 use crate::runes;
 use crate::value::Value;
 
@@ -122,19 +124,23 @@ fn hello(_: &mut Env<'_>, _: &Arguments<'_>) -> Answer {
     answer("Hello!")
 }
 
-fn trim(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    let text = trim_matching(arguments.str(0)?, &|rune| {
-        rune.is_some_and(char::is_whitespace)
-    });
-    answer(text)
+fn trim(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    part(env, trimmed(arguments.str(0)?))
 }
 
-fn trim_all(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    let characters = decode_all(arguments.str(0)?);
-    let text = trim_matching(arguments.str(1)?, &|rune| {
+/// Without the white space around it, as Go's `strings.TrimSpace` sees it.
+pub fn trimmed(text: &[u8]) -> &[u8] {
+    trim_matching(text, &|rune| rune.is_some_and(char::is_whitespace))
+}
+
+fn trim_all(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+    let (cut, text) = (arguments.str(0)?, arguments.str(1)?);
+    charge_bytes(env, cut.len())?;
+    let characters: HashSet<char> = decode_all(cut).into_iter().collect();
+    let text = trim_matching(text, &|rune| {
         characters.contains(&rune.unwrap_or(char::REPLACEMENT_CHARACTER))
     });
-    answer(text)
+    part(env, text)
 }
 
 /// The characters as Go ranges over a string: U+FFFD for every byte that is not UTF-8.
@@ -180,14 +186,14 @@ fn trim_matching<'a>(text: &'a [u8], matches: &dyn Fn(Option<char>) -> bool) -> 
     rest
 }
 
-fn trim_prefix(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+fn trim_prefix(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let (prefix, text) = (arguments.str(0)?, arguments.str(1)?);
-    answer(text.strip_prefix(&**prefix).unwrap_or(text))
+    part(env, text.strip_prefix(&**prefix).unwrap_or(text))
 }
 
-fn trim_suffix(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+fn trim_suffix(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let (suffix, text) = (arguments.str(0)?, arguments.str(1)?);
-    answer(text.strip_suffix(&**suffix).unwrap_or(text))
+    part(env, text.strip_suffix(&**suffix).unwrap_or(text))
 }
 
 fn contains(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
@@ -269,19 +275,19 @@ pub fn replaced(
     Ok(result)
 }
 
-fn trunc(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+fn trunc(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let (length, text) = (arguments.int(0)?, arguments.str(1)?);
     let wanted = usize::try_from(length.unsigned_abs()).unwrap_or(usize::MAX);
     if wanted >= text.len() {
         return Ok(Value::Str(text.clone()));
     }
     if length < 0 {
-        return answer(text.get(text.len() - wanted..).unwrap_or_default());
+        return part(env, text.get(text.len() - wanted..).unwrap_or_default());
     }
-    answer(text.get(..wanted).unwrap_or_default())
+    part(env, text.get(..wanted).unwrap_or_default())
 }
 
-fn substr(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+fn substr(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let (start, end, text) = (arguments.int(0)?, arguments.int(1)?, arguments.str(2)?);
     let length = i64::try_from(text.len()).unwrap_or(i64::MAX);
     let position = |number: i64| usize::try_from(number).unwrap_or(0);
@@ -297,13 +303,16 @@ fn substr(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
         if end > length {
             return out_of_range(format!("[:{end}] with length {length}"));
         }
-        return answer(text.get(..position(end)).unwrap_or_default());
+        return part(env, text.get(..position(end)).unwrap_or_default());
     }
     let end = if end < 0 || end > length { length } else { end };
     if start > end {
         return out_of_range(format!("[{start}:{end}]"));
     }
-    answer(text.get(position(start)..position(end)).unwrap_or_default())
+    part(
+        env,
+        text.get(position(start)..position(end)).unwrap_or_default(),
+    )
 }
 
 fn nindent(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {

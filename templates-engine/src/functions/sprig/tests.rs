@@ -4,7 +4,6 @@ use proptest::prelude::*;
 use x509_cert::certificate::Certificate;
 use x509_cert::der::{Decode as _, Encode as _};
 
-use super::cast::{parse_float, parse_int};
 use super::keys::{PrivateKey, pem_block};
 use super::url::Url;
 use super::words::joined_lower;
@@ -16,6 +15,7 @@ use crate::function::{Arguments, Env, Failure, Function, Parameter};
 use crate::lookup::{Cluster, Snapshot};
 use crate::regexp::{Regexp, Replacement};
 use crate::semver::{Constraints, Version};
+use crate::strconv::{parse_float, parse_int};
 use crate::value::{Map, Native as _, Time, Value};
 
 fn function(name: &str) -> &'static Function {

@@ -1,8 +1,8 @@
 //! Asking for types.
 
-use super::define::{Answer, Group, takes};
 use crate::function::Parameter::{Any, Str};
 use crate::function::{Arguments, Env, Function};
+use crate::functions::define::{Answer, Group, takes};
 use crate::value::Value;
 
 const TYPES: Group = Group("Types");

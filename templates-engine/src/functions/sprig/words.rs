@@ -3,10 +3,10 @@
 use unicode_general_category::{GeneralCategory as Category, get_general_category};
 
 use super::casing::{is_upper, to_lower};
-use super::define::{Answer, Group, answer, charge_bytes, charge_items, takes};
 use super::strings::decode_all;
 use crate::function::Parameter::{Int, Str};
 use crate::function::{Arguments, Env, Function};
+use crate::functions::define::{Answer, Group, answer, charge_bytes, takes};
 use crate::runes;
 use crate::value::Value;
 
@@ -108,19 +108,21 @@ fn wrapped(
     answer(result)
 }
 
-fn abbrev(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+fn abbrev(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let (width, text) = (arguments.int(0)?, arguments.str(1)?);
     if width < 4 {
         return Ok(Value::Str(text.clone()));
     }
+    charge_bytes(env, text.len())?;
     answer(abbreviated(text, 0, width))
 }
 
-fn abbrevboth(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
+fn abbrevboth(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let (offset, width, text) = (arguments.int(0)?, arguments.int(1)?, arguments.str(2)?);
     if width < 4 || offset > 0 && width < 7 {
         return Ok(Value::Str(text.clone()));
     }
+    charge_bytes(env, text.len())?;
     answer(abbreviated(text, offset, width))
 }
 
@@ -163,7 +165,7 @@ fn latin1(byte: u8) -> char {
 
 fn initials(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let text = arguments.str(0)?;
-    charge_items(env, text.len())?;
+    charge_bytes(env, text.len())?;
     let mut after_gap = true;
     let mut result = String::new();
     for rune in text.iter().map(|byte| latin1(*byte)) {
@@ -179,16 +181,16 @@ fn initials(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
 
 fn nospace(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let text = arguments.str(0)?;
-    charge_items(env, text.len())?;
     if !text.iter().any(|byte| latin1(*byte).is_whitespace()) {
         return Ok(Value::Str(text.clone()));
     }
+    // Latin-1 characters may take two bytes.
+    charge_bytes(env, text.len().saturating_mul(2))?;
     let kept: String = text
         .iter()
         .map(|byte| latin1(*byte))
         .filter(|rune| !rune.is_whitespace())
         .collect();
-    charge_bytes(env, kept.len())?;
     answer(kept)
 }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::json;
+use crate::printing;
 use crate::value::{Key, List, Map, Value};
 use crate::yaml::error::YamlError;
 use crate::yaml::go_syntax::go_syntax;
@@ -101,7 +102,7 @@ fn key_text(key: &Key, value: &Value) -> Result<Key, YamlError> {
 fn float_key(value: f64) -> String {
     #[allow(clippy::cast_possible_truncation)] // it is what the original does
     let single = value as f32;
-    match json::general_float_single(single).as_str() {
+    match printing::shortest_single(single).as_str() {
         "NaN" => ".nan".to_owned(),
         "+Inf" => ".inf".to_owned(),
         "-Inf" => "-.inf".to_owned(),
@@ -119,7 +120,7 @@ fn to_json_scalar(value: Value, error: &mut Option<YamlError>) -> Value {
         }
         Value::Float(number) if !number.is_finite() => {
             error.get_or_insert_with(|| {
-                let name = json::general_float(number);
+                let name = printing::shortest_float(number);
                 YamlError::NotJson(format!("json: unsupported value: {name}"))
             });
             Value::Nil

@@ -65,14 +65,16 @@ func writeSprigCases(zone string, texts []string) error {
 	return nil
 }
 
-func runSprig(text string) sprigCase {
+func runSprig(text string) sprigCase { return runWith(sprig.TxtFuncMap(), text) }
+
+func runWith(functions template.FuncMap, text string) sprigCase {
 	result := sprigCase{Text: text}
 	fail := func(err error) sprigCase {
 		message := err.Error()
 		result.Error = &message
 		return result
 	}
-	parsed, err := template.New("tmpl").Funcs(sprig.TxtFuncMap()).Parse(text)
+	parsed, err := template.New("tmpl").Funcs(functions).Parse(text)
 	if err != nil {
 		return fail(err)
 	}

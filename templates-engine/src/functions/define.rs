@@ -73,23 +73,18 @@ pub fn charge_items(env: &mut Env<'_>, count: usize) -> Result<(), Failure> {
 
 /// Charges for printing or comparing a value, whose text may be longer than any memory.
 pub fn charge_value(env: &mut Env<'_>, value: &Value) -> Result<(), Failure> {
-    env.meter.walk(value)?;
-    let mut pending = vec![value.clone()];
-    while let Some(value) = pending.pop() {
-        let inner = |item: &&Value| matches!(item, Value::Str(_) | Value::List(_) | Value::Map(_));
-        match value {
-            Value::Str(text) => charge_bytes(env, text.len())?,
-            Value::List(list) => pending.extend(list.iter().filter(inner).cloned()),
-            Value::Map(map) => map.with(|entries| {
-                pending.extend(entries.values().filter(inner).cloned());
-            }),
-            _ => {}
-        }
-    }
-    Ok(())
+    let bytes = env.meter.walk_text(value)?;
+    Ok(env.meter.bytes(bytes)?)
+}
+
+/// A part of an argument as a result. It is charged: a copy takes memory as any new text does.
+pub fn part(env: &mut Env<'_>, bytes: &[u8]) -> Answer {
+    charge_bytes(env, bytes.len())?;
+    answer(bytes)
 }
 
 /// A string result that needs no failing.
+#[allow(clippy::unnecessary_wraps)] // bodies end with it
 pub fn answer(bytes: impl Into<Str>) -> Answer {
     Ok(Value::Str(bytes.into()))
 }

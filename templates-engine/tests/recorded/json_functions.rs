@@ -1,0 +1,12 @@
+//! The functions that read and write JSON and YAML against Sprig's, and against `yaml.v3` used as
+//! upstream uses it.
+
+use reeve_templates_engine::language::Delimiters;
+use reeve_templates_engine::value::Value;
+
+#[test]
+fn every_recorded_template_gives_what_go_gives() {
+    crate::sprig::compare("json_functions.jsonl", |case| {
+        crate::cases::render(&case.t, Delimiters::default(), Value::Missing)
+    });
+}
