@@ -66,6 +66,9 @@ const SHARED_WITH_SPRIG: [&str; 11] = [
     "toRawJson",
 ];
 
+/// Functions that read the process's environment. They exist, and always fail.
+pub(crate) const RISKS: [&str; 2] = ["env", "expandenv"];
+
 fn by_name(
     tables: impl Iterator<Item = &'static [Function]>,
 ) -> HashMap<&'static str, &'static Function> {
@@ -83,6 +86,13 @@ pub fn find(name: &str) -> Option<&'static Function> {
 /// A function as Sprig has it.
 pub fn find_sprig(name: &str) -> Option<&'static Function> {
     SPRIG_BY_NAME.get(name).copied()
+}
+
+/// The names of Sprig's functions that templates can use, sorted.
+pub fn sprig_names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = SPRIG_BY_NAME.keys().copied().collect();
+    names.sort_unstable();
+    names
 }
 
 /// A function of Go's own, `and` and `or` excepted, which are part of the language.

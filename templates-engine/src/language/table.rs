@@ -29,9 +29,6 @@ pub enum Denial {
     SecurityRisk,
 }
 
-/// The names that are always denied.
-const RISKS: [&str; 2] = ["env", "expandenv"];
-
 /// Which functions there are, before anything is taken away or added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Family {
@@ -97,7 +94,7 @@ impl FunctionTable {
 
     /// What this name stands for.
     pub fn find(&self, name: &str) -> Option<Callee> {
-        if RISKS.contains(&name) {
+        if functions::RISKS.contains(&name) {
             let exists = self.family == Family::Engine;
             return exists.then_some(Callee::Denied(Denial::SecurityRisk));
         }

@@ -104,6 +104,14 @@ fn lookups() {
                 r#"{"a":"{{ getNodesWithExactRoles \"\" }}"}"#,
                 Err("the input is invalid: at least one name must be specified"),
             ),
+            (
+                r#"{"a":"{{ (index (lookup \"v1\" \"ConfigMap\" \"testns\" \"\" \"env=a\").items 0).data | mustToRawJson | toLiteral }}"}"#,
+                Ok(r#"{"a":{"k":"\u003c\u0026\u003e"}}"#),
+            ),
+            (
+                r#"{"a":"{{ printf \"%s%s%s%s\" (repeat 40 \"abc \") (repeat 40 \"abc \") (repeat 40 \"abc \") \"end\" | len }}"}"#,
+                Ok(r#"{"a":"483"}"#),
+            ),
             // Appliers' metadata is not for templates.
             (
                 r#"{"a":"{{ (lookup \"v1\" \"Namespace\" \"\" \"testns\").metadata | toJson }}"}"#,
