@@ -10,6 +10,7 @@ mod rules;
 pub mod selector;
 mod snapshot;
 
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -187,7 +188,8 @@ pub struct Cluster {
     additional_indentation: i64,
     /// Whether kinds that cannot be watched are refused.
     watches: bool,
-    made: Vec<Read>,
+    /// The reads made, with their place in the order.
+    made: HashMap<Read, usize>,
     found_secret: bool,
     secret_in_call: bool,
 }
@@ -202,7 +204,7 @@ impl Cluster {
             encryption: None,
             additional_indentation: 0,
             watches: false,
-            made: Vec::new(),
+            made: HashMap::new(),
             found_secret: false,
             secret_in_call: false,
         }
@@ -264,8 +266,10 @@ impl Cluster {
     }
 
     /// The reads made, in their order, each once.
-    pub fn made(&self) -> &[Read] {
-        &self.made
+    pub fn made(&self) -> Vec<Read> {
+        let mut made: Vec<(&Read, &usize)> = self.made.iter().collect();
+        made.sort_unstable_by_key(|(_, place)| **place);
+        made.into_iter().map(|(read, _)| read.clone()).collect()
     }
 
     pub(crate) fn begin_call(&mut self) {
@@ -302,9 +306,8 @@ impl Cluster {
                 .map_err(from_read)
                 .and_then(|found| self.hand_out(found, &read, &resource)),
         };
-        if !self.made.contains(&read) {
-            self.made.push(read);
-        }
+        let place = self.made.len();
+        self.made.entry(read).or_insert(place);
         result
     }
 

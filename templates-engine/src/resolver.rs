@@ -357,7 +357,7 @@ impl Prepared {
         let failed = |error| Failed {
             error,
             has_sensitive_data,
-            reads: cluster.made().to_vec(),
+            reads: cluster.made(),
         };
         let rendered = rendered.map_err(|source| {
             failed(ResolveError::Execute {
@@ -374,7 +374,7 @@ impl Prepared {
             json,
             has_sensitive_data,
             sensitive_fields,
-            reads: cluster.made().to_vec(),
+            reads: cluster.made(),
         })
     }
 }
