@@ -37,6 +37,12 @@ pub struct Read {
     pub selector: String,
 }
 
+/// The apiVersion and kind of a cluster's claims.
+pub(crate) const CLAIM: (&str, &str) = (
+    "cluster.open-cluster-management.io/v1alpha1",
+    "ClusterClaim",
+);
+
 /// What discovery says of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
@@ -326,10 +332,7 @@ impl Cluster {
         if api_version.matches('/').count() > 1 {
             return Err(LookupError::GroupVersion(api_version.to_owned()));
         }
-        let selector = match selectors.first() {
-            Some(first) if !first.is_empty() => selectors.join(","),
-            _ => String::new(),
-        };
+        let selector = Selector::join(selectors);
         Selector::parse(&selector).map_err(LookupError::Selector)?;
         Ok(Read {
             api_version: api_version.to_owned(),

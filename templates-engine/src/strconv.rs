@@ -1,5 +1,7 @@
 //! Numbers as Go's `strconv` reads them.
 
+use std::borrow::Cow;
+
 /// `strconv.ParseInt(text, base, 64)` for base 0 (by prefix, with underscores) and base 2 to 16.
 pub fn parse_int(text: &str, base: u32) -> Option<i64> {
     let (negative, digits) = match text.as_bytes().first()? {
@@ -15,32 +17,26 @@ pub fn parse_int(text: &str, base: u32) -> Option<i64> {
 }
 
 /// `strconv.ParseUint(text, base, 64)`, likewise.
-pub fn parse_uint(digits: &str, base: u32) -> Option<u64> {
-    let mut cleaned = digits.to_owned();
-    let mut base = base;
-    if base == 0 {
-        if !underscores_fit(digits) {
+pub fn parse_uint(text: &str, base: u32) -> Option<u64> {
+    let mut plain = Cow::Borrowed(text);
+    if base == 0 && text.contains('_') {
+        if !underscores_fit(text) {
             return None;
         }
-        cleaned.retain(|character| character != '_');
-        let lower = cleaned.to_ascii_lowercase();
-        let prefixed = |prefix| lower.strip_prefix(prefix).map(str::to_owned);
-        (base, cleaned) = if let Some(rest) = prefixed("0x") {
-            (16, rest)
-        } else if let Some(rest) = prefixed("0b") {
-            (2, rest)
-        } else if let Some(rest) = prefixed("0o") {
-            (8, rest)
-        } else if lower.len() > 1 && lower.starts_with('0') {
-            (8, lower.get(1..)?.to_owned())
-        } else {
-            (10, lower)
-        };
+        plain = Cow::Owned(text.replace('_', ""));
     }
-    if cleaned.is_empty() || !cleaned.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return None;
+    let (base, digits) = match (base, plain.as_bytes()) {
+        (0, [b'0', b'x' | b'X', ..]) => (16, plain.get(2..)?),
+        (0, [b'0', b'o' | b'O', ..]) => (8, plain.get(2..)?),
+        (0, [b'0', b'b' | b'B', ..]) => (2, plain.get(2..)?),
+        (0, [b'0', _, ..]) => (8, plain.get(1..)?),
+        (0, _) => (10, &*plain),
+        (base, _) => (base, &*plain),
+    };
+    if digits.starts_with('+') {
+        return None; // which Rust would allow
     }
-    u64::from_str_radix(&cleaned, base).ok()
+    u64::from_str_radix(digits, base).ok()
 }
 
 /// Go's rule for underscores in numbers: only between digits, a base prefix counting as one.

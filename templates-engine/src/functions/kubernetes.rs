@@ -4,7 +4,7 @@ use super::define::{Answer, Group, answer, charge_bytes, takes, takes_more};
 use crate::function::Parameter::Str;
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::json::{self, Escape};
-use crate::lookup::{Lookup, LookupError};
+use crate::lookup::{CLAIM, Lookup, LookupError};
 use crate::messages;
 use crate::value::{Key, Map, Value};
 
@@ -153,13 +153,8 @@ fn claim(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     if name.is_empty() {
         return Err(Failure::text(messages::CLAIM_NAME));
     }
-    let found = env.cluster.get_or_list(
-        "cluster.open-cluster-management.io/v1alpha1",
-        "ClusterClaim",
-        "",
-        &name,
-        &[],
-    )?;
+    let (api_version, kind) = CLAIM;
+    let found = env.cluster.get_or_list(api_version, kind, "", &name, &[])?;
     if !matches!(found.field(&["spec"]), Some(Value::Map(_))) {
         return Err(Failure::text(messages::unexpected_claim(&name)));
     }

@@ -222,7 +222,7 @@ impl Exec<'_, '_> {
             return self.fail(format!("template {quoted} not defined"));
         };
         if let Err(limit) = self.env.meter.depth(self.depth) {
-            return self.fail_because(limit.to_string(), Some(super::exec::Cause::Limit(limit)));
+            return self.exceeded(limit);
         }
         let dot = match pipe {
             Some(pipe) => self.pipeline(dot, pipe)?,

@@ -27,6 +27,15 @@ enum Operator {
 }
 
 impl Selector {
+    /// Several selectors as one. An empty first one stands for none at all.
+    pub(crate) fn join<S: AsRef<str>>(selectors: &[S]) -> String {
+        let mut texts = selectors.iter().map(AsRef::as_ref).peekable();
+        if texts.peek().is_none_or(|first| first.is_empty()) {
+            return String::new();
+        }
+        texts.collect::<Vec<_>>().join(",")
+    }
+
     /// Reads a selector; the error is the API machinery's text.
     pub fn parse(text: &str) -> Result<Self, String> {
         Parser {

@@ -1,12 +1,8 @@
 //! The reads that a parsed template will make whatever happens.
 
 use crate::language::Template;
-use crate::lookup::{Needed, Read, Restrictions};
-
-const CLAIM: (&str, &str) = (
-    "cluster.open-cluster-management.io/v1alpha1",
-    "ClusterClaim",
-);
+use crate::lookup::selector::Selector;
+use crate::lookup::{CLAIM, Needed, Read, Restrictions};
 
 /// Lookups with constant arguments: first the kinds, then the objects, each once.
 pub(super) fn constant_reads(template: &Template, restrictions: &Restrictions) -> Vec<Needed> {
@@ -63,15 +59,11 @@ fn constant_read(name: &str, arguments: &[&str], restrictions: &Restrictions) ->
         return None; // fails, and needs no read to do so
     }
     let namespace = restrictions.namespace(namespace).ok()?;
-    let selector = match selectors.first() {
-        Some(first) if !first.is_empty() => selectors.join(","),
-        _ => String::new(),
-    };
     Some(Read {
         api_version: api_version.to_owned(),
         kind: kind.to_owned(),
         namespace,
         name: object.to_owned(),
-        selector,
+        selector: Selector::join(selectors),
     })
 }

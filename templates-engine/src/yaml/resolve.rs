@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::error::{Dialect, YamlError};
 use crate::dates::{self, Zone};
+use crate::strconv::{parse_float, parse_int, parse_uint};
 use crate::value::Time;
 
 /// A string.
@@ -85,8 +86,9 @@ fn by_text(text: &str, dialect: Dialect, may_be_time: bool) -> (&'static str, Me
         Some(b'+' | b'-' | b'0'..=b'9') => fixed(text, dialect)
             .or_else(|| time(text, may_be_time))
             .or_else(|| number(text, dialect)),
-        Some(b'.') => fixed(text, dialect)
-            .or_else(|| crate::strconv::parse_float(text).map(|f| (FLOAT, Meaning::Float(f)))),
+        Some(b'.') => {
+            fixed(text, dialect).or_else(|| parse_float(text).map(|f| (FLOAT, Meaning::Float(f))))
+        }
         Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~') => {
             fixed(text, dialect)
         }
@@ -169,37 +171,6 @@ fn integer(text: &str, base: u32) -> Option<Meaning> {
     parse_int(text, base)
         .map(Meaning::Int)
         .or_else(|| parse_uint(text, base).map(Meaning::Uint))
-}
-
-/// Go's `strconv.ParseInt` for 64 bits. Base 0 goes by the prefix.
-fn parse_int(text: &str, base: u32) -> Option<i64> {
-    let (negative, digits) = match text.as_bytes().first()? {
-        b'-' => (true, text.get(1..)?),
-        b'+' => (false, text.get(1..)?),
-        _ => (false, text),
-    };
-    let magnitude = parse_uint(digits, base)?;
-    if negative {
-        0_i64.checked_sub_unsigned(magnitude)
-    } else {
-        i64::try_from(magnitude).ok()
-    }
-}
-
-/// Go's `strconv.ParseUint` for 64 bits. Base 0 goes by the prefix.
-fn parse_uint(text: &str, base: u32) -> Option<u64> {
-    let (base, digits) = match (base, text.as_bytes()) {
-        (0, [b'0', b'x' | b'X', ..]) => (16, text.get(2..)?),
-        (0, [b'0', b'o' | b'O', ..]) => (8, text.get(2..)?),
-        (0, [b'0', b'b' | b'B', ..]) => (2, text.get(2..)?),
-        (0, [b'0', _, ..]) => (8, text.get(1..)?),
-        (0, _) => (10, text),
-        (base, _) => (base, text),
-    };
-    if digits.starts_with('+') {
-        return None; // which Rust would allow
-    }
-    u64::from_str_radix(digits, base).ok()
 }
 
 /// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
