@@ -1,6 +1,7 @@
 //! The language against Go's `text/template`: every recorded case gives the same output or the
 //! same error text, line and column included.
 
+use crate::tally::Tally;
 use reeve_templates_engine::language::Delimiters;
 use reeve_templates_engine::value::{Element, Key, Map, Value};
 use serde::Deserialize;
@@ -79,11 +80,9 @@ fn data() -> Value {
 
 #[test]
 fn every_recorded_template_gives_what_go_gives() {
-    let mut differences = Vec::new();
-    let mut cases = 0;
+    let mut tally = Tally::default();
     for line in crate::cases::fixture("language.jsonl").lines() {
         let case: Case = serde_json::from_str(line).expect("a recorded case");
-        cases += 1;
         let delimiters = if case.hub {
             Delimiters {
                 left: "{{hub",
@@ -95,23 +94,9 @@ fn every_recorded_template_gives_what_go_gives() {
         let expected = case.o.ok_or_else(|| case.e.unwrap_or_default());
         let got = crate::cases::render(&case.t, delimiters, data())
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        if got != expected {
-            differences.push(format!(
-                "{:?}\n   want {expected:?}\n   got  {got:?}",
-                case.t
-            ));
-        }
+        tally.count(got == expected, || {
+            format!("{:?}\n   want {expected:?}\n   got  {got:?}", case.t)
+        });
     }
-    println!("{cases} templates, {} differences", differences.len());
-    assert!(
-        differences.is_empty(),
-        "{} of {cases} differ:\n{}",
-        differences.len(),
-        differences
-            .iter()
-            .take(60)
-            .cloned()
-            .collect::<Vec<_>>()
-            .join("\n")
-    );
+    tally.finish("templates");
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use crate::tally::Tally;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
@@ -116,28 +117,21 @@ fn shown(result: &Result<Vec<u8>, String>) -> String {
 /// Renders every case of a fixture and tells of those that differ.
 pub fn compare(fixture: &str, mut render: impl FnMut(&Case) -> Result<Vec<u8>, String>) {
     let text = crate::cases::fixture(fixture);
-    let (mut count, mut differences) = (0, Vec::new());
+    let mut tally = Tally::default();
     for line in text.lines() {
         let case: Case = serde_json::from_str(line).expect("a case");
-        count += 1;
         let (expected, found) = (case.expected(), render(&case));
-        if found != expected {
-            differences.push(format!(
+        tally.count(found == expected, || {
+            format!(
                 "{} {}\n  want {}\n  got  {}",
                 case.z,
                 case.t,
                 shown(&expected),
                 shown(&found)
-            ));
-        }
+            )
+        });
     }
-    println!("{count} cases, {} differences", differences.len());
-    assert!(
-        differences.is_empty(),
-        "{} of {count} cases differ:\n{}",
-        differences.len(),
-        differences.join("\n")
-    );
+    tally.finish(fixture);
 }
 
 #[test]

@@ -1,15 +1,12 @@
 //! Fixtures, and the count of what differs from them.
 
-use std::path::Path;
-
 use serde_json::Value as Json;
 
-/// The cases of a fixture; `REEVE_FIXTURES` names a directory with other ones.
+use crate::cases::fixture;
+
+/// The cases of a fixture that is one JSON array.
 pub fn cases(name: &str) -> Vec<Json> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/fixtures");
-    let directory = std::env::var_os("REEVE_FIXTURES").map_or(own, Into::into);
-    let text = std::fs::read_to_string(directory.join(name)).unwrap();
-    serde_json::from_str(&text).unwrap()
+    serde_json::from_str(&fixture(name)).unwrap()
 }
 
 /// Compares answers.
@@ -20,15 +17,22 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts a case.
-    pub fn compare(&mut self, input: &[u8], expected: &str, answer: &str) {
+    /// Counts a case, and describes it when its answer is another.
+    pub fn count(&mut self, same: bool, describe: impl FnOnce() -> String) {
         self.cases += 1;
-        if expected != answer {
-            self.differences.push(format!(
+        if !same {
+            self.differences.push(describe());
+        }
+    }
+
+    /// Counts a case of texts.
+    pub fn compare(&mut self, input: &[u8], expected: &str, answer: &str) {
+        self.count(expected == answer, || {
+            format!(
                 "{:?}\n  expected {expected:?}\n  answered {answer:?}",
                 String::from_utf8_lossy(input)
-            ));
-        }
+            )
+        });
     }
 
     /// Prints the counts; fails when anything differed.
@@ -38,7 +42,7 @@ impl Tally {
             self.cases,
             self.differences.len()
         );
-        let shown: Vec<_> = self.differences.iter().take(20).cloned().collect();
+        let shown: Vec<_> = self.differences.iter().take(60).cloned().collect();
         assert!(self.differences.is_empty(), "{}", shown.join("\n"));
     }
 }
