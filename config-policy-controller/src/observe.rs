@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::core::GroupVersionKind;
 use reeve_api::configuration_policy::NamespaceSelector;
 use reeve_runtime::dependencies::{Batch, ReadError};
 use reeve_runtime::discovery::{Discovery, DiscoveryError, ServedKind};
 use reeve_runtime::object::{ObjectKey, api_message};
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::act::{Objects, plain};
+use crate::act::Objects;
 use crate::decide::Seen;
 use crate::messages;
 use crate::namespaces::{Namespace, SelectorError, Terminating, select};
@@ -81,7 +83,7 @@ impl Reads<'_> {
                 .map_err(|error| Unreadable::Failed(api_message(&error)))
         } else {
             let found = self.batch.get(kind, &place.namespace, &place.name).await;
-            let found = found.map(|object| object.map(|object| plain(&object, kind)));
+            let found = found.map(|object| object.map(Arc::unwrap_or_clone));
             found.map_err(|error| self.failed(kind, &error))
         };
         match found {
@@ -107,11 +109,7 @@ impl Reads<'_> {
             return Ok(listed.into_iter().map(Arc::new).collect());
         }
         let listed = self.batch.list(kind, namespace, "").await;
-        let listed = listed.map_err(|error| self.failed(kind, &error))?;
-        Ok(listed
-            .iter()
-            .map(|object| Arc::new(plain(object, kind)))
-            .collect())
+        listed.map_err(|error| self.failed(kind, &error))
     }
 
     /// The namespaces that a selector chooses, sorted.
@@ -133,10 +131,11 @@ impl Reads<'_> {
             .map_err(|error| unreadable(&error))?;
         let namespaces: Vec<Namespace> = listed
             .iter()
-            .map(|object| Namespace {
-                name: object.metadata.name.clone().unwrap_or_default(),
-                labels: object.metadata.labels.clone().unwrap_or_default(),
-                terminating: object.metadata.deletion_timestamp.is_some(),
+            .map(|object| ObjectMeta::deserialize(&object["metadata"]).unwrap_or_default())
+            .map(|metadata| Namespace {
+                name: metadata.name.unwrap_or_default(),
+                labels: metadata.labels.unwrap_or_default(),
+                terminating: metadata.deletion_timestamp.is_some(),
             })
             .collect();
         select(selector, &namespaces, default).map_err(SelectionError::Selector)

@@ -97,19 +97,6 @@ pub(super) trait Versioned {
     fn version(&self) -> (Option<&str>, Option<&str>);
 }
 
-impl Versioned for kube::api::DynamicObject {
-    fn key(&self) -> ObjectKey {
-        ObjectKey::of(self)
-    }
-
-    fn version(&self) -> (Option<&str>, Option<&str>) {
-        (
-            self.metadata.uid.as_deref(),
-            self.metadata.resource_version.as_deref(),
-        )
-    }
-}
-
 struct Watched<R, O> {
     objects: BTreeMap<ObjectKey, Arc<O>>,
     /// What a list that is under way has shown so far.

@@ -9,14 +9,15 @@
 //! again or cut off in between.
 
 mod index;
+mod plain;
 mod source;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use kube::Client;
-use kube::api::DynamicObject;
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
@@ -57,7 +58,7 @@ struct Inner<R> {
 }
 
 struct State<R> {
-    index: Index<R, DynamicObject>,
+    index: Index<R, Value>,
     running: HashMap<Source, AbortHandle>,
 }
 
@@ -103,7 +104,7 @@ impl<R: Key> DependencyWatches<R> {
         self.0.state.lock().running.len()
     }
 
-    fn update<T>(&self, change: impl FnOnce(&mut Index<R, DynamicObject>) -> T) -> T {
+    fn update<T>(&self, change: impl FnOnce(&mut Index<R, Value>) -> T) -> T {
         let mut state = self.0.state.lock();
         let result = change(&mut state.index);
         let outputs = state.index.outputs();
@@ -134,7 +135,7 @@ impl<R: Key> DependencyWatches<R> {
     }
 
     /// What a watch told: those who wait for its first list look again.
-    fn told(&self, change: impl FnOnce(&mut Index<R, DynamicObject>)) {
+    fn told(&self, change: impl FnOnce(&mut Index<R, Value>)) {
         self.update(change);
         self.0.changed.notify_waiters();
     }
@@ -149,12 +150,15 @@ pub struct Batch<R: Key> {
 impl<R: Key> Batch<R> {
     /// Reads one object; `None` if it does not exist. `namespace` is empty for cluster-scoped
     /// kinds. From now on a change of the object, its creation included, wakes the reader.
+    ///
+    /// The object is whole, `apiVersion` and `kind` included, less `metadata.managedFields`. It was
+    /// converted when it arrived: a read copies nothing.
     pub async fn get(
         &self,
         kind: &ServedKind,
         namespace: &str,
         name: &str,
-    ) -> Result<Option<Arc<DynamicObject>>, ReadError> {
+    ) -> Result<Option<Arc<Value>>, ReadError> {
         let target = Target::Object {
             kind: kind.resource.clone(),
             key: ObjectKey::new(namespace, name),
@@ -169,7 +173,7 @@ impl<R: Key> Batch<R> {
         kind: &ServedKind,
         namespace: &str,
         selector: &str,
-    ) -> Result<Vec<Arc<DynamicObject>>, ReadError> {
+    ) -> Result<Vec<Arc<Value>>, ReadError> {
         let target = Target::Selection {
             kind: kind.resource.clone(),
             namespace: namespace.to_owned(),
@@ -178,11 +182,7 @@ impl<R: Key> Batch<R> {
         self.read(kind, target).await
     }
 
-    async fn read(
-        &self,
-        kind: &ServedKind,
-        target: Target,
-    ) -> Result<Vec<Arc<DynamicObject>>, ReadError> {
+    async fn read(&self, kind: &ServedKind, target: Target) -> Result<Vec<Arc<Value>>, ReadError> {
         if !kind.watchable {
             let described = format!("{}, Kind={}", kind.resource.api_version, kind.resource.kind);
             return Err(ReadError::Unwatchable(described));
