@@ -3,6 +3,7 @@
 mod election;
 mod reading;
 mod serving;
+mod sharing;
 mod writing;
 
 use std::process::ExitCode;
@@ -21,6 +22,13 @@ fn main() -> ExitCode {
         scenario("a_crowd_of_readers_is_answered_and_shares_one_watch", |p| {
             Box::pin(reading::crowd(p))
         }),
+        scenario("fifty_namespaces_are_read_by_few_watches", |p| {
+            Box::pin(sharing::many_namespaces(p))
+        }),
+        scenario(
+            "who_may_not_read_everywhere_reads_namespace_by_namespace",
+            |p| Box::pin(sharing::refused_everywhere(p)),
+        ),
         scenario("a_forbidden_read_is_an_error_and_not_absence", |p| {
             Box::pin(reading::forbidden(p))
         }),
