@@ -1,6 +1,7 @@
 //! What the runtime promises, on a real API server.
 
 mod election;
+mod kinds;
 mod reading;
 mod serving;
 mod sharing;
@@ -31,6 +32,9 @@ fn main() -> ExitCode {
         ),
         scenario("a_forbidden_read_is_an_error_and_not_absence", |p| {
             Box::pin(reading::forbidden(p))
+        }),
+        scenario("who_waits_for_a_kind_is_woken_when_it_comes", |p| {
+            Box::pin(kinds::come_and_go(p))
         }),
         scenario("an_undecodable_object_does_not_blind_a_watch", |p| {
             Box::pin(reading::undecodable(p))
