@@ -1,16 +1,21 @@
 //! "Read this object on behalf of that policy, and wake the policy when the answer changes."
 //!
 //! A reader (a policy) reads objects and selections in a *batch*; what it did not read again in its
-//! next batch is no longer watched for it. Readers of the same thing share one watch, and a kind
-//! with many single objects read in one namespace gets one watch for all of them.
+//! next batch is no longer watched for it. Readers of the same thing share one watch, and a kind of
+//! which many objects, selections or namespaces are read gets one watch for all of them: the number
+//! of open watches depends on the number of kinds, not on that of policies, objects or namespaces.
 //!
 //! The promise, kept by [`index`] and proven by its model test: after any change of something that
 //! a reader's latest batch has read, the reader is woken, whatever was added, removed, listed
 //! again or cut off in between.
 
+mod cover;
 mod index;
+mod metrics;
 mod plain;
+mod selector;
 mod source;
+mod watched;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,12 +25,13 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use crate::discovery::ServedKind;
+use crate::metrics::Metrics;
 use crate::object::ObjectKey;
 use crate::queue::Key;
-use index::{Answer, Index, Output};
-pub use index::{Lost, Source, Target};
+use index::{Answer, Index, Limits, Lost, Output, Source, Target};
 
 /// Why something could not be read. Never the same as "it is absent".
 #[derive(Clone, Debug, thiserror::Error)]
@@ -77,7 +83,7 @@ impl<R: Key> DependencyWatches<R> {
         Self(Arc::new(Inner {
             client,
             state: Mutex::new(State {
-                index: Index::new(),
+                index: Index::new(Limits::default(), Instant::now()),
                 running: HashMap::new(),
             }),
             changed: Notify::new(),
@@ -99,6 +105,12 @@ impl<R: Key> DependencyWatches<R> {
         self.update(|index| index.forget(reader));
     }
 
+    /// Adds gauges to the registry: how many watches are open, and how many objects they keep.
+    pub fn register(&self, metrics: &Metrics) {
+        let gauges = metrics::Gauges(Arc::downgrade(&self.0));
+        metrics.register(|registry| registry.register_collector(Box::new(gauges)));
+    }
+
     /// How many watches are open.
     pub fn active(&self) -> usize {
         self.0.state.lock().running.len()
@@ -106,6 +118,7 @@ impl<R: Key> DependencyWatches<R> {
 
     fn update<T>(&self, change: impl FnOnce(&mut Index<R, Value>) -> T) -> T {
         let mut state = self.0.state.lock();
+        state.index.tick(Instant::now());
         let result = change(&mut state.index);
         let outputs = state.index.outputs();
         let mut woken = Vec::new();

@@ -8,7 +8,7 @@ use kube::core::{ApiResource, DynamicResourceScope};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::index::Versioned;
+use super::watched::Versioned;
 use crate::object::ObjectKey;
 
 /// An object as the API server sent it, less `managedFields`, which are most of it and tell readers
@@ -88,6 +88,10 @@ impl Versioned for Value {
     fn version(&self) -> (Option<&str>, Option<&str>) {
         let text = |field| metadata_text(self, field);
         (text("uid"), text("resourceVersion"))
+    }
+
+    fn label(&self, name: &str) -> Option<&str> {
+        self.get("metadata")?.get("labels")?.get(name)?.as_str()
     }
 }
 

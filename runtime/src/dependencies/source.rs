@@ -7,7 +7,7 @@ use kube::Client;
 use kube::api::Api;
 use kube::runtime::{WatchStreamExt, watcher};
 
-use super::index::{Filter, Lost, Source};
+use super::cover::{Filter, Lost, Source};
 use super::plain::Plain;
 use super::{DependencyWatches, Inner};
 use crate::object::{ObjectKey, Refusal};
