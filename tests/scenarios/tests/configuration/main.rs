@@ -2,8 +2,11 @@
 //! the number by which its users know it.
 
 mod events;
+mod intervals;
+mod lists;
 mod metadata;
 mod pods;
+mod pruning;
 mod several;
 mod statuses;
 
@@ -37,10 +40,32 @@ fn main() -> ExitCode {
         case9_annotations_and_labels: metadata::annotations_and_labels,
         case9_annotations_of_a_namespace: metadata::of_a_namespace,
         case9_metadata_has_a_compliance_type_of_its_own: metadata::own_type,
+        case12_containers_of_one_name_are_one: lists::containers,
+        case12_rules_of_a_role: lists::rules,
+        case12_an_empty_list_that_is_filled: lists::empty_then_filled,
+        case12_a_list_of_one_item: lists::single_item,
+        case12_whitespace_around_a_value: lists::whitespace,
+        case12_quantities_are_compared_by_value: lists::quantities,
         case15_always_compliant: events::always_compliant,
         case15_never_compliant: events::never_compliant,
         case15_becomes_compliant: events::becomes_compliant,
         case15_becomes_non_compliant: events::becomes_non_compliant,
+        case17_an_interval_says_nothing_twice: intervals::duration,
+        case17_never_again_while_compliant: intervals::never,
+        case17_never_again_while_non_compliant: intervals::never_while_non_compliant,
+        case20_related_objects_know_who_made_them: pruning::related,
+        case20_inform_never_prunes: pruning::inform_keeps,
+        case20_delete_if_created: pruning::if_created,
+        case20_delete_all: pruning::all,
+        case20_a_finalizer_holds_the_policy: pruning::held_by_a_finalizer,
+        case20_the_remediation_action_changes: pruning::action_changes,
+        case20_an_object_deleted_by_hand_is_back: pruning::deleted_by_hand,
+        case20_a_kind_that_nobody_knows: pruning::unknown_kind,
+        case20_another_name_and_another_namespace: pruning::renamed,
+        case20_from_must_have_to_must_not_have: pruning::turned_around,
+        case20_no_pruning_and_pruning_of_what_is_wanted: pruning::none_keeps,
         case22_a_container_is_updated_in_place: pods::image,
+        rough_edge_1_from_polling_to_watching: intervals::from_polling_to_watching,
+        rough_edge_35_intervals_that_say_little: intervals::nonsense,
     ])
 }
