@@ -68,6 +68,17 @@ impl Evaluator {
         &self.controller
     }
 
+    /// How often the policies of a name have been evaluated. A status that would not change is not
+    /// written again, so it does not tell.
+    pub async fn evaluations(&self, policy: &str) -> Result<f64> {
+        let label = format!("name=\"{policy}\"");
+        let series = self
+            .controller
+            .metric("config_policy_evaluation_total", &[&label])
+            .await?;
+        Ok(series.iter().map(|(_, value)| value).sum())
+    }
+
     /// Creates namespaces, and waits until Pods can be made in them.
     pub async fn namespaces(&self, names: &[&str]) -> Result<()> {
         for name in names {

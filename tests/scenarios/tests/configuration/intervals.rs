@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use reeve_scenarios::{Evaluator, Said, same, within};
+use reeve_scenarios::{Evaluator, Said, same, steadily, within};
 use serde_json::json;
 
 fn policy(interval: &str, remediation: &str, compliance_type: &str, name: &str) -> String {
@@ -150,20 +150,17 @@ pub(crate) async fn nonsense(world: Arc<Evaluator>) -> Result<()> {
         under_test
             .apply(&policy(&interval, "inform", "mustnothave", name))
             .await?;
-        let first = under_test.is("Compliant").await?;
-        let second = evaluated_after(&under_test, &first).await?;
-        same("the history", second.history().len(), 1)?;
-        let label = format!("name=\"{}\"", under_test.name());
-        let count = || async {
-            let series = world
-                .controller()
-                .metric("config_policy_evaluation_total", &[&label])
-                .await?;
-            anyhow::Ok(series.iter().map(|(_, value)| value).sum::<f64>())
-        };
-        let before = count().await?;
-        reeve_scenarios::steadily("it does not spin", || async {
-            let more = count().await? - before;
+        under_test.is("Compliant").await?;
+        let first = world.evaluations(under_test.name()).await?;
+        within("it is evaluated again", || async {
+            let more = world.evaluations(under_test.name()).await? - first;
+            ensure!(more >= 1.0, "it was evaluated {more} times more");
+            Ok(())
+        })
+        .await?;
+        let before = world.evaluations(under_test.name()).await?;
+        steadily("it does not spin", || async {
+            let more = world.evaluations(under_test.name()).await? - before;
             ensure!(
                 more <= 5.0,
                 "it was evaluated {more} times within three backoffs"
@@ -171,6 +168,7 @@ pub(crate) async fn nonsense(world: Arc<Evaluator>) -> Result<()> {
             Ok(())
         })
         .await?;
+        same("the history", under_test.said().await?.history().len(), 1)?;
     }
     Ok(())
 }

@@ -7,8 +7,11 @@ mod lists;
 mod metadata;
 mod pods;
 mod pruning;
+mod selection;
 mod several;
 mod statuses;
+mod templates;
+mod variables;
 
 use std::process::ExitCode;
 
@@ -46,6 +49,12 @@ fn main() -> ExitCode {
         case12_a_list_of_one_item: lists::single_item,
         case12_whitespace_around_a_value: lists::whitespace,
         case12_quantities_are_compared_by_value: lists::quantities,
+        case13_secrets_are_copied: templates::secrets,
+        case13_names_from_claims_and_config_maps: templates::names,
+        case13_a_bad_template_leaves_the_others_alone: templates::bad_templates,
+        case13_what_is_read_is_followed: templates::follows,
+        case13_a_template_error_prunes_nothing: templates::error_keeps_objects,
+        case13_the_environment_is_nobodys_business: templates::denied,
         case15_always_compliant: events::always_compliant,
         case15_never_compliant: events::never_compliant,
         case15_becomes_compliant: events::becomes_compliant,
@@ -65,7 +74,19 @@ fn main() -> ExitCode {
         case20_from_must_have_to_must_not_have: pruning::turned_around,
         case20_no_pruning_and_pruning_of_what_is_wanted: pruning::none_keeps,
         case22_a_container_is_updated_in_place: pods::image,
+        case42_selectors_and_their_results: selection::results,
+        case42_selectors_that_are_no_selectors: selection::bad_selectors,
+        case42_objects_that_come_and_go: selection::behaviour,
+        case42_when_it_is_evaluated: selection::evaluations,
+        case42_must_not_have_takes_full_matches: selection::must_not_have,
+        case44_the_namespace_of_the_object: variables::namespace_variable,
+        case44_the_name_of_the_object: variables::name_variable,
+        case44_a_name_left_open: variables::name_left_open,
+        case44_errors: variables::errors,
+        case44_all_objects_are_skipped: variables::all_skipped,
+        case44_the_object_itself: variables::object_variable,
         rough_edge_1_from_polling_to_watching: intervals::from_polling_to_watching,
+        rough_edge_4_must_not_have_names_all: selection::must_not_have_names_all,
         rough_edge_35_intervals_that_say_little: intervals::nonsense,
     ])
 }

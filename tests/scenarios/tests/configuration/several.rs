@@ -136,12 +136,12 @@ rules:
     policy
         .apply(&spec("enforce", &[("musthave", other), ("musthave", role)]))
         .await?;
-    let said = policy.is("NonCompliant").await?;
-    same(
-        "the compliance of the Namespace",
-        said.compliance_of(0),
-        "Compliant",
-    )?;
+    let said = policy
+        .until("the Namespace is there", |said| {
+            said.details() == 2 && said.compliance_of(0) == "Compliant"
+        })
+        .await?;
+    same("the compliance", said.compliance(), "NonCompliant")?;
     same("the reason", said.reason(1), "K8s missing namespace")?;
     same(
         "the message",
