@@ -22,6 +22,9 @@ const SOON: Duration = Duration::from_mins(1);
 /// do wrongly again and again, they do within three of them.
 const STEADY: Duration = Duration::from_secs(6);
 
+/// How long a policy must not be evaluated to count as settled: longer than the backoff.
+const QUIET: Duration = Duration::from_secs(3);
+
 /// A control plane with the CRDs and a controller for the namespace `managed`. Its objects are reached
 /// through [`Objects`], to which it derefs.
 pub struct Evaluator {
@@ -77,6 +80,26 @@ impl Evaluator {
             .metric("config_policy_evaluation_total", &[&label])
             .await?;
         Ok(series.iter().map(|(_, value)| value).sum())
+    }
+
+    /// Waits until a policy has not been evaluated for a while: what it has done itself makes it look
+    /// once more. Returns how often it has been evaluated.
+    pub async fn settled(&self, policy: &str) -> Result<f64> {
+        let mut last = (self.evaluations(policy).await?, Instant::now());
+        let end = Instant::now() + SOON;
+        while last.1.elapsed() < QUIET {
+            ensure!(
+                Instant::now() < end,
+                "{policy} is evaluated again and again: {} times",
+                last.0
+            );
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let count = self.evaluations(policy).await?;
+            if count.to_bits() != last.0.to_bits() {
+                last = (count, Instant::now());
+            }
+        }
+        Ok(last.0)
     }
 
     /// Creates namespaces, and waits until Pods can be made in them.

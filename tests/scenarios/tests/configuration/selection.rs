@@ -194,7 +194,7 @@ pub(crate) async fn evaluations(world: Arc<Evaluator>) -> Result<()> {
     let policy = world.policy("case42-evaluations");
     policy.apply(&wanting(namespace, "inform", "{}")).await?;
     policy.is("NonCompliant").await?;
-    let settled = world.evaluations(policy.name()).await?;
+    let settled = world.settled(policy.name()).await?;
     let evaluated = policy.said().await?.evaluated().to_owned();
     steadily("it watches and does nothing", || async {
         same(
