@@ -12,6 +12,11 @@ use reeve_testkit::{Plane, PlaneOptions, World, WorldOptions};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Mutex;
 
+use crate::Evaluator;
+
+/// How many scenarios of waits play at once: they wait far more than they compute.
+const SIDE_BY_SIDE: usize = 12;
+
 /// A test on something shared: its name, and what it does.
 pub struct Scenario<W> {
     name: &'static str,
@@ -29,15 +34,18 @@ pub fn scenario<W>(
 /// Runs scenarios on a world of a hub and clusters. A failure prints the policies and events of the
 /// hub and of every cluster, and the ends of the components' logs.
 pub fn run_on_world(options: WorldOptions, scenarios: Vec<Scenario<World>>) -> ExitCode {
-    run(scenarios, World::start(options), |world: Arc<World>| {
-        Box::pin(async move { everything(&world).await })
-    })
+    run(
+        scenarios,
+        World::start(options),
+        None,
+        |world: Arc<World>, _| Box::pin(async move { everything(&world).await }),
+    )
 }
 
 /// Like [`run_on_world`], for scenarios that stop and start components: they take turns.
 pub fn run_in_turns(options: WorldOptions, scenarios: Vec<Scenario<Mutex<World>>>) -> ExitCode {
     let start = async { Ok(Mutex::new(World::start(options).await?)) };
-    run(scenarios, start, |world: Arc<Mutex<World>>| {
+    run(scenarios, start, None, |world: Arc<Mutex<World>>, _| {
         Box::pin(async move { everything(&*world.lock().await).await })
     })
 }
@@ -68,17 +76,34 @@ pub fn run_on_plane(scenarios: Vec<Scenario<Plane>>) -> ExitCode {
         plane.install_crds().await?;
         Ok(plane)
     };
-    run(scenarios, start, |_| Box::pin(async { String::new() }))
+    run(scenarios, start, None, |_, _| {
+        Box::pin(async { String::new() })
+    })
 }
 
-type Dump<W> = fn(Arc<W>) -> BoxFuture<'static, String>;
+/// Runs scenarios on one control plane with the CRDs, those of the tests, and the
+/// `config-policy-controller`. A failure prints what the scenario's own policies and their events are,
+/// and what the controller has logged of them.
+pub fn run_on_evaluator(scenarios: Vec<Scenario<Evaluator>>) -> ExitCode {
+    run(
+        scenarios,
+        Evaluator::start(),
+        Some(SIDE_BY_SIDE),
+        |world, scenario| Box::pin(async move { world.dump(scenario).await }),
+    )
+}
+
+/// Tells what a failed scenario, given by its name, may have failed of.
+type Dump<W> = fn(Arc<W>, &'static str) -> BoxFuture<'static, String>;
 
 fn run<W: Send + Sync + 'static>(
     scenarios: Vec<Scenario<W>>,
     start: impl Future<Output = Result<W>>,
+    side_by_side: Option<usize>,
     dump: Dump<W>,
 ) -> ExitCode {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = arguments.test_threads.or(side_by_side);
     let list = |scenario: &Scenario<W>| Trial::test(scenario.name, || Ok(()));
     if arguments.list {
         return libtest_mimic::run(&arguments, scenarios.iter().map(list).collect()).exit_code();
@@ -109,7 +134,7 @@ fn play<W: Send + Sync + 'static>(
     runtime.block_on(async {
         match (scenario.play)(Arc::clone(&world)).await {
             Ok(()) => Ok(()),
-            Err(error) => Err(format!("{error:#}\n{}", dump(world).await).into()),
+            Err(error) => Err(format!("{error:#}\n{}", dump(world, scenario.name).await).into()),
         }
     })
 }

@@ -1,0 +1,343 @@
+//! A managed cluster with the `ConfigurationPolicy` controller and nothing else.
+
+use std::fmt::Display;
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use reeve_testkit::{Component, Objects, Plane, PlaneOptions, eventually, free_port, http_get};
+use serde_json::json;
+
+use crate::Subject;
+
+/// Where the policies of an [`Evaluator`] live.
+const MANAGED: &str = "managed";
+
+/// How long anything may take before a scenario gives up on it.
+const SOON: Duration = Duration::from_mins(1);
+
+/// How long something must not happen before a scenario believes that it does not. The controllers are
+/// started with an evaluation backoff of 2 s, which is also their longest period: whatever they would
+/// do wrongly again and again, they do within three of them.
+const STEADY: Duration = Duration::from_secs(6);
+
+/// How long a policy must not be evaluated to count as settled: longer than the backoff.
+const QUIET: Duration = Duration::from_secs(3);
+
+/// A control plane with the CRDs and a controller for the namespace `managed`. Its objects are reached
+/// through [`Objects`], to which it derefs.
+pub struct Evaluator {
+    controller: Controller,
+    plane: Plane,
+}
+
+impl Deref for Evaluator {
+    type Target = Objects;
+
+    fn deref(&self) -> &Objects {
+        self.plane.objects()
+    }
+}
+
+impl Evaluator {
+    /// Starts the plane and the controller; both are ready when this returns.
+    pub async fn start() -> Result<Self> {
+        let plane = Plane::start(PlaneOptions {
+            name: "managed",
+            ..PlaneOptions::default()
+        })
+        .await?;
+        plane.install_crds().await?;
+        install_test_crds(&plane).await?;
+        namespace(&plane, MANAGED).await?;
+        namespace(&plane, "open-cluster-management-policies").await?;
+        let controller = Controller::start(&plane, MANAGED, &[]).await?;
+        Ok(Self { controller, plane })
+    }
+
+    /// A policy under test in the namespace of policies; not applied yet.
+    pub fn policy(&self, name: &str) -> Subject<'_> {
+        Subject::new(self, MANAGED, name)
+    }
+
+    /// The control plane.
+    pub fn plane(&self) -> &Plane {
+        &self.plane
+    }
+
+    /// The controller.
+    pub fn controller(&self) -> &Controller {
+        &self.controller
+    }
+
+    /// How often the policies of a name have been evaluated. A status that would not change is not
+    /// written again, so it does not tell.
+    pub async fn evaluations(&self, policy: &str) -> Result<f64> {
+        let label = format!("name=\"{policy}\"");
+        let series = self
+            .controller
+            .metric("config_policy_evaluation_total", &[&label])
+            .await?;
+        Ok(series.iter().map(|(_, value)| value).sum())
+    }
+
+    /// Waits until a policy has not been evaluated for a while: what it has done itself makes it look
+    /// once more. Returns how often it has been evaluated.
+    pub async fn settled(&self, policy: &str) -> Result<f64> {
+        let mut last = (self.evaluations(policy).await?, Instant::now());
+        let end = Instant::now() + SOON;
+        while last.1.elapsed() < QUIET {
+            ensure!(
+                Instant::now() < end,
+                "{policy} is evaluated again and again: {} times",
+                last.0
+            );
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let count = self.evaluations(policy).await?;
+            if count.to_bits() != last.0.to_bits() {
+                last = (count, Instant::now());
+            }
+        }
+        Ok(last.0)
+    }
+
+    /// Creates namespaces, and waits until Pods can be made in them.
+    pub async fn namespaces(&self, names: &[&str]) -> Result<()> {
+        for name in names {
+            namespace(self, name).await?;
+        }
+        Ok(())
+    }
+
+    /// The policies that carry a scenario's key in their name, their events, and what the controller
+    /// has logged of them.
+    pub async fn dump(&self, scenario: &str) -> String {
+        let key = key(scenario);
+        let mut text = String::new();
+        for (api_version, kind, name) in [
+            (
+                "policy.open-cluster-management.io/v1",
+                "ConfigurationPolicy",
+                "/metadata/name",
+            ),
+            ("v1", "Event", "/involvedObject/name"),
+        ] {
+            text.push_str(&dump(self, (api_version, kind), name, &key).await);
+        }
+        let log = self.controller.log();
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains(&key)).collect();
+        let last = &lines[lines.len().saturating_sub(60)..];
+        format!(
+            "{text}--- the controller's log of {key}* ends:\n{}\n",
+            last.join("\n")
+        )
+    }
+}
+
+/// What the names of a scenario's policies begin with: `case20-` for `case20_…`, `rough-edge-7-` for
+/// `rough_edge_7_…`.
+fn key(scenario: &str) -> String {
+    let mut key = String::new();
+    for part in scenario.split('_') {
+        key.push_str(part);
+        key.push('-');
+        if part.contains(|letter: char| letter.is_ascii_digit()) {
+            break;
+        }
+    }
+    key
+}
+
+async fn dump(
+    objects: &Objects,
+    (api_version, kind): (&str, &str),
+    path: &str,
+    key: &str,
+) -> String {
+    let items = match objects.list(api_version, kind, Some(MANAGED)).await {
+        Ok(items) => items,
+        Err(error) => return format!("# {error:#}\n"),
+    };
+    let involved = items.iter().filter(|item| {
+        let value = serde_json::to_value(item).unwrap_or_default();
+        value
+            .pointer(path)
+            .and_then(|name| name.as_str())
+            .is_some_and(|name| name.starts_with(key))
+    });
+    let rendered = involved.map(|item| match reeve_testkit::render(item) {
+        Ok(text) => format!("---\n{}\n", text.trim_end()),
+        Err(error) => format!("# {error:#}\n"),
+    });
+    rendered.collect()
+}
+
+/// A running `config-policy-controller`.
+pub struct Controller {
+    component: Component,
+    probes: String,
+    metrics: String,
+}
+
+impl Controller {
+    /// Starts one for a plane's namespace (empty: all) with more arguments, and waits until it is ready.
+    pub async fn start(plane: &Plane, namespace: &str, args: &[&str]) -> Result<Self> {
+        Self::start_as(plane.kubeconfig().to_path_buf(), namespace, args).await
+    }
+
+    /// Like [`Controller::start`], with the identity of a kubeconfig.
+    pub async fn start_as(kubeconfig: PathBuf, namespace: &str, args: &[&str]) -> Result<Self> {
+        let probes = format!("127.0.0.1:{}", free_port()?);
+        let metrics = format!("127.0.0.1:{}", free_port()?);
+        let of_probes = format!("--health-probe-bind-address={probes}");
+        let of_metrics = format!("--metrics-bind-address={metrics}");
+        let common = [
+            "controller",
+            "--leader-elect=false",
+            "--evaluation-backoff=2",
+            "--log-level=1",
+            // The scenarios of a whole suite play at once: what a cluster does in an hour.
+            "--client-max-qps=300",
+            "--client-burst=600",
+            &of_probes,
+            &of_metrics,
+        ];
+        let kubeconfig = kubeconfig
+            .to_str()
+            .context("a kubeconfig's path is not UTF-8")?;
+        let env = [
+            ("KUBECONFIG", kubeconfig),
+            ("WATCH_NAMESPACE", namespace),
+            ("OSDK_FORCE_RUN_MODE", "local"),
+        ];
+        let args = [&common, args].concat();
+        let component = Component::spawn("config-policy-controller", &args, &env)?;
+        let mut controller = Self {
+            component,
+            probes,
+            metrics,
+        };
+        controller.ready().await?;
+        Ok(controller)
+    }
+
+    async fn ready(&mut self) -> Result<()> {
+        let url = format!("http://{}/readyz", self.probes);
+        self.component.healthy(&url, SOON).await
+    }
+
+    /// Kills it and starts it again.
+    pub async fn restart(&mut self) -> Result<()> {
+        self.component.kill().await;
+        self.component.restart()?;
+        self.ready().await
+    }
+
+    /// Ends it, as a Pod's deletion would.
+    pub async fn stop(&mut self) -> Result<()> {
+        self.component.stop().await?;
+        Ok(())
+    }
+
+    /// Everything it has logged.
+    pub fn log(&self) -> String {
+        self.component.log()
+    }
+
+    /// The code and body of a page beside the probes, such as `healthz`.
+    pub async fn probe(&self, page: &str) -> Result<(u16, String)> {
+        http_get(&format!("http://{}/{page}", self.probes)).await
+    }
+
+    /// The lines of a metric whose labels contain each of `labels` (`name="x"`), with their values.
+    pub async fn metric(&self, name: &str, labels: &[&str]) -> Result<Vec<(String, f64)>> {
+        let (code, page) = http_get(&format!("http://{}/metrics", self.metrics)).await?;
+        ensure!(code == 200, "the metrics page answers {code}: {page}");
+        let series = page.lines().filter(|line| {
+            let rest = line.strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with(['{', ' ']))
+                && labels.iter().all(|label| line.contains(label))
+        });
+        let values = series.map(|line| {
+            let (series, value) = line.rsplit_once(' ').context("a series without a value")?;
+            let value = value
+                .parse()
+                .with_context(|| format!("the value in {line}"))?;
+            Ok((series.to_owned(), value))
+        });
+        values.collect()
+    }
+}
+
+/// Creates a namespace, and waits until Pods can be made in it.
+pub async fn namespace(objects: &Objects, name: &str) -> Result<()> {
+    let text = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+    objects.apply(&text.to_string()).await?;
+    within(
+        format!("{name} has its default service account"),
+        || async {
+            match objects
+                .get("v1", "ServiceAccount", Some(name), "default")
+                .await?
+            {
+                Some(_) => Ok(()),
+                None => bail!("not yet"),
+            }
+        },
+    )
+    .await
+}
+
+/// Waits for a condition as long as a scenario waits for anything.
+pub async fn within<T, F, Fut>(what: impl Display, check: F) -> Result<T>
+where
+    F: FnMut() -> Fut,
+    Fut: Future<Output = Result<T>>,
+{
+    eventually(what, SOON, check).await
+}
+
+/// Asks again and again for a while; every answer must be `Ok`.
+pub async fn steadily<F, Fut>(what: impl Display, mut check: F) -> Result<()>
+where
+    F: FnMut() -> Fut,
+    Fut: Future<Output = Result<()>>,
+{
+    let end = Instant::now() + STEADY;
+    while Instant::now() < end {
+        check()
+            .await
+            .with_context(|| format!("it did not stay so: {what}"))?;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    Ok(())
+}
+
+/// Applies the CRDs of the kinds that the cases are told with, which the product does not know.
+async fn install_test_crds(plane: &Plane) -> Result<()> {
+    let folder = reeve_testkit::workspace().join("tests/scenarios/crds");
+    let entries =
+        std::fs::read_dir(&folder).with_context(|| format!("reading {}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("reading {}", path.display()))?;
+        for crd in plane.apply(&text).await? {
+            let spec = &crd.data["spec"];
+            let text = |path: &str| {
+                spec.pointer(path)
+                    .and_then(|value| value.as_str())
+                    .unwrap_or_default()
+            };
+            let api_version = format!("{}/{}", text("/group"), text("/versions/0/name"));
+            let kind = text("/names/kind");
+            within(format!("{kind} is served"), || async {
+                plane.list(&api_version, kind, None).await?;
+                Ok(())
+            })
+            .await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! The cases of a `ConfigurationPolicy`, on a real API server with nothing but the controller. A case has
+//! the number by which its users know it.
+
+mod events;
+mod fields;
+mod intervals;
+mod kinds;
+mod lists;
+mod metadata;
+mod namespaces;
+mod pods;
+mod pruning;
+mod selection;
+mod several;
+mod statuses;
+mod templates;
+mod variables;
+
+use std::process::ExitCode;
+
+use reeve_scenarios::{run_on_evaluator, scenario};
+
+/// Scenarios by name.
+macro_rules! scenarios {
+    ($($name:ident: $play:path,)*) => {
+        vec![$(scenario(stringify!($name), |world| Box::pin($play(world)))),*]
+    };
+}
+
+fn main() -> ExitCode {
+    run_on_evaluator(scenarios![
+        case1_a_missing_pod_is_reported_then_created: pods::missing,
+        case1_fields_that_are_left_open_match: pods::fields_left_open,
+        case1_one_port_of_several_is_enough: pods::ports,
+        case1_must_not_have_and_must_only_have: pods::must_not_have,
+        case1_a_namespace_that_comes_later: pods::namespace_comes_later,
+        case1_a_namespace_that_goes: pods::namespace_goes,
+        case1_policies_in_the_second_namespace: pods::other_namespace,
+        case2_roles: kinds::roles,
+        case2_a_role_binding_without_subjects: kinds::role_binding,
+        case3_kinds_that_are_not_there: kinds::missing_kinds,
+        case4_a_kind_without_namespaces: kinds::cluster_version,
+        case5_two_templates_and_then_one: several::two_then_one,
+        case5_two_templates_of_one_pod: several::one_pod_twice,
+        case5_must_have_and_must_only_have_of_one_object: several::have_and_only_have,
+        case6_a_namespaced_object_without_a_namespace: several::no_namespace,
+        case7_a_kind_without_a_spec: kinds::no_spec,
+        case8_the_status_of_another_policy: statuses::of_a_policy,
+        case8_a_status_that_comes_true_later: statuses::of_a_pod,
+        case8_defaults_match_after_a_dry_run: statuses::after_dry_run,
+        case9_annotations_and_labels: metadata::annotations_and_labels,
+        case9_annotations_of_a_namespace: metadata::of_a_namespace,
+        case9_metadata_has_a_compliance_type_of_its_own: metadata::own_type,
+        case11_values_that_the_api_server_refuses: kinds::api_server,
+        case12_containers_of_one_name_are_one: lists::containers,
+        case12_rules_of_a_role: lists::rules,
+        case12_an_empty_list_that_is_filled: lists::empty_then_filled,
+        case12_a_list_of_one_item: lists::single_item,
+        case12_whitespace_around_a_value: lists::whitespace,
+        case12_quantities_are_compared_by_value: lists::quantities,
+        case13_secrets_are_copied: templates::secrets,
+        case13_names_from_claims_and_config_maps: templates::names,
+        case13_a_bad_template_leaves_the_others_alone: templates::bad_templates,
+        case13_what_is_read_is_followed: templates::follows,
+        case13_a_template_error_prunes_nothing: templates::error_keeps_objects,
+        case13_the_environment_is_nobodys_business: templates::denied,
+        case14_named_and_unnamed_objects: namespaces::named_and_unnamed,
+        case15_always_compliant: events::always_compliant,
+        case15_never_compliant: events::never_compliant,
+        case15_becomes_compliant: events::becomes_compliant,
+        case15_becomes_non_compliant: events::becomes_non_compliant,
+        case17_an_interval_says_nothing_twice: intervals::duration,
+        case17_never_again_while_compliant: intervals::never,
+        case17_never_again_while_non_compliant: intervals::never_while_non_compliant,
+        case19_no_selector_and_no_namespace: namespaces::no_selector,
+        case19_selectors_and_their_results: namespaces::results,
+        case19_namespaces_that_come_and_go: namespaces::behaviour,
+        case20_related_objects_know_who_made_them: pruning::related,
+        case20_inform_never_prunes: pruning::inform_keeps,
+        case20_delete_if_created: pruning::if_created,
+        case20_delete_all: pruning::all,
+        case20_a_finalizer_holds_the_policy: pruning::held_by_a_finalizer,
+        case20_the_remediation_action_changes: pruning::action_changes,
+        case20_an_object_deleted_by_hand_is_back: pruning::deleted_by_hand,
+        case20_a_kind_that_nobody_knows: pruning::unknown_kind,
+        case20_another_name_and_another_namespace: pruning::renamed,
+        case20_from_must_have_to_must_not_have: pruning::turned_around,
+        case20_no_pruning_and_pruning_of_what_is_wanted: pruning::none_keeps,
+        case22_a_container_is_updated_in_place: pods::image,
+        case23_an_unknown_field_is_said_once: fields::unknown_field,
+        case23_a_partial_status_is_no_hindrance: fields::partial_status,
+        case26_errors_of_users_are_counted: kinds::user_errors,
+        case27_an_update_is_told: fields::updated,
+        case31_zero_values_do_not_flap: fields::zero_values,
+        case31_long_messages_are_cut: fields::long_messages,
+        case32_string_data_is_written_once: fields::string_data,
+        case33_an_empty_label_is_added: fields::empty_label,
+        case35_neither_version_nor_kind: kinds::no_api_version,
+        case36_empty_maps: fields::empty_maps,
+        case42_selectors_and_their_results: selection::results,
+        case42_selectors_that_are_no_selectors: selection::bad_selectors,
+        case42_objects_that_come_and_go: selection::behaviour,
+        case42_when_it_is_evaluated: selection::evaluations,
+        case42_must_not_have_takes_full_matches: selection::must_not_have,
+        case44_the_namespace_of_the_object: variables::namespace_variable,
+        case44_the_name_of_the_object: variables::name_variable,
+        case44_a_name_left_open: variables::name_left_open,
+        case44_errors: variables::errors,
+        case44_all_objects_are_skipped: variables::all_skipped,
+        case44_the_object_itself: variables::object_variable,
+        case45a_zero_values_are_persisted: fields::zero_values_persist,
+        rough_edge_1_from_polling_to_watching: intervals::from_polling_to_watching,
+        rough_edge_4_must_not_have_names_all: selection::must_not_have_names_all,
+        rough_edge_33_a_namespace_starts_to_go: namespaces::terminating,
+        rough_edge_35_intervals_that_say_little: intervals::nonsense,
+    ])
+}
