@@ -333,10 +333,36 @@ pub struct ObjectProperties {
     /// How the object differs from its description, a unified diff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// Field by field, how the object differs from its description. At most 20 fields are listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fields: Option<Vec<FieldDifference>>,
+    /// The object was found by its content, for a template that names none. It is never changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_by_content: Option<bool>,
     /// The object differs in text, but the API server would store no difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matches_after_dry_run: Option<bool>,
     /// The object's UID.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
+    /// Why the verdict rests on a comparison alone: the API server was not asked what an update would change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unverified: Option<String>,
+}
+
+/// One field that is not as wanted.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FieldDifference {
+    /// Where the field is, such as `spec.containers[name=web].image`.
+    pub path: String,
+    /// The value that is there, as JSON. Absent if nothing is there, or if it must not be shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
+    /// The values are sensitive and not shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redacted: Option<bool>,
+    /// The value that the policy wants, as JSON. Absent if nothing is to be there, or if it must not be shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wanted: Option<String>,
 }

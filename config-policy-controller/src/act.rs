@@ -42,9 +42,12 @@ impl<'a> Objects<'a> {
         Ok(found.map(|object| plain(&object, self.kind)))
     }
 
-    /// All objects there, past every cache.
-    pub async fn list(&self) -> Result<Vec<Value>, kube::Error> {
-        let listed = self.api.list(&ListParams::default()).await?;
+    /// The objects there that match a label selector, past every cache.
+    pub async fn list(&self, selector: &str) -> Result<Vec<Value>, kube::Error> {
+        let listed = self
+            .api
+            .list(&ListParams::default().labels(selector))
+            .await?;
         Ok(listed
             .items
             .iter()
@@ -149,6 +152,7 @@ fn refused(error: &kube::Error) -> Refused {
         (Refusal::NotFound, _) => Refused::NotFound(text),
         (Refusal::Conflict | Refusal::AlreadyExists, _) => Refused::Conflict(text),
         (Refusal::Invalid, _) => Refused::Invalid(text),
+        (Refusal::Forbidden, _) => Refused::Forbidden(text),
         (_, kube::Error::Api(status)) if status.code == 400 => Refused::BadRequest(text),
         _ => Refused::Other(text),
     }

@@ -1,6 +1,7 @@
 //! From findings to the verdicts that are published one after the other. Pure.
 
-use crate::evaluate::TemplateOutcome;
+use crate::evaluation::TemplateOutcome;
+use crate::messages;
 use crate::report::Finding;
 use crate::status_text::{Entry, TemplateVerdict, sum_up};
 
@@ -40,7 +41,16 @@ fn verdict(outcome: &TemplateOutcome, most: usize, round: usize) -> TemplateVerd
             })
         })
         .collect();
-    sum_up(&outcome.resource, &entries)
+    let mut verdict = sum_up(&outcome.resource, &entries);
+    let unverified = |finding: &Finding| {
+        let entries = finding.related.iter();
+        let mut properties = entries.filter_map(|entry| entry.properties.as_ref());
+        properties.any(|properties| properties.unverified.is_some())
+    };
+    if outcome.findings.iter().any(unverified) {
+        verdict.message.push_str(messages::UNVERIFIED_NOTE);
+    }
+    verdict
 }
 
 #[cfg(test)]

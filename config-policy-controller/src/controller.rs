@@ -1,60 +1,75 @@
 //! One policy's turn: is it due, what does it ask for, what came of it, when is it due again.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use parking_lot::Mutex;
+use kube::Client;
 use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::discovery::Discovery;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Next;
 use reeve_runtime::watch::{Change, Known, Store};
+use reeve_templates_engine::resolver::Resolver;
 
-use crate::batches;
+use crate::cleanup::Cleanup;
+use crate::cluster::Freshness;
+use crate::cluster::live::Live;
+use crate::custom::Objects;
+use crate::diff::{Length, Origin};
 use crate::error::PolicyError;
-use crate::evaluate::{Evaluation, Evaluator};
+use crate::evaluation::Evaluator;
+use crate::finalizer;
+use crate::hub::HubTemplates;
+use crate::keys::{self, KeyPair};
 use crate::messages;
-use crate::metrics::Fault;
-use crate::observe::{Freshness, Reads, SelectionError, selector};
-use crate::publish::{Publisher, Verdicts};
+use crate::namespaces::Selection;
+use crate::prune::{self, Behavior};
+use crate::publish::{Publisher, Telling};
 use crate::schedule::{Due, Interval, due};
-use crate::spec::{self, HubTemplates, Plan, Problem, parent};
-use crate::status::{self, Context, keep_templates, record, record_whole};
+use crate::selections::Selections;
+use crate::spec::{Problem, selector};
+use crate::status::{self, Context, record_terminating};
 use crate::status_text::TemplateVerdict;
+use crate::tell::{tell_changed, tell_whole};
+use crate::templates::Templates;
 use crate::throttle::{Did, Throttle, Underway};
+use crate::turn::Turn;
 use crate::wake::wakes;
-
-type Selection = Result<Vec<String>, SelectionError>;
 
 /// Everything a policy's turn needs.
 pub struct Controller {
     /// The policies, one store per watched namespace.
     pub policies: Vec<Store<ConfigurationPolicy>>,
-    /// Watches what evaluations read.
+    /// The keys for encrypted values, one store per watched namespace.
+    pub keys: Vec<Store<KeyPair>>,
+    /// The cluster with the policies.
+    pub hosting: Client,
+    /// The cluster that they speak about.
+    pub target: Client,
+    /// Watches what evaluations read there.
     pub watches: DependencyWatches<ObjectKey>,
-    /// Knows the kinds.
+    /// Knows its kinds.
     pub discovery: Discovery,
+    /// Knows which of its namespaces are selected.
+    pub selections: Selections,
     /// Evaluates.
     pub evaluator: Evaluator,
+    /// Resolves templates.
+    pub resolver: Arc<Resolver>,
+    /// Functions that fail in templates.
+    pub denied: Arc<[String]>,
+    /// Resolves templates about the hub.
+    pub hub: HubTemplates,
     /// Writes statuses and events.
     pub publisher: Publisher,
     /// Spaces evaluations that changes of objects ask for.
     pub throttle: Arc<Throttle>,
-    /// Whether a hub is there to resolve templates.
-    pub hub: HubTemplates,
-    /// The namespaces each policy's selector chose last.
-    pub selections: Mutex<HashMap<ObjectKey, Selection>>,
-}
-
-/// What a turn came to.
-struct Turn {
-    status: ConfigurationPolicyStatus,
-    evaluation: Evaluation,
-    /// The verdict is on the policy as a whole, whatever the cluster holds: only an edit changes it.
-    only_edits_matter: bool,
+    /// The shortest time between evaluations that nothing asked for.
+    pub backoff: Duration,
+    /// Whether the policies are to let go of the cluster.
+    pub cleanup: Cleanup,
 }
 
 impl Controller {
@@ -73,274 +88,227 @@ impl Controller {
                 return Ok(Next::Done);
             }
         };
-        if policy.metadata.deletion_timestamp.is_some() {
-            if policy
-                .metadata
-                .finalizers
-                .as_ref()
-                .is_some_and(|finalizers| !finalizers.is_empty())
-            {
-                tracing::warn!(policy = %key, "{}", messages::PRUNING_UNSUPPORTED);
-            }
-            self.watches.forget(&key);
+        if self.cleanup.is_due() {
+            finalizer::remove(&self.hosting, &policy).await?;
             return Ok(Next::Done);
         }
-        self.publisher.caution(&policy);
         let before = self.publisher.latest(&policy);
+        let resolved = match self.hub.resolve(&policy).await {
+            Ok(resolved) => resolved,
+            // A policy that is to go does not have to wait for the hub.
+            Err(_) if policy.metadata.deletion_timestamp.is_some() => crate::hub::Resolved {
+                policy: Arc::clone(&policy),
+                origin: Origin::Plain,
+            },
+            Err(error) => return self.hub_failed(&policy, &before, error).await,
+        };
+        let policy = resolved.policy;
+        if policy.metadata.deletion_timestamp.is_some() {
+            return self.delete(&policy, &before).await;
+        }
+        match Behavior::of(&policy) {
+            Behavior::None => finalizer::remove(&self.hosting, &policy).await?,
+            _ => finalizer::add(&self.hosting, &policy).await?,
+        }
         match due(&policy, &before, Timestamp::now()) {
             Due::Now => {}
-            _ if self.selection_changed(&policy, &key).await => {}
+            _ if self.selection_has_news(&policy, &key) => {}
             Due::In(rest) => return Ok(Next::After(rest)),
             Due::Never => return Ok(Next::Done),
         }
-        self.evaluate(&policy, &key, before, &mut underway).await
+        self.evaluate(&policy, resolved.origin, before, &mut underway)
+            .await
     }
 
     async fn evaluate(
         &self,
         policy: &ConfigurationPolicy,
-        key: &ObjectKey,
+        origin: Origin,
         before: ConfigurationPolicyStatus,
         underway: &mut Underway<'_>,
     ) -> Result<Next, PolicyError> {
+        let key = &ObjectKey::of(policy);
         let started = Instant::now();
-        let turn = self.turn(policy, key, &before, underway).await?;
-        let state = status::overall(&turn.status);
-        let metrics = &self.evaluator.metrics;
-        metrics.evaluated(key, started.elapsed());
-        metrics.state(
-            key,
-            policy.spec.severity.as_deref().unwrap_or_default(),
-            state,
-        );
-        if turn.status != before {
+        let intervals = policy.spec.evaluation_interval.as_ref();
+        let freshness = match Interval::of(intervals, before.compliance()) {
+            Interval::Watch => Freshness::Watched,
+            _ => Freshness::Polled,
+        };
+        let cluster = self.cluster(key, freshness);
+        let turn = Turn {
+            evaluator: &self.evaluator,
+            cluster: &cluster,
+            sink: &self.publisher,
+            policy,
+            before: &before,
+            templates: self.templates(policy),
+            selection: self.selection(policy, key),
+            origin,
+            length: Length::Truncated,
+        };
+        let outcome = turn.run().await;
+        cluster.end();
+        let outcome = outcome?;
+        if outcome.evaluation.wrote {
+            underway.did(Did::Write);
+        }
+        if outcome.status != before {
             underway.did(Did::Tell);
         }
-        let interval = Interval::of(policy.spec.evaluation_interval.as_ref(), state);
-        if turn.only_edits_matter {
+        let state = status::overall(&outcome.status);
+        let severity = policy.spec.severity.as_deref().unwrap_or_default();
+        let metrics = &self.evaluator.metrics;
+        metrics.evaluated(key, started.elapsed());
+        metrics.state(key, severity, state);
+        let interval = Interval::of(intervals, state);
+        if outcome.only_edits_matter || interval != Interval::Watch {
             self.watches.forget(key);
-        } else if interval != Interval::Watch {
-            self.stop_watching(policy, key).await;
         }
-        if !turn.evaluation.failures.is_empty() {
-            let reasons = turn.evaluation.failures.join("; ");
-            return Err(PolicyError::Objects {
-                policy: key.clone(),
-                reasons,
-            });
+        if !outcome.evaluation.failures.is_empty() {
+            let reasons = outcome.evaluation.failures.join("; ");
+            let policy = key.clone();
+            return Err(PolicyError::Objects { policy, reasons });
         }
-        let again = turn
+        if outcome.only_edits_matter {
+            return Ok(Next::Done);
+        }
+        if interval == Interval::Watch && freshness == Freshness::Polled {
+            // Nothing was watched by this evaluation, and nothing else would look at the policy again.
+            return Ok(Next::After(Duration::ZERO));
+        }
+        let again = outcome
             .evaluation
             .again
             .filter(|_| interval == Interval::Watch);
         Ok(again.or(interval.next()).map_or(Next::Done, Next::After))
     }
 
-    /// Evaluates the policy and tells what came of it.
-    async fn turn(
-        &self,
-        policy: &ConfigurationPolicy,
-        key: &ObjectKey,
-        before: &ConfigurationPolicyStatus,
-        underway: &mut Underway<'_>,
-    ) -> Result<Turn, PolicyError> {
-        let templates = match spec::read(policy, self.hub) {
-            Plan::Templates(templates) => templates,
-            Plan::Nothing => {
-                let verdict = TemplateVerdict {
-                    compliant: true,
-                    reason: messages::NO_TEMPLATES_REASON.to_owned(),
-                    message: messages::no_templates(&key.name),
-                };
-                return self.whole(policy, before, &verdict).await;
-            }
-            Plan::Refused(problem) => return self.refused(policy, key, before, &problem).await,
-        };
-        let batch = self.watches.begin(key);
-        let interval = Interval::of(
-            policy.spec.evaluation_interval.as_ref(),
-            before.compliance(),
-        );
-        let reads = Reads {
-            batch: &batch,
-            client: &self.evaluator.client,
-            discovery: &self.discovery,
-            freshness: match interval {
-                Interval::Watch => Freshness::Watched,
-                _ => Freshness::Polled,
-            },
-        };
-        let evaluation = self.evaluator.run(policy, before, &templates, &reads).await;
-        batch.end();
-        if evaluation.wrote {
-            // At once: telling may fail, which undoes no write.
-            underway.did(Did::Write);
-        }
-        if let Some(selection) = &evaluation.selection {
-            self.selections
-                .lock()
-                .insert(key.clone(), selection.clone());
-        }
-        let status = self.tell(policy, before, &evaluation).await?;
-        Ok(Turn {
-            status,
-            evaluation,
-            only_edits_matter: false,
-        })
-    }
-
-    /// Publishes the verdicts in the order things happened.
-    async fn tell(
+    /// The policy is being deleted: its objects go first, as far as they are to go.
+    async fn delete(
         &self,
         policy: &ConfigurationPolicy,
         before: &ConfigurationPolicyStatus,
-        evaluation: &Evaluation,
-    ) -> Result<ConfigurationPolicyStatus, PolicyError> {
-        let mut published = before.clone();
+    ) -> Result<Next, PolicyError> {
+        let key = ObjectKey::of(policy);
+        if !finalizer::is_set(policy) {
+            self.watches.forget(&key);
+            return Ok(Next::Done);
+        }
+        let related = before.related_objects.as_deref().unwrap_or_default();
+        let objects = prune::candidates(policy, related, &[]);
+        let cluster = self.cluster(&key, Freshness::Watched);
+        let left = prune::prune(&cluster, policy, &objects).await;
+        cluster.end();
+        if left.is_empty() {
+            finalizer::remove(&self.hosting, policy).await?;
+            self.watches.forget(&key);
+            return Ok(Next::Done);
+        }
+        let described: Vec<&str> = left.iter().map(|left| left.described.as_str()).collect();
+        let objects = described.join(", ");
         let mut status = before.clone();
-        let mut verdicts = Verdicts::AsBefore;
-        if keep_templates(&mut status, evaluation.templates.len()) {
-            verdicts = Verdicts::Changed;
-        }
-        for (index, outcome) in evaluation.templates.iter().enumerate() {
-            let all = batches::verdicts(outcome);
-            let Some((last, earlier)) = all.split_last() else {
-                continue;
-            };
-            let intervals = policy.spec.evaluation_interval.as_ref();
-            let context = Context {
-                intervals,
-                now: Timestamp::now(),
-            };
-            let is_news = record(&mut status.clone(), index, last, context);
-            if !earlier.is_empty() && !last.compliant && !is_news {
-                // The same failure as before: its steps have been told.
-                continue;
-            }
-            for verdict in earlier {
-                if record(&mut status, index, verdict, context) {
-                    let changed = Verdicts::Changed;
-                    published = self
-                        .publisher
-                        .publish(policy, &published, status, changed)
-                        .await?;
-                    status = published.clone();
-                    verdicts = Verdicts::AsBefore;
-                }
-            }
-            if record(&mut status, index, last, context) {
-                verdicts = Verdicts::Changed;
-            }
-        }
-        let related = evaluation.related.clone();
-        status.related_objects = Some(related).filter(|related| !related.is_empty());
-        self.publisher
-            .publish(policy, &published, status, verdicts)
-            .await
-    }
-
-    async fn refused(
-        &self,
-        policy: &ConfigurationPolicy,
-        key: &ObjectKey,
-        before: &ConfigurationPolicyStatus,
-        problem: &Problem,
-    ) -> Result<Turn, PolicyError> {
-        self.evaluator
-            .metrics
-            .failed(key, &parent(policy), Fault::InvalidTemplate);
-        let verdict = TemplateVerdict {
-            compliant: false,
-            reason: messages::condition_reason(&problem.event.reason).to_owned(),
-            message: problem.event.message.clone(),
-        };
-        self.whole(policy, before, &verdict).await
-    }
-
-    /// Publishes a verdict on the policy as a whole.
-    async fn whole(
-        &self,
-        policy: &ConfigurationPolicy,
-        before: &ConfigurationPolicyStatus,
-        verdict: &TemplateVerdict,
-    ) -> Result<Turn, PolicyError> {
-        let intervals = policy.spec.evaluation_interval.as_ref();
         let context = Context {
-            intervals,
+            intervals: None,
             now: Timestamp::now(),
         };
-        let mut status = before.clone();
-        let changed = record_whole(&mut status, verdict, context);
-        if verdict.compliant {
-            status.related_objects = None;
-        }
-        let verdicts = if changed {
-            Verdicts::Changed
-        } else {
-            Verdicts::AsBefore
+        let message = messages::cannot_prune(&objects);
+        let changed = record_terminating(&mut status, message, context);
+        let none = Objects::new();
+        let telling = Telling {
+            policy,
+            objects: &none,
         };
-        if changed {
-            self.publisher.inform(policy, &status);
-        }
-        let status = self
-            .publisher
-            .publish(policy, before, status, verdicts)
-            .await?;
-        Ok(Turn {
-            status,
-            evaluation: Evaluation::default(),
-            only_edits_matter: true,
+        tell_changed(&self.publisher, telling, before, (status, changed)).await?;
+        Err(PolicyError::Prune { objects })
+    }
+
+    async fn hub_failed(
+        &self,
+        policy: &ConfigurationPolicy,
+        before: &ConfigurationPolicyStatus,
+        reason: String,
+    ) -> Result<Next, PolicyError> {
+        let verdict = TemplateVerdict {
+            compliant: false,
+            reason: messages::HUB_TEMPLATE_FAILURE.to_owned(),
+            message: reason.clone(),
+        };
+        let none = Objects::new();
+        let telling = Telling {
+            policy,
+            objects: &none,
+        };
+        tell_whole(&self.publisher, telling, before, &verdict).await?;
+        let policy = ObjectKey::of(policy);
+        Err(PolicyError::Hub { policy, reason })
+    }
+
+    fn cluster(&self, key: &ObjectKey, freshness: Freshness) -> Live {
+        let batch = self.watches.begin(key);
+        Live::new(
+            batch,
+            self.target.clone(),
+            self.discovery.clone(),
+            freshness,
+        )
+    }
+
+    fn templates(&self, policy: &ConfigurationPolicy) -> Result<Templates, Problem> {
+        let keys = keys::of_policy(policy, |secret| {
+            self.keys
+                .iter()
+                .find_map(|secrets| secrets.get_valid(secret))
+        })?;
+        Ok(Templates {
+            resolver: Arc::clone(&self.resolver),
+            denied: Arc::clone(&self.denied),
+            keys: keys.map(Arc::new),
         })
     }
 
-    /// Whether the policy's selector chooses other namespaces than at its last evaluation.
-    async fn selection_changed(&self, policy: &ConfigurationPolicy, key: &ObjectKey) -> bool {
-        let Some(now) = self.watch_namespaces(policy, key).await else {
-            return false;
+    fn selection(&self, policy: &ConfigurationPolicy, key: &ObjectKey) -> Option<Selection> {
+        let Some(selector) = selector(policy) else {
+            self.selections.forget(key);
+            return None;
         };
-        self.selections.lock().get(key) != Some(&now)
+        Some(self.selections.choose(key, selector))
     }
 
-    /// Stops watching objects. What the selector chooses stays watched: a new namespace is looked at whatever
-    /// the interval says.
-    async fn stop_watching(&self, policy: &ConfigurationPolicy, key: &ObjectKey) {
-        if self.watch_namespaces(policy, key).await.is_none() {
-            self.watches.forget(key);
-        }
-    }
-
-    async fn watch_namespaces(
-        &self,
-        policy: &ConfigurationPolicy,
-        key: &ObjectKey,
-    ) -> Option<Selection> {
-        let selector = selector(policy.spec.namespace_selector.as_ref())?;
-        let batch = self.watches.begin(key);
-        let reads = Reads {
-            batch: &batch,
-            client: &self.evaluator.client,
-            discovery: &self.discovery,
-            freshness: Freshness::Polled,
-        };
-        let selection = reads.selected(selector, self.evaluator.terminating).await;
-        batch.end();
-        Some(selection)
+    fn selection_has_news(&self, policy: &ConfigurationPolicy, key: &ObjectKey) -> bool {
+        selector(policy).is_some_and(|selector| self.selections.has_news(key, selector))
     }
 
     fn forget(&self, key: &ObjectKey) {
         self.watches.forget(key);
         self.evaluator.memories.forget(key);
         self.evaluator.metrics.forget(key);
-        self.selections.lock().remove(key);
+        self.selections.forget(key);
         self.throttle.forget(key);
     }
 
     /// Looks at a change of a policy: whether the policy is to be evaluated.
     pub fn noticed(&self, change: &Change<ConfigurationPolicy>) -> bool {
         if let (Some(old), None) = change.valid() {
-            self.publisher
-                .forget(old.metadata.uid.as_deref().unwrap_or_default());
+            let uid = old.metadata.uid.as_deref().unwrap_or_default();
+            self.publisher.forget(uid);
+            self.hub.forget(&change.key, uid);
         }
         wakes(change)
+    }
+
+    /// The policies in a namespace that have encrypted values: those that new keys concern.
+    pub fn encrypted_in(&self, namespace: &str) -> Vec<ObjectKey> {
+        let in_store = |store: &Store<ConfigurationPolicy>| {
+            store.collect(|key, policy| {
+                let concerned = key.namespace == namespace && keys::vector(policy).is_some();
+                concerned.then(|| key.clone())
+            })
+        };
+        self.policies.iter().flat_map(in_store).collect()
+    }
+
+    /// All policies.
+    pub fn all(&self) -> Vec<ObjectKey> {
+        self.policies.iter().flat_map(Store::keys).collect()
     }
 }

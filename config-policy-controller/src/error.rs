@@ -6,6 +6,7 @@ use reeve_runtime::logging::InvalidLevel;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::serving::ServeError;
 use reeve_runtime::supervisor::Ended;
+use reeve_templates_engine::resolver::HalfDelimiters;
 
 use crate::messages;
 
@@ -33,6 +34,9 @@ pub enum Error {
     /// Leadership could not be had.
     #[error(transparent)]
     Leader(#[from] LeaderError),
+    /// The template engine refuses its settings.
+    #[error(transparent)]
+    Templates(#[from] HalfDelimiters),
     /// A task ended.
     #[error(transparent)]
     Ended(#[from] Ended),
@@ -65,6 +69,28 @@ pub enum PolicyError {
         /// Why.
         source: kube::Error,
     },
+    /// The finalizer could not be added or removed.
+    #[error("cannot change the finalizers of {policy}: {source}")]
+    Finalizer {
+        /// The policy.
+        policy: ObjectKey,
+        /// Why.
+        source: kube::Error,
+    },
+    /// Objects could not be deleted with their policy.
+    #[error("failed to delete objects {objects}")]
+    Prune {
+        /// The objects.
+        objects: String,
+    },
+    /// Hub templates could not be resolved.
+    #[error("cannot resolve the hub templates of {policy}: {reason}")]
+    Hub {
+        /// The policy.
+        policy: ObjectKey,
+        /// Why.
+        reason: String,
+    },
     /// The status cannot be expressed in JSON.
     #[error("cannot encode the status of {policy}: {source}")]
     Encode {
@@ -73,4 +99,16 @@ pub enum PolicyError {
         /// Why.
         source: serde_json::Error,
     },
+}
+
+/// An error with its causes.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
 }

@@ -1,12 +1,19 @@
 //! Which namespaces a selector chooses. Pure.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use reeve_api::configuration_policy::{LabelRequirement, NamespaceSelector};
+use reeve_api::configuration_policy::NamespaceSelector;
+use reeve_templates_engine::lookup::selector::Selector;
+use serde_json::Value;
 
 mod pattern;
 
+use crate::labels::{self, LabelError};
 use pattern::Pattern;
+
+/// The names of the namespaces that a policy's selector chose, sorted, or why none could be chosen.
+pub type Selection = Result<Arc<[String]>, SelectorError>;
 
 /// What a selector looks at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +24,28 @@ pub struct Namespace {
     pub labels: BTreeMap<String, String>,
     /// It is being deleted.
     pub terminating: bool,
+}
+
+impl Namespace {
+    /// From a Namespace object.
+    #[must_use]
+    pub fn of(object: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let labels = object
+            .pointer("/metadata/labels")
+            .and_then(Value::as_object);
+        let labels = labels.into_iter().flatten();
+        Self {
+            name: object
+                .pointer("/metadata/name")
+                .map(text)
+                .unwrap_or_default(),
+            labels: labels
+                .map(|(key, value)| (key.clone(), text(value)))
+                .collect(),
+            terminating: object.pointer("/metadata/deletionTimestamp").is_some(),
+        }
+    }
 }
 
 /// What becomes of namespaces that are being deleted, where the policy leaves it open.
@@ -56,18 +85,53 @@ pub enum SelectorError {
     },
 }
 
-/// Why a label requirement cannot be evaluated.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LabelError {
-    /// There is no such operator.
-    #[error("{0:?} is not a valid label selector operator")]
-    Operator(String),
-    /// In and `NotIn` need values.
-    #[error("values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty")]
-    NoValues,
-    /// Exists and `DoesNotExist` have none.
-    #[error("values: Invalid value: {0:?}: values set must be empty for exists and does not exist")]
-    Values(Vec<String>),
+/// A selector that makes sense.
+#[derive(Debug, Clone)]
+pub struct Chooser {
+    labels: Selector,
+    include: Vec<Pattern>,
+    exclude: Vec<Pattern>,
+    keeps_terminating: bool,
+}
+
+impl Chooser {
+    /// Reads a selector.
+    pub fn new(selector: &NamespaceSelector, default: Terminating) -> Result<Self, SelectorError> {
+        let labels = labels::of_namespaces(selector).map_err(SelectorError::Labels)?;
+        let has_labels = selector.match_labels.is_some() || selector.match_expressions.is_some();
+        let mut include = patterns("include", selector.include.as_deref())?;
+        let exclude = patterns("exclude", selector.exclude.as_deref())?;
+        // Labels alone choose by labels; exclusion alone chooses nothing.
+        if include.is_empty() && has_labels {
+            include.push(Pattern::anything());
+        }
+        let keeps_terminating = match selector.terminating_inclusion.as_deref() {
+            Some("IfMatch") => true,
+            Some("Never") => false,
+            _ => default == Terminating::IfMatch,
+        };
+        Ok(Self {
+            labels,
+            include,
+            exclude,
+            keeps_terminating,
+        })
+    }
+
+    /// Whether a namespace is chosen.
+    #[must_use]
+    pub fn chooses(&self, namespace: &Namespace) -> bool {
+        let named = |patterns: &[Pattern]| {
+            patterns
+                .iter()
+                .any(|pattern| pattern.matches(&namespace.name))
+        };
+        let label = |key: &str| namespace.labels.get(key).map(String::as_str);
+        (self.keeps_terminating || !namespace.terminating)
+            && named(&self.include)
+            && !named(&self.exclude)
+            && self.labels.matches(label)
+    }
 }
 
 /// The names of the chosen namespaces, sorted.
@@ -75,44 +139,14 @@ pub fn select(
     selector: &NamespaceSelector,
     namespaces: &[Namespace],
     default: Terminating,
-) -> Result<Vec<String>, SelectorError> {
-    let requirements = requirements(selector).map_err(SelectorError::Labels)?;
-    let has_labels = selector.match_labels.is_some() || selector.match_expressions.is_some();
-    let mut include = patterns("include", selector.include.as_deref())?;
-    let exclude = patterns("exclude", selector.exclude.as_deref())?;
-    if include.is_empty() {
-        if !has_labels {
-            return Ok(Vec::new());
-        }
-        include.push(Pattern::anything());
-    }
-    let keeps_terminating = match selector.terminating_inclusion.as_deref() {
-        Some("IfMatch") => true,
-        Some("Never") => false,
-        _ => default == Terminating::IfMatch,
-    };
-    let mut chosen: Vec<String> = namespaces
+) -> Selection {
+    let chooser = Chooser::new(selector, default)?;
+    let chosen = namespaces
         .iter()
-        .filter(|namespace| keeps_terminating || !namespace.terminating)
-        .filter(|namespace| {
-            requirements
-                .iter()
-                .all(|wanted| wanted.holds(&namespace.labels))
-        })
-        .filter(|namespace| {
-            include
-                .iter()
-                .any(|pattern| pattern.matches(&namespace.name))
-        })
-        .filter(|namespace| {
-            !exclude
-                .iter()
-                .any(|pattern| pattern.matches(&namespace.name))
-        })
-        .map(|namespace| namespace.name.clone())
-        .collect();
-    chosen.sort();
-    Ok(chosen)
+        .filter(|namespace| chooser.chooses(namespace));
+    let mut names: Vec<String> = chosen.map(|namespace| namespace.name.clone()).collect();
+    names.sort();
+    Ok(names.into())
 }
 
 fn patterns(field: &'static str, texts: Option<&[String]>) -> Result<Vec<Pattern>, SelectorError> {
@@ -123,56 +157,6 @@ fn patterns(field: &'static str, texts: Option<&[String]>) -> Result<Vec<Pattern
         })
     };
     texts.unwrap_or_default().iter().map(parse).collect()
-}
-
-enum Requirement<'a> {
-    In(&'a str, &'a [String]),
-    NotIn(&'a str, &'a [String]),
-    Exists(&'a str),
-    DoesNotExist(&'a str),
-    Equals(&'a str, &'a str),
-}
-
-fn requirements(selector: &NamespaceSelector) -> Result<Vec<Requirement<'_>>, LabelError> {
-    let equal = selector
-        .match_labels
-        .iter()
-        .flatten()
-        .map(|(key, value)| Ok(Requirement::Equals(key, value)));
-    let expressions = selector
-        .match_expressions
-        .iter()
-        .flatten()
-        .map(Requirement::of);
-    equal.chain(expressions).collect()
-}
-
-impl<'a> Requirement<'a> {
-    fn of(requirement: &'a LabelRequirement) -> Result<Self, LabelError> {
-        let key = requirement.key.as_str();
-        let values = requirement.values.as_deref().unwrap_or_default();
-        match (requirement.operator.as_str(), values) {
-            ("In" | "NotIn", []) => Err(LabelError::NoValues),
-            ("In", values) => Ok(Self::In(key, values)),
-            ("NotIn", values) => Ok(Self::NotIn(key, values)),
-            ("Exists", []) => Ok(Self::Exists(key)),
-            ("DoesNotExist", []) => Ok(Self::DoesNotExist(key)),
-            ("Exists" | "DoesNotExist", values) => Err(LabelError::Values(values.to_vec())),
-            (operator, _) => Err(LabelError::Operator(operator.to_owned())),
-        }
-    }
-
-    fn holds(&self, labels: &BTreeMap<String, String>) -> bool {
-        match self {
-            Self::In(key, values) => labels.get(*key).is_some_and(|value| values.contains(value)),
-            Self::NotIn(key, values) => {
-                labels.get(*key).is_none_or(|value| !values.contains(value))
-            }
-            Self::Exists(key) => labels.contains_key(*key),
-            Self::DoesNotExist(key) => !labels.contains_key(*key),
-            Self::Equals(key, value) => labels.get(*key).is_some_and(|found| found == value),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         events,
         metrics: ours,
     };
-    wiring::start(around, &queue, &mut tasks);
+    wiring::start(around, &queue, &mut tasks)?;
     Ok(tasks.run().await?)
 }
 

@@ -14,12 +14,14 @@ use reeve_runtime::events::{ComplianceEvent, EventWriter, Information, unique_no
 use reeve_runtime::object::{ObjectKey, Refusal};
 use serde_json::json;
 
+use crate::custom::Objects;
 use crate::error::PolicyError;
 use crate::messages;
 use crate::metrics::{Fault, PolicyMetrics};
 use crate::schedule::Interval;
-use crate::spec::{parent, wants_pruning};
+use crate::spec::parent;
 use crate::status::{self, add_history, condition_messages, newest, seconds};
+use crate::tell::Sink;
 
 /// How often a status write is tried.
 const TRIES: u32 = 3;
@@ -39,8 +41,6 @@ pub struct Publisher {
     /// What parents have been told that is not in the status yet, by UID: while the status cannot
     /// be written, each try would tell it again.
     unwritten: Mutex<HashMap<String, (String, Timestamp)>>,
-    /// The generations whose unsupported wishes were mentioned, by UID.
-    cautioned: Mutex<HashMap<String, Option<i64>>>,
 }
 
 #[derive(Debug, Clone)]
@@ -73,22 +73,36 @@ pub struct Publication {
     pub at: Timestamp,
 }
 
+/// What is told of: a policy, and what its evaluation left behind.
+#[derive(Debug, Clone, Copy)]
+pub struct Telling<'a> {
+    /// The policy, with its hub templates resolved.
+    pub policy: &'a ConfigurationPolicy,
+    /// The objects that the policy's own words may look into.
+    pub objects: &'a Objects,
+}
+
 /// Decides what is to be told, given the status before and one with new verdicts and related objects.
 #[must_use]
 pub fn decide(
-    policy: &ConfigurationPolicy,
+    telling: Telling<'_>,
     before: &ConfigurationPolicyStatus,
     after: ConfigurationPolicyStatus,
     verdicts: Verdicts,
     now: Timestamp,
 ) -> Publication {
+    let policy = telling.policy;
     let mut status = after;
-    let state = status::overall(&status);
+    let state = if policy.metadata.deletion_timestamp.is_some() {
+        Some(Compliance::Terminating)
+    } else {
+        status::overall(&status)
+    };
     status.compliant = state.map(|state| state.as_str().to_owned());
     let new_generation = before.last_evaluated_generation != policy.metadata.generation;
     let events =
         verdicts == Verdicts::Changed || before.compliant != status.compliant || new_generation;
-    let message = status::message(&status, policy.spec.custom_message.as_ref());
+    let message = status::message(telling, &status, state);
     if events || newest(&status) != Some(&message) {
         add_history(&mut status, &message, now);
     }
@@ -106,6 +120,22 @@ pub fn decide(
     }
 }
 
+impl Sink for Publisher {
+    async fn publish(
+        &self,
+        telling: Telling<'_>,
+        before: &ConfigurationPolicyStatus,
+        after: ConfigurationPolicyStatus,
+        verdicts: Verdicts,
+    ) -> Result<ConfigurationPolicyStatus, PolicyError> {
+        self.write_and_tell(telling, before, after, verdicts).await
+    }
+
+    fn inform(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
+        self.announce(policy, status);
+    }
+}
+
 impl Publisher {
     /// Writes on behalf of a controller.
     #[must_use]
@@ -117,7 +147,6 @@ impl Publisher {
             written: Mutex::default(),
             predecessor: Mutex::default(),
             unwritten: Mutex::default(),
-            cautioned: Mutex::default(),
         }
     }
 
@@ -150,20 +179,20 @@ impl Publisher {
     /// Forgets a policy that is gone.
     pub fn forget(&self, uid: &str) {
         self.predecessor.lock().remove(uid);
-        self.cautioned.lock().remove(uid);
         self.unwritten.lock().remove(uid);
         self.written.lock().remove(uid);
     }
 
     /// Tells what changed since `before`, if anything, and returns the status as it is now.
-    pub async fn publish(
+    async fn write_and_tell(
         &self,
-        policy: &ConfigurationPolicy,
+        telling: Telling<'_>,
         before: &ConfigurationPolicyStatus,
         after: ConfigurationPolicyStatus,
         verdicts: Verdicts,
     ) -> Result<ConfigurationPolicyStatus, PolicyError> {
-        let mut publication = decide(policy, before, after.clone(), verdicts, unique_now());
+        let policy = telling.policy;
+        let mut publication = decide(telling, before, after.clone(), verdicts, unique_now());
         if !publication.write {
             return Ok(before.clone());
         }
@@ -171,7 +200,7 @@ impl Publisher {
             && let Some(event) = parent_event(policy, &publication)
         {
             match self.already_told(policy, before, &event).await? {
-                Some(at) => publication = decide(policy, before, after, verdicts, at),
+                Some(at) => publication = decide(telling, before, after, verdicts, at),
                 None => self.tell_parent(policy, &event, publication.at).await?,
             }
         }
@@ -183,35 +212,13 @@ impl Publisher {
     }
 
     /// Creates the event about a policy as a whole.
-    pub fn inform(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
-        let state = status::overall(status);
+    fn announce(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
+        let state = status.compliance().or_else(|| status::overall(status));
         let event = Information {
             reason: messages::INFO_EVENT,
             action: &messages::info_action(&policy.name_any()),
             note: &status::default_message(status, state),
             warning: state != Some(Compliance::Compliant),
-        };
-        self.events.inform(&policy.object_ref(&()), &event);
-    }
-
-    /// Says, once per generation, what of the policy's wishes is not heeded.
-    pub fn caution(&self, policy: &ConfigurationPolicy) {
-        let Some(behavior) = wants_pruning(policy) else {
-            return;
-        };
-        let generation = policy.metadata.generation;
-        let uid = policy.metadata.uid.clone().unwrap_or_default();
-        let said = self.cautioned.lock().insert(uid, generation);
-        if said == Some(generation) {
-            return;
-        }
-        let note = messages::objects_are_kept(behavior);
-        tracing::warn!(policy = %ObjectKey::of(policy), "{note}");
-        let event = Information {
-            reason: messages::INFO_EVENT,
-            action: &messages::info_action(&policy.name_any()),
-            note: &note,
-            warning: false,
         };
         self.events.inform(&policy.object_ref(&()), &event);
     }

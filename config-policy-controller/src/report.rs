@@ -67,6 +67,16 @@ impl Event {
         }
     }
 
+    /// Something in order, in its own words and without a reason.
+    #[must_use]
+    pub fn remark(message: String) -> Self {
+        Self {
+            compliant: true,
+            reason: Reason::other(""),
+            message,
+        }
+    }
+
     /// A violation in its own words.
     pub fn problem(reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
@@ -86,6 +96,17 @@ pub struct Place {
     pub name: String,
 }
 
+impl Place {
+    /// A name in a namespace.
+    #[must_use]
+    pub fn new(namespace: &str, name: &str) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+}
+
 /// What an evaluation found at one place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
@@ -103,12 +124,8 @@ impl Finding {
     /// A finding about no object in particular.
     #[must_use]
     pub fn about_nothing(event: Event) -> Self {
-        let place = Place {
-            namespace: String::new(),
-            name: String::new(),
-        };
         Self {
-            place,
+            place: Place::new("", ""),
             names: Vec::new(),
             events: vec![event],
             related: Vec::new(),

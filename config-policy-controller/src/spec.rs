@@ -2,23 +2,23 @@
 
 use kube::core::GroupVersionKind;
 use reeve_api::configuration_policy::{ConfigurationPolicy, NamespaceSelector, ObjectTemplate};
-use reeve_api::names::{DISABLE_TEMPLATES_ANNOTATION, parse_go_bool, split_api_version};
+use reeve_api::names::{DISABLE_TEMPLATES_ANNOTATION, parse_go_bool};
 use reeve_api::{RemediationAction, names};
+use reeve_runtime::object::ObjectKey;
 use serde_json::{Map, Value};
-use sha2::{Digest as _, Sha256};
 
-use crate::compare::ComplianceType;
-use crate::diff::{Origin, RecordDiff, resolve};
+use crate::compare::{ComplianceType, Desired};
+use crate::diff::{Origin, RecordDiff};
 use crate::messages;
-use crate::report::Event;
+use crate::report::{Event, Place};
 
 /// What a policy asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Plan {
-    /// These templates, each on its own: one that cannot be evaluated does not stop the others.
-    Templates(Vec<Result<Wanted, Problem>>),
-    /// Nothing; such a policy complies.
-    Nothing,
+    /// These object templates; none is a policy that asks for nothing.
+    Templates(Vec<ObjectTemplate>),
+    /// The object templates that this text comes to.
+    Raw(String),
     /// The policy as a whole cannot be evaluated.
     Refused(Problem),
 }
@@ -28,14 +28,13 @@ pub enum Plan {
 pub struct Wanted {
     /// The position of its template in the policy, from 0.
     pub index: usize,
-    /// The object as the policy describes it, with name and kind trimmed.
+    /// The object as the policy describes it, all templates resolved, with name and kind trimmed.
     pub definition: Map<String, Value>,
     /// Its kind.
     pub kind: GroupVersionKind,
-    /// Its name; empty if any object that fits the description will do.
-    pub name: String,
-    /// The namespace the description names.
-    pub namespace: Option<String>,
+    /// Its name, empty if any object that fits the description will do, and its namespace, empty for a kind
+    /// without.
+    pub place: Place,
     /// How the description is meant.
     pub compliance: ComplianceType,
     /// How its labels and annotations are meant, if differently.
@@ -44,8 +43,22 @@ pub struct Wanted {
     pub recreate: Recreate,
     /// What becomes of differences.
     pub record_diff: RecordDiff,
-    /// Identifies the template's content.
+    /// Whether values of the description may be shown.
+    pub origin: Origin,
+    /// Identifies what is wanted of the object.
     pub digest: [u8; 32],
+}
+
+impl Wanted {
+    /// What is compared with live objects.
+    #[must_use]
+    pub fn desired(&self) -> Desired<'_> {
+        Desired {
+            definition: &self.definition,
+            compliance: self.compliance,
+            metadata_compliance: self.metadata_compliance,
+        }
+    }
 }
 
 /// Whether an object is deleted and created in place of an update.
@@ -64,70 +77,72 @@ pub enum Recreate {
 pub struct Problem {
     /// What the status says.
     pub event: Event,
-    /// Whether the policy itself is at fault, so that only an edit helps.
-    pub users_fault: bool,
+    /// Whether it is worth another try without an edit of the policy.
+    pub retry: Retry,
+}
+
+/// Whether and when something is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// Only an edit of the policy helps, or a change of something that is watched.
+    No,
+    /// Soon, later and later.
+    Soon,
+    /// When the kind may be there.
+    WhenKindAppears,
 }
 
 impl Problem {
+    /// A problem that is tried again.
+    #[must_use]
+    pub fn passing(reason: &str, message: String) -> Self {
+        Self {
+            event: Event::problem(reason, message),
+            retry: Retry::Soon,
+        }
+    }
+
     /// A problem that only an edit of the policy solves.
     #[must_use]
     pub fn of_policy(reason: &str, message: String) -> Self {
         Self {
             event: Event::problem(reason, message),
-            users_fault: true,
+            retry: Retry::No,
         }
     }
 }
 
-/// Which parts of the controller's surroundings a spec may rely on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HubTemplates {
-    /// There is no connection to a hub.
-    Unavailable,
-    /// A hub is configured.
-    Configured,
-}
-
 /// Whether templates in the policy are resolved, or taken as plain text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Templating {
+pub enum Templating {
+    /// They are resolved.
     On,
+    /// They are plain text.
     Off,
 }
 
 /// Reads the policy.
 #[must_use]
-pub fn read(policy: &ConfigurationPolicy, hub: HubTemplates) -> Plan {
+pub fn read(policy: &ConfigurationPolicy) -> Plan {
     let spec = &policy.spec;
-    let name = policy.metadata.name.as_deref().unwrap_or_default();
-    let templating = templating(policy);
-    if templating == Templating::On && mentions_hub_template(policy) {
-        return Plan::Refused(Problem::of_policy(
-            messages::HUB_TEMPLATE_FAILURE,
-            match hub {
-                HubTemplates::Unavailable => messages::HUB_TEMPLATES_NEED_ADDON.to_owned(),
-                HubTemplates::Configured => messages::HUB_TEMPLATES_UNSUPPORTED.to_owned(),
-            },
-        ));
-    }
     if spec.remediation_action.is_empty() {
         return Plan::Refused(Problem::of_policy(
             messages::INVALID_SPEC,
             messages::NO_REMEDIATION_ACTION.to_owned(),
         ));
     }
-    if spec.object_templates_raw.is_some() && templating == Templating::On {
-        return Plan::Refused(Problem::of_policy(
-            messages::TEMPLATE_ERROR,
-            messages::RAW_UNSUPPORTED.to_owned(),
-        ));
+    if let Some(text) = spec
+        .object_templates_raw
+        .as_ref()
+        .filter(|text| !text.is_empty())
+    {
+        if templating(policy) == Templating::Off {
+            tracing::warn!(policy = %ObjectKey::of(policy), "{}", messages::RAW_DISABLED);
+            return Plan::Templates(Vec::new());
+        }
+        return Plan::Raw(text.clone());
     }
-    let templates = spec.object_templates.as_deref().unwrap_or_default();
-    if templates.is_empty() {
-        return Plan::Nothing;
-    }
-    let read = |(index, template)| read_template(name, index, template, templating);
-    Plan::Templates(templates.iter().enumerate().map(read).collect())
+    Plan::Templates(spec.object_templates.clone().unwrap_or_default())
 }
 
 /// What may be done to the cluster. An unknown word is read as "only look".
@@ -139,11 +154,11 @@ pub fn mode(policy: &ConfigurationPolicy) -> RemediationAction {
         .unwrap_or(RemediationAction::Inform)
 }
 
-/// What is to become of the policy's objects when it is deleted, unless they are to be kept.
+/// The policy's namespace selector, if it could choose anything.
 #[must_use]
-pub fn wants_pruning(policy: &ConfigurationPolicy) -> Option<&str> {
-    let behavior = policy.spec.prune_object_behavior.as_deref();
-    behavior.filter(|behavior| !matches!(*behavior, "" | "None"))
+pub fn selector(policy: &ConfigurationPolicy) -> Option<&NamespaceSelector> {
+    let selector = policy.spec.namespace_selector.as_ref();
+    selector.filter(|selector| selects_namespaces(selector))
 }
 
 /// Whether the selector chooses anything at all: exclusion alone does not.
@@ -157,7 +172,9 @@ pub fn selects_namespaces(selector: &NamespaceSelector) -> bool {
             .is_some_and(|include| !include.is_empty())
 }
 
-fn templating(policy: &ConfigurationPolicy) -> Templating {
+/// Whether templates in the policy are resolved.
+#[must_use]
+pub fn templating(policy: &ConfigurationPolicy) -> Templating {
     let annotations = policy.metadata.annotations.as_ref();
     let disabled = annotations
         .and_then(|annotations| annotations.get(DISABLE_TEMPLATES_ANNOTATION))
@@ -166,143 +183,6 @@ fn templating(policy: &ConfigurationPolicy) -> Templating {
         Templating::Off
     } else {
         Templating::On
-    }
-}
-
-fn mentions_hub_template(policy: &ConfigurationPolicy) -> bool {
-    // A spec that was read from JSON can be written as JSON; if not, there is nothing to find in it.
-    serde_json::to_string(&policy.spec).is_ok_and(|text| text.contains("{{hub"))
-}
-
-fn read_template(
-    policy: &str,
-    index: usize,
-    template: &ObjectTemplate,
-    templating: Templating,
-) -> Result<Wanted, Problem> {
-    let undecodable = || {
-        Problem::of_policy(
-            messages::DECODE_ERROR,
-            messages::NAMESPACE_UNREADABLE.to_owned(),
-        )
-    };
-    let mut definition = template
-        .object_definition
-        .as_object()
-        .ok_or_else(undecodable)?
-        .clone();
-    let identity = Identity::of(&definition).ok_or_else(undecodable)?;
-    if templating == Templating::On && is_templated(&template.object_definition.to_string()) {
-        return Err(unsupported(messages::templates_unsupported(index)));
-    }
-    if identity.kind.kind.is_empty() || identity.kind.version.is_empty() {
-        let message = messages::kind_and_version_required(index, policy);
-        return Err(Problem::of_policy(messages::DECODE_ERROR, message));
-    }
-    let known = |name: String| {
-        if is_templated(&name) {
-            String::new()
-        } else {
-            name
-        }
-    };
-    let (name, namespace) = (known(identity.name), known(identity.namespace));
-    if name.is_empty() && template.object_selector.is_some() {
-        return Err(unsupported(messages::selector_unsupported(index)));
-    }
-    trim(&mut definition);
-    let compliance = compliance_type(index, &template.compliance_type)?;
-    let metadata_compliance = template
-        .metadata_compliance_type
-        .as_deref()
-        .filter(|word| !word.is_empty())
-        .map(|word| compliance_type(index, word))
-        .transpose()?;
-    let record_diff = resolve(template.record_diff.as_deref(), &definition, Origin::Plain);
-    Ok(Wanted {
-        index,
-        record_diff,
-        kind: identity.kind,
-        name,
-        namespace: Some(namespace).filter(|namespace| !namespace.is_empty()),
-        compliance,
-        metadata_compliance,
-        recreate: match template.recreate_option.as_deref() {
-            Some("IfRequired") => Recreate::IfRequired,
-            Some("Always") => Recreate::Always,
-            _ => Recreate::Never,
-        },
-        digest: digest(template),
-        definition,
-    })
-}
-
-fn unsupported(message: String) -> Problem {
-    Problem::of_policy(messages::UNSUPPORTED, message)
-}
-
-fn is_templated(text: &str) -> bool {
-    text.contains("{{") || text.contains("$ocm_encrypted:")
-}
-
-fn compliance_type(index: usize, word: &str) -> Result<ComplianceType, Problem> {
-    match word.to_ascii_lowercase().as_str() {
-        "musthave" => Ok(ComplianceType::MustHave),
-        "mustnothave" => Ok(ComplianceType::MustNotHave),
-        "mustonlyhave" => Ok(ComplianceType::MustOnlyHave),
-        _ => Err(Problem::of_policy(
-            messages::DECODE_ERROR,
-            messages::unknown_compliance_type(index, word),
-        )),
-    }
-}
-
-fn digest(template: &ObjectTemplate) -> [u8; 32] {
-    let text = serde_json::to_vec(template).unwrap_or_default();
-    Sha256::digest(text).into()
-}
-
-/// Which object a definition is about.
-struct Identity {
-    kind: GroupVersionKind,
-    name: String,
-    namespace: String,
-}
-
-impl Identity {
-    /// `None` if a field that should be text is something else.
-    fn of(definition: &Map<String, Value>) -> Option<Self> {
-        let text = |value: Option<&Value>| match value {
-            None | Some(Value::Null) => Some(String::new()),
-            Some(Value::String(text)) => Some(text.trim().to_owned()),
-            Some(_) => None,
-        };
-        let metadata = match definition.get("metadata") {
-            None | Some(Value::Null) => &Map::new(),
-            Some(Value::Object(metadata)) => metadata,
-            Some(_) => return None,
-        };
-        let api_version = text(definition.get("apiVersion"))?;
-        let (group, version) = split_api_version(&api_version);
-        Some(Self {
-            kind: GroupVersionKind::gvk(group, version, &text(definition.get("kind"))?),
-            name: text(metadata.get("name"))?,
-            namespace: text(metadata.get("namespace"))?,
-        })
-    }
-}
-
-/// Names and kinds often come from block scalars, with a line break at their end.
-fn trim(definition: &mut Map<String, Value>) {
-    let trimmed = |value: &mut Value| {
-        if let Value::String(text) = value {
-            *value = Value::String(text.trim().to_owned());
-        }
-    };
-    definition.get_mut("kind").map(trimmed);
-    if let Some(Value::Object(metadata)) = definition.get_mut("metadata") {
-        metadata.get_mut("name").map(trimmed);
-        metadata.get_mut("namespace").map(trimmed);
     }
 }
 

@@ -3,11 +3,13 @@
 use jiff::Timestamp;
 use reeve_api::Compliance;
 use reeve_api::configuration_policy::{
-    Condition, ConfigurationPolicyStatus, CustomMessage, EvaluationInterval, HistoryEntry,
-    RelatedObject, TemplateStatus,
+    Condition, ConfigurationPolicyStatus, EvaluationInterval, HistoryEntry, RelatedObject,
+    TemplateStatus,
 };
 
+use crate::custom;
 use crate::messages;
+use crate::publish::Telling;
 use crate::schedule::Interval;
 use crate::status_text::TemplateVerdict;
 
@@ -85,6 +87,33 @@ pub fn record_whole(
     record(status, 0, verdict, context) || had_more
 }
 
+/// Records that the policy cannot go yet, and why. Whether anything a user sees has changed.
+pub fn record_terminating(
+    status: &mut ConfigurationPolicyStatus,
+    message: String,
+    context: Context<'_>,
+) -> bool {
+    let verdict = TemplateVerdict {
+        compliant: false,
+        reason: messages::CLEANUP_ERROR.to_owned(),
+        message,
+    };
+    // The detail's own word is put back after the comparison, which knows two words only.
+    let details = status.compliancy_details.get_or_insert_default();
+    let terminating = Some(Compliance::Terminating.as_str().to_owned());
+    let was = details
+        .first()
+        .is_some_and(|detail| detail.compliant == terminating);
+    if let Some(detail) = details.first_mut().filter(|_| was) {
+        detail.compliant = Some(Compliance::NonCompliant.as_str().to_owned());
+    }
+    let changed = record_whole(status, &verdict, context);
+    if let Some(detail) = status.compliancy_details.iter_mut().flatten().next() {
+        detail.compliant = terminating;
+    }
+    changed || !was
+}
+
 /// Forgets the verdicts on templates that the policy no longer has.
 pub fn keep_templates(status: &mut ConfigurationPolicyStatus, templates: usize) -> bool {
     let details = status.compliancy_details.get_or_insert_default();
@@ -121,26 +150,34 @@ pub fn overall(status: &ConfigurationPolicyStatus) -> Option<Compliance> {
 
 /// The compliance message: the policy's own words if it has some, and at most 4096 bytes.
 #[must_use]
-pub fn message(status: &ConfigurationPolicyStatus, custom: Option<&CustomMessage>) -> String {
-    let state = overall(status);
+pub fn message(
+    telling: Telling<'_>,
+    status: &ConfigurationPolicyStatus,
+    state: Option<Compliance>,
+) -> String {
     let default = default_message(status, state);
+    let custom = telling.policy.spec.custom_message.as_ref();
     let custom = custom.and_then(|custom| match state {
         Some(Compliance::Compliant) => custom.compliant.as_deref(),
         _ => custom.noncompliant.as_deref(),
     });
-    let message = match custom {
-        None | Some("") => default,
-        Some(text) if text.contains("{{") => messages::custom_message_unsupported(&default),
-        Some(text) => {
+    let Some(text) = custom.filter(|text| !text.is_empty()) else {
+        return shorten(&default);
+    };
+    let mut status = status.clone();
+    status.compliant = state.map(|state| state.as_str().to_owned());
+    let data = custom::data(telling.policy, &status, telling.objects);
+    shorten(&match custom::render(text, &default, &data) {
+        Err(error) => messages::custom_message_failed(&default, &error),
+        Ok(message) => {
             let prefix = format!("{}; ", state.map_or("", Compliance::as_str));
-            if text.starts_with(&prefix) {
-                text.to_owned()
+            if message.starts_with(&prefix) {
+                message
             } else {
-                format!("{prefix}{text}")
+                format!("{prefix}{message}")
             }
         }
-    };
-    shorten(&message)
+    })
 }
 
 /// State, then type and message of every condition.
@@ -226,11 +263,17 @@ pub fn seconds(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Adds related objects to a list; of two entries about one object the later one stays.
+/// Adds related objects to a list. Of two entries about one object the later one stays, if it says anything else.
 pub fn add_related(all: &mut Vec<RelatedObject>, new: Vec<RelatedObject>) {
     for entry in new {
         match all.iter_mut().find(|known| known.object == entry.object) {
-            Some(known) => *known = entry,
+            Some(known) => {
+                let differs =
+                    known.compliant != entry.compliant || known.properties != entry.properties;
+                if differs {
+                    *known = entry;
+                }
+            }
             None => all.push(entry),
         }
     }

@@ -1,12 +1,13 @@
 //! From what the process has to a controller at work: the watches of policies, the workers, and what wakes them.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::{self as corev1, Secret};
 use kube::Client;
 use kube::api::Api;
 use kube::core::DeserializeGuard;
-use parking_lot::Mutex;
 use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::discovery::Discovery;
@@ -15,15 +16,18 @@ use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Queue;
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Store, Watch};
+use reeve_templates_engine::resolver::HalfDelimiters;
 
 use crate::cleanup::Cleanup;
 use crate::controller::Controller;
-use crate::evaluate::Evaluator;
+use crate::evaluation::Evaluator;
+use crate::hub::HubTemplates;
+use crate::keys::{self, KeyPair};
 use crate::memory::Memories;
 use crate::metrics::PolicyMetrics;
-use crate::namespaces::Terminating;
+use crate::namespaces::{Namespace, Terminating};
 use crate::publish::Publisher;
-use crate::spec::HubTemplates;
+use crate::selections::Selections;
 use crate::throttle::Throttle;
 
 /// What the process gives to its controller.
@@ -62,57 +66,90 @@ pub struct Hub {
 }
 
 /// Starts the watches of policies and the workers.
-pub fn start(around: Surroundings, queue: &Queue<ObjectKey>, tasks: &mut Supervisor) {
+pub fn start(
+    around: Surroundings,
+    queue: &Queue<ObjectKey>,
+    tasks: &mut Supervisor,
+) -> Result<(), HalfDelimiters> {
     let policies: Vec<Watch<ConfigurationPolicy>> = around
         .namespaces
         .iter()
         .map(|namespace| Watch::new(policies_in(&around.hosting, namespace)))
         .collect();
     let stores: Vec<Store<ConfigurationPolicy>> = policies.iter().map(Watch::store).collect();
+    let keys: Vec<Watch<Secret, KeyPair>> = around
+        .namespaces
+        .iter()
+        .map(|namespace| watch_keys(&around.hosting, namespace))
+        .collect();
+    let namespaces = Watch::projected(Api::all(around.target.clone()), project_namespace);
     let throttle = Arc::new(Throttle::new(around.backoff));
-    let watches = {
-        let (queue, throttle) = (queue.clone(), Arc::clone(&throttle));
-        DependencyWatches::new(around.target.clone(), move |policy: &ObjectKey| {
-            let wait = throttle.wait(policy, tokio::time::Instant::now());
-            if wait.is_zero() {
-                queue.add(policy.clone());
-            } else {
-                queue.add_after(policy.clone(), wait);
-            }
-        })
-    };
+    let denied: Arc<[String]> = around.denied_functions.into();
+    let hub = HubTemplates::new(
+        around.hosting.clone(),
+        around.hub,
+        Arc::clone(&denied),
+        waker(queue, &throttle),
+    )?;
     let controller = Arc::new(Controller {
         policies: stores.clone(),
-        watches,
-        discovery: Discovery::new(around.target.clone()),
-        publisher: Publisher::new(around.hosting, around.events, around.metrics.clone()),
+        keys: keys.iter().map(Watch::store).collect(),
+        hosting: around.hosting.clone(),
+        target: around.target.clone(),
+        watches: DependencyWatches::new(around.target.clone(), waker(queue, &throttle)),
+        discovery: Discovery::new(around.target),
+        selections: Selections::new(namespaces.store(), around.terminating),
         evaluator: Evaluator {
-            client: around.target,
             memories: Memories::default(),
-            metrics: around.metrics,
-            terminating: around.terminating,
+            metrics: around.metrics.clone(),
         },
+        resolver: Arc::default(),
+        denied,
+        hub,
+        publisher: Publisher::new(around.hosting, around.events, around.metrics),
         throttle,
-        hub: around
-            .hub
-            .map_or(HubTemplates::Unavailable, |_| HubTemplates::Configured),
-        selections: Mutex::default(),
+        backoff: around.backoff,
+        cleanup: around.cleanup,
     });
     for watch in policies {
         let (controller, queue) = (Arc::clone(&controller), queue.clone());
-        tasks.spawn_infallible(
-            "the watch of policies",
-            watch.run(tasks.stop(), move |change| {
-                if controller.noticed(&change) {
-                    queue.add(change.key);
-                }
-            }),
-        );
+        let watching = watch.run(tasks.stop(), move |change| {
+            if controller.noticed(&change) {
+                queue.add(change.key);
+            }
+        });
+        tasks.spawn_infallible("the watch of policies", watching);
+    }
+    let mut ready: Vec<Ready> = Vec::new();
+    for watch in keys {
+        let (controller, queue, store) = (Arc::clone(&controller), queue.clone(), watch.store());
+        ready.push(Box::pin(async move { store.ready().await }));
+        let watching = watch.run(tasks.stop(), move |change| {
+            for policy in controller.encrypted_in(&change.key.namespace) {
+                queue.add(policy);
+            }
+        });
+        tasks.spawn_infallible("the watch of encryption keys", watching);
+    }
+    {
+        let (controller, queue) = (Arc::clone(&controller), queue.clone());
+        let store = namespaces.store();
+        ready.push(Box::pin(async move { store.ready().await }));
+        let watching = namespaces.run(tasks.stop(), move |change| {
+            for policy in controller.selections.changed(&change) {
+                queue.add(policy);
+            }
+        });
+        tasks.spawn_infallible("the watch of namespaces", watching);
     }
     let (queue, stop, workers) = (queue.clone(), tasks.stop(), around.workers);
     tasks.spawn_infallible("configuration policies", async move {
+        // Before the first lists are complete, absence means nothing.
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = futures::future::join_all(ready) => {}
+        }
         for store in &stores {
-            // Before the first list is complete, absence means nothing.
             tokio::select! { () = stop.cancelled() => return, () = store.ready() => {} }
             let uids = store.collect(|_, policy| policy.metadata.uid.clone());
             controller.publisher.inherit(uids);
@@ -123,7 +160,46 @@ pub fn start(around: Surroundings, queue: &Queue<ObjectKey>, tasks: &mut Supervi
             })
             .await;
     });
+    Ok(())
 }
+
+type Ready = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Puts policies on the queue whose answers changed, spaced.
+fn waker(
+    queue: &Queue<ObjectKey>,
+    throttle: &Arc<Throttle>,
+) -> impl Fn(&ObjectKey) + Send + Sync + 'static {
+    let (queue, throttle) = (queue.clone(), Arc::clone(throttle));
+    move |policy| {
+        let wait = throttle.wait(policy, tokio::time::Instant::now());
+        if wait.is_zero() {
+            queue.add(policy.clone());
+        } else {
+            queue.add_after(policy.clone(), wait);
+        }
+    }
+}
+
+/// Watches the Secrets with the keys. Nothing else of any Secret is kept.
+fn watch_keys(client: &Client, namespace: &str) -> Watch<Secret, KeyPair> {
+    let api = if namespace.is_empty() {
+        Api::all(client.clone())
+    } else {
+        Api::namespaced(client.clone(), namespace)
+    };
+    Watch::projected(api, KeyPair::of).fields(&format!("metadata.name={}", keys::SECRET))
+}
+
+fn project_namespace(namespace: corev1::Namespace) -> Namespace {
+    let metadata = namespace.metadata;
+    Namespace {
+        name: metadata.name.unwrap_or_default(),
+        labels: metadata.labels.unwrap_or_default(),
+        terminating: metadata.deletion_timestamp.is_some(),
+    }
+}
+
 fn policies_in(client: &Client, namespace: &str) -> Api<DeserializeGuard<ConfigurationPolicy>> {
     if namespace.is_empty() {
         Api::all(client.clone())

@@ -88,6 +88,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     let lease = addon_lease(&args, &managed, hub.as_ref());
     let leader_client = managed.client.clone();
     let (world, watches) = World::new(managed, hub, &queues);
+    world.objects.register(&metrics);
     serve(&args, &settings, &world, metrics, &mut tasks)?;
     // Those who wait for leadership watch too: they are ready, which a rolling update needs, and
     // take over at once.

@@ -1,13 +1,11 @@
 //! What the watches tell of both clusters, and whom a change concerns.
 
-use std::fmt::Debug;
-
 use k8s_openapi::api::core::v1::Event;
+use kube::Client;
 use kube::api::Api;
-use kube::core::DeserializeGuard;
-use kube::{Client, Resource};
 use reeve_api::names::split_api_version;
 use reeve_runtime::announcements::Announcements;
+use reeve_runtime::definitions::{self, Crd, Definition};
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::discovery::Discovery;
 use reeve_runtime::events::EventWriter;
@@ -15,9 +13,8 @@ use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Queue;
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Change, Known, Store, Watch};
-use serde::de::DeserializeOwned;
 
-use crate::kinds::{Crd, CrdFacts, Kinds};
+use crate::kinds::Kinds;
 use crate::replica::Replica;
 use crate::reports::{FIELD_SELECTOR, PolicyEvent, Reports};
 
@@ -137,7 +134,7 @@ pub struct World {
     /// Reads of single objects on the managed cluster.
     pub objects: DependencyWatches<Reader>,
     events: Store<Option<PolicyEvent>>,
-    crds: Store<CrdFacts>,
+    crds: Store<Definition>,
 }
 
 /// The watches that fill a [`World`], until they are started.
@@ -145,13 +142,7 @@ pub struct Watches {
     managed: Watch<Replica>,
     hub: Option<Watch<Replica>>,
     events: Watch<Event, Option<PolicyEvent>>,
-    crds: Watch<Crd, CrdFacts>,
-}
-
-fn all<K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned>(
-    client: &Client,
-) -> Api<DeserializeGuard<K>> {
-    Api::all(client.clone())
+    crds: Watch<Crd, Definition>,
 }
 
 impl World {
@@ -161,7 +152,7 @@ impl World {
         let reports = Api::namespaced(client.clone(), &managed.namespace);
         let events = Watch::projected(reports, PolicyEvent::of).fields(FIELD_SELECTOR);
         // All of them, as a policy can depend on a kind that is no template's.
-        let crds = Watch::projected(all(client), CrdFacts::of);
+        let crds = definitions::watch(client);
         let kinds = Kinds::new(Discovery::new(client.clone()), crds.store());
         let woken = queues.clone();
         let objects = DependencyWatches::new(client.clone(), move |reader| match reader {
@@ -209,7 +200,7 @@ impl World {
             && hub.is_none_or(|hub| hub.policies.is_ready())
     }
 
-    fn crd_changed(&self, change: &Change<CrdFacts>, queues: &Queues) {
+    fn crd_changed(&self, change: &Change<Definition>, queues: &Queues) {
         let (old, new) = change.valid();
         let Some(crd) = new.or(old) else { return };
         self.kinds.forget_group(&crd.group);

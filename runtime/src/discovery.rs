@@ -16,6 +16,9 @@ use crate::object::Refusal;
 /// at any moment, and a policy waits for it.
 const BELIEVED: Duration = Duration::from_mins(10);
 
+/// How long discovery may lag behind a change of a group. What it says in that time is not kept.
+const SETTLED: Duration = Duration::from_secs(5);
+
 /// A served kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServedKind {
@@ -63,7 +66,26 @@ pub fn describe(kind: &GroupVersionKind) -> String {
 #[derive(Clone)]
 pub struct Discovery {
     client: Client,
-    learnt: Arc<RwLock<HashMap<GroupVersionKind, (Instant, ServedKind)>>>,
+    learnt: Arc<RwLock<Learnt>>,
+}
+
+#[derive(Default)]
+struct Learnt {
+    kinds: HashMap<GroupVersionKind, (Instant, ServedKind)>,
+    /// When groups changed.
+    changed: HashMap<String, Instant>,
+}
+
+impl Learnt {
+    fn get(&self, kind: &GroupVersionKind) -> Option<&ServedKind> {
+        let (at, served) = self.kinds.get(kind)?;
+        (at.elapsed() < BELIEVED).then_some(served)
+    }
+
+    fn is_settled(&self, group: &str) -> bool {
+        let changed = self.changed.get(group);
+        changed.is_none_or(|at| at.elapsed() > SETTLED)
+    }
 }
 
 impl Discovery {
@@ -79,9 +101,7 @@ impl Discovery {
     /// group and version, is asked for when it is first needed and after ten minutes again, and
     /// whenever a kind is not on it. Other groups, broken ones included, are not asked.
     pub async fn find(&self, kind: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
-        if let Some((at, served)) = self.learnt.read().get(kind)
-            && at.elapsed() < BELIEVED
-        {
+        if let Some(served) = self.learnt.read().get(kind) {
             return Ok(served.clone());
         }
         let list = if kind.group.is_empty() {
@@ -104,26 +124,43 @@ impl Discovery {
                 });
             }
         };
-        let now = Instant::now();
+        let page = kinds_of(kind, &list.resources);
+        let found = page.get(kind).cloned();
         let mut learnt = self.learnt.write();
-        for (kind, served) in kinds_of(kind, &list.resources) {
-            learnt.insert(kind, (now, served));
+        // An older answer about a kind that is no longer on the page is none.
+        learnt.kinds.remove(kind);
+        if learnt.is_settled(&kind.group) {
+            let now = Instant::now();
+            let page = page.into_iter().map(|(kind, served)| (kind, (now, served)));
+            learnt.kinds.extend(page);
         }
-        match learnt.get(kind) {
-            // An older answer about a kind that is no longer on the page is none.
-            Some((at, served)) if *at == now => Ok(served.clone()),
-            _ => Err(DiscoveryError::UnknownKind(kind.clone())),
-        }
+        found.ok_or_else(|| DiscoveryError::UnknownKind(kind.clone()))
     }
 
     /// Forgets a kind, for when the API server says that it is gone or a CRD changed.
     pub fn forget(&self, kind: &GroupVersionKind) {
-        self.learnt.write().remove(kind);
+        self.learnt.write().kinds.remove(kind);
     }
 
-    /// Forgets every kind of a group, for when one of its CRDs changed.
+    /// Forgets every kind of a group.
     pub fn forget_group(&self, group: &str) {
-        self.learnt.write().retain(|kind, _| kind.group != group);
+        let mut learnt = self.learnt.write();
+        learnt.kinds.retain(|kind, _| kind.group != group);
+    }
+
+    /// Forgets every kind of a group because one of its definitions changed. The pages of the API
+    /// server follow by a moment: for that long nothing is remembered of them.
+    pub fn group_changed(&self, group: &str) {
+        self.forget_group(group);
+        let mut learnt = self.learnt.write();
+        learnt.changed.retain(|_, at| at.elapsed() <= SETTLED);
+        learnt.changed.insert(group.to_owned(), Instant::now());
+    }
+
+    /// Whether the last [change](Self::group_changed) of a group is so long ago that the API
+    /// server's pages show it.
+    pub fn is_settled(&self, group: &str) -> bool {
+        self.learnt.read().is_settled(group)
     }
 }
 

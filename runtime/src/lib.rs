@@ -7,10 +7,12 @@
 
 pub mod announcements;
 pub mod client;
+pub mod definitions;
 pub mod dependencies;
 pub mod discovery;
 pub mod events;
 pub mod flags;
+pub mod kinds;
 pub mod leader;
 pub mod lease;
 pub mod logging;

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt;
 use kube::api::Api;
@@ -11,9 +12,13 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Resource, ResourceExt};
 use parking_lot::RwLock;
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::object::ObjectKey;
+
+/// A watch that has not failed for so long works: it is tried again twice as often.
+const RECOVERED: Duration = Duration::from_mins(1);
 
 /// What a store knows of an object.
 #[derive(Debug)]
@@ -73,6 +78,7 @@ struct Entry<V> {
 struct Shelf<V> {
     entries: RwLock<HashMap<ObjectKey, Entry<V>>>,
     ready: tokio::sync::watch::Sender<bool>,
+    failed: RwLock<Option<Instant>>,
 }
 
 /// The objects of a watch; clones share them.
@@ -90,6 +96,7 @@ impl<V> Store<V> {
         Self(Arc::new(Shelf {
             entries: RwLock::new(HashMap::new()),
             ready,
+            failed: RwLock::new(None),
         }))
     }
 
@@ -140,6 +147,13 @@ impl<V> Store<V> {
         let mut ready = self.0.ready.subscribe();
         // The sender lives in the shelf that `self` keeps alive.
         let _ = ready.wait_for(|ready| *ready).await;
+    }
+
+    /// Whether the first list has been seen and the watch has not failed lately. While it fails, the
+    /// store is what it was before.
+    pub fn is_healthy(&self) -> bool {
+        let failed = *self.0.failed.read();
+        self.is_ready() && failed.is_none_or(|at| at.elapsed() > RECOVERED)
     }
 
     fn put(&self, key: ObjectKey, resource_version: String, known: Known<V>) -> Option<Change<V>> {
@@ -245,6 +259,7 @@ where
                 None => return,
                 Some(Err(error)) => {
                     tracing::warn!(kind, %error, "watch failed, trying again");
+                    *self.store.0.failed.write() = Some(Instant::now());
                     continue;
                 }
                 Some(Ok(watcher::Event::Init)) => {

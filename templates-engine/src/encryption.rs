@@ -18,6 +18,11 @@ use zeroize::Zeroizing;
 
 pub use revealed::{Revealed, TOKEN_PREFIX};
 
+/// Decodes base64 as Go does, for keys and initialisation vectors that come encoded; the error is Go's text.
+pub fn decode_base64(text: &str) -> Result<Vec<u8>, String> {
+    crate::base64::decode(text.as_bytes())
+}
+
 /// AES keys have one of these lengths, in bytes.
 const KEY_LENGTHS: [usize; 3] = [16, 24, 32];
 /// The initialisation vector's length, in bytes.

@@ -157,6 +157,20 @@ pub struct Resolver {
     rewrites: Rewrites,
 }
 
+impl Default for Resolver {
+    /// Nothing is disabled, and the delimiters are Go's.
+    fn default() -> Self {
+        let delimiters = Delimiters::default();
+        let config = Config {
+            start_delimiter: delimiters.left.to_owned(),
+            stop_delimiter: delimiters.right.to_owned(),
+            ..Config::default()
+        };
+        let rewrites = Rewrites::new(delimiters);
+        Self { config, rewrites }
+    }
+}
+
 impl Resolver {
     /// A resolver that works this way.
     pub fn new(mut config: Config) -> Result<Self, HalfDelimiters> {

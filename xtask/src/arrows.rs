@@ -15,7 +15,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
     ("reeve-framework-addon", &["reeve-api", "reeve-runtime"]),
     (
         "reeve-config-policy-controller",
-        &["reeve-api", "reeve-runtime"],
+        &["reeve-api", "reeve-runtime", "reeve-templates-engine"],
     ),
     (
         "reeve-cli",

@@ -1,5 +1,7 @@
 //! Field by field, what differs: for people and programs that want more than a verdict.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::equal::{deep, field};
@@ -30,6 +32,42 @@ pub enum Shown {
     Absent,
     /// There is a value, but it is secret.
     Redacted,
+}
+
+/// Where two objects differ, exactly: nothing is taken for a default.
+#[must_use]
+pub fn differences(wanted: &Value, live: &Value) -> Vec<Mismatch> {
+    let mut found = Vec::new();
+    differ(String::new(), (wanted, live), &mut found);
+    found
+}
+
+fn differ(path: String, (wanted, live): (&Value, &Value), found: &mut Vec<Mismatch>) {
+    if wanted == live || found.len() >= MOST_MISMATCHES {
+        return;
+    }
+    let (Value::Object(wants), Value::Object(has)) = (wanted, live) else {
+        let shown = |value: &Value| match value {
+            Value::Null => Shown::Absent,
+            value => Shown::Value(value.clone()),
+        };
+        found.push(Mismatch {
+            path,
+            want: shown(wanted),
+            got: shown(live),
+        });
+        return;
+    };
+    let keys: BTreeSet<&String> = wants.keys().chain(has.keys()).collect();
+    for key in keys {
+        let path = if path.is_empty() {
+            key.clone()
+        } else {
+            join(&path, key)
+        };
+        let of = |map: &Map<String, Value>| map.get(key).cloned().unwrap_or_default();
+        differ(path, (&of(wants), &of(has)), found);
+    }
 }
 
 /// Collects mismatches.

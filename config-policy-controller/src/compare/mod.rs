@@ -20,7 +20,7 @@ mod verdict;
 #[cfg(test)]
 mod tests;
 
-pub use mismatch::{Mismatch, Shown};
+pub use mismatch::{Mismatch, Shown, differences};
 pub use noise::without_noise;
 pub use object::{
     CompareError, Comparison, ComplianceType, Desired, StringMapFault, compare, matches,

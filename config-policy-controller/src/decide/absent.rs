@@ -11,7 +11,7 @@ use crate::report::{Event, Reason};
 #[must_use]
 pub fn after_create(target: &Target<'_>, created: Result<&Value, &Refused>) -> Step {
     let missing = Event::bad(Reason::Missing);
-    let object = target.named();
+    let object = target.in_words();
     let settled = match created {
         Ok(created) => {
             let outcome = if target.wanted.definition.contains_key("status") {
@@ -48,7 +48,7 @@ pub fn after_delete(target: &Target<'_>, deleted: Result<(), &Refused>) -> Step 
     let (event, failure) = match deleted {
         Ok(()) | Err(Refused::NotFound(_)) => (Event::good(Reason::Deleted), None),
         Err(refused) => {
-            let message = messages::cannot_delete(&target.named(), refused.text());
+            let message = messages::cannot_delete(&target.in_words(), refused.text());
             (
                 Event::problem(messages::DELETION_ERROR, message.clone()),
                 Some(message),

@@ -4,6 +4,7 @@
 //! steps: [`first`], then one of the `after_…` functions for each answer, until a step is [`Step::Done`].
 
 mod absent;
+mod fields;
 mod present;
 mod unnamed;
 
@@ -13,10 +14,11 @@ mod tests;
 use std::sync::Arc;
 
 use reeve_api::RemediationAction;
-use reeve_api::configuration_policy::ObjectProperties;
+use reeve_api::configuration_policy::{FieldDifference, ObjectProperties};
 use serde_json::Value;
 
 use crate::compare::ComplianceType;
+use crate::diff::Length;
 use crate::messages;
 use crate::report::{Event, Finding, Place, Reason, related};
 use crate::spec::Wanted;
@@ -40,6 +42,19 @@ pub struct Target<'a> {
     pub before: Option<&'a ObjectProperties>,
     /// What an earlier evaluation of the same object and template found.
     pub remembered: Option<Memory>,
+    /// How much of a difference is recorded.
+    pub length: Length,
+    /// How the object came to be spoken about.
+    pub found: Found,
+}
+
+/// How an object came to be spoken about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// By its name.
+    ByName,
+    /// By its content: the template has no name.
+    ByContent,
 }
 
 /// What reading the object came to.
@@ -53,6 +68,17 @@ pub enum Seen {
     Unwatchable(String),
     /// It could not be read, so nothing is known about it.
     Unreadable(String),
+}
+
+impl Seen {
+    /// The object, if there is one.
+    #[must_use]
+    pub fn object(&self) -> Option<Arc<Value>> {
+        match self {
+            Self::Present(object) => Some(Arc::clone(object)),
+            _ => None,
+        }
+    }
 }
 
 /// What to do next.
@@ -88,6 +114,8 @@ pub struct Draft {
     pub status_differs: bool,
     /// The difference, as far as it is known.
     pub diff: Recorded,
+    /// Field by field, what differs.
+    pub fields: Vec<FieldDifference>,
 }
 
 impl Draft {
@@ -120,6 +148,8 @@ pub enum Refused {
     BadRequest(String),
     /// The object's namespace is missing or about to be.
     NoNamespace(String),
+    /// The controller may not do this: 403.
+    Forbidden(String),
     /// Anything else, a missing answer included.
     Other(String),
 }
@@ -134,6 +164,7 @@ impl Refused {
             | Self::NotFound(text)
             | Self::BadRequest(text)
             | Self::NoNamespace(text)
+            | Self::Forbidden(text)
             | Self::Other(text) => text,
         }
     }
@@ -148,6 +179,18 @@ pub enum RecreateFailure {
     Create(Refused),
     /// It is still being deleted.
     StillThere,
+}
+
+impl RecreateFailure {
+    /// The refusal as that of one step. Only that of the deletion says that the object is another by now.
+    #[must_use]
+    pub fn into_refused(self) -> Refused {
+        match self {
+            Self::Delete(refused) => refused,
+            Self::Create(refused) => Refused::Other(refused.text().to_owned()),
+            Self::StillThere => Refused::Other(String::new()),
+        }
+    }
 }
 
 /// An answer about one object.
@@ -189,13 +232,30 @@ pub struct Memory {
     pub message: String,
     /// The difference as the status shows it.
     pub diff: Option<String>,
+    /// Field by field, what differs.
+    pub fields: Vec<FieldDifference>,
     /// It differs in text only: the API server would store no difference.
     pub matches_after_dry_run: bool,
 }
 
-impl Target<'_> {
+impl<'a> Target<'a> {
+    /// An object with a name.
+    #[must_use]
+    pub fn named(wanted: &'a Wanted, resource: &'a str, mode: RemediationAction) -> Self {
+        Self {
+            wanted,
+            resource,
+            place: wanted.place.clone(),
+            mode,
+            before: None,
+            remembered: None,
+            length: Length::Truncated,
+            found: Found::ByName,
+        }
+    }
+
     /// `pods [a] in namespace n`.
-    fn named(&self) -> String {
+    fn in_words(&self) -> String {
         messages::object_name(self.resource, &self.place.name, &self.place.namespace)
     }
 

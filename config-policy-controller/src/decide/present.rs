@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use reeve_api::RemediationAction;
-use reeve_api::configuration_policy::ObjectProperties;
+use reeve_api::configuration_policy::{FieldDifference, ObjectProperties};
 use serde_json::Value;
 
 use super::{
-    Draft, Listed, Memory, Recorded, RecreateFailure, Refused, Settled, Step, Target, text,
+    Draft, Found, Listed, Memory, Recorded, RecreateFailure, Refused, Settled, Step, Target,
+    fields, text,
 };
-use crate::compare::{self, Desired};
-use crate::diff::{self, Length, RecordDiff};
+use crate::compare;
+use crate::diff::{self, RecordDiff};
 use crate::messages;
 use crate::report::{Event, Reason};
 use crate::spec::Recreate;
@@ -24,8 +25,11 @@ struct Verdict {
     written: Written,
     matches_after_dry_run: bool,
     diff: Recorded,
+    fields: Vec<FieldDifference>,
     lasting: Lasting,
     failure: Option<String>,
+    /// Why the API server was not asked what an update would change.
+    unverified: Option<String>,
 }
 
 /// How far writing got.
@@ -56,8 +60,10 @@ impl Verdict {
             written: Written::NotTried,
             matches_after_dry_run: false,
             diff: Recorded::default(),
+            fields: Vec::new(),
             lasting: Lasting::UntilChanged,
             failure: None,
+            unverified: None,
         }
     }
 
@@ -84,16 +90,13 @@ pub(super) fn first(target: &Target<'_>, live: &Arc<Value>) -> Step {
                     in_status: memory.diff.clone(),
                     in_log: None,
                 },
+                fields: memory.fields.clone(),
                 ..Verdict::compliant()
             },
         );
     }
-    let desired = Desired {
-        definition: &target.wanted.definition,
-        compliance: target.wanted.compliance,
-        metadata_compliance: target.wanted.metadata_compliance,
-    };
-    let comparison = compare::compare(desired, live);
+    let comparison = compare::compare(target.wanted.desired(), live);
+    let fields = fields::shown(target, &comparison.mismatches);
     if let Some(error) = &comparison.error {
         return settle(
             target,
@@ -117,6 +120,7 @@ pub(super) fn first(target: &Target<'_>, live: &Arc<Value>) -> Step {
             Verdict {
                 compliant,
                 diff,
+                fields: if compliant { Vec::new() } else { fields },
                 ..Verdict::compliant()
             },
         );
@@ -127,6 +131,7 @@ pub(super) fn first(target: &Target<'_>, live: &Arc<Value>) -> Step {
         differs: comparison.update_needed,
         status_differs: comparison.status_mismatch,
         diff,
+        fields,
     }))
 }
 
@@ -137,6 +142,9 @@ pub fn after_dry_run(target: &Target<'_>, draft: Draft, answer: Result<&Value, &
     match answer {
         Ok(result) => after_accepted(target, draft, result),
         Err(Refused::Invalid(_)) => after_invalid(target, draft),
+        Err(Refused::Forbidden(text)) if target.mode == RemediationAction::Inform => {
+            unverified(target, draft, text)
+        }
         Err(refused) => {
             let message = update_text(target, refused)
                 .unwrap_or_else(|| messages::dry_run_error(&target.place.name, refused.text()));
@@ -151,6 +159,7 @@ pub fn after_dry_run(target: &Target<'_>, draft: Draft, answer: Result<&Value, &
                         Written::NotTried
                     },
                     diff: draft.diff,
+                    fields: draft.fields,
                     lasting: if bad_request {
                         Lasting::UntilChanged
                     } else {
@@ -164,6 +173,30 @@ pub fn after_dry_run(target: &Target<'_>, draft: Draft, answer: Result<&Value, &
     }
 }
 
+/// Only looking is asked for, and only looking is allowed: the comparison has to do. What may come to the same is
+/// taken for the same, as nobody can tell.
+fn unverified(target: &Target<'_>, draft: Draft, text: &str) -> Step {
+    let live = Arc::clone(&draft.live);
+    let compliant = !(draft.differs || draft.status_differs);
+    let diff = if compliant {
+        Recorded::default()
+    } else {
+        difference(target, &live, &draft.to_write)
+    };
+    settle(
+        target,
+        &live,
+        Verdict {
+            compliant,
+            diff,
+            fields: if compliant { Vec::new() } else { draft.fields },
+            lasting: Lasting::No,
+            unverified: Some(messages::unverified(text)),
+            ..Verdict::compliant()
+        },
+    )
+}
+
 fn after_accepted(target: &Target<'_>, draft: Draft, result: &Value) -> Step {
     let live = Arc::clone(&draft.live);
     if compare::without_noise(result) == compare::without_noise(&live) {
@@ -173,18 +206,31 @@ fn after_accepted(target: &Target<'_>, draft: Draft, result: &Value) -> Step {
             Verdict {
                 compliant: !draft.status_differs,
                 matches_after_dry_run: true,
+                fields: if draft.status_differs {
+                    draft.fields
+                } else {
+                    Vec::new()
+                },
                 diff: draft.diff,
                 ..Verdict::compliant()
             },
         );
     }
     let diff = difference(target, &live, result);
+    let fields = if draft.fields.is_empty() {
+        // The comparison took what is missing for a default, and it is none.
+        fields::between(target, &live, result)
+    } else {
+        draft.fields.clone()
+    };
+    let draft = Draft { fields, ..draft };
     match (target.mode, target.wanted.recreate) {
         (RemediationAction::Inform, _) => settle(
             target,
             &live,
             Verdict {
                 diff,
+                fields: draft.fields,
                 ..Verdict::violation(String::new())
             },
         ),
@@ -204,6 +250,7 @@ fn after_invalid(target: &Target<'_>, draft: Draft) -> Step {
             &live,
             Verdict {
                 diff,
+                fields: draft.fields,
                 ..Verdict::violation(String::new())
             },
         ),
@@ -212,7 +259,8 @@ fn after_invalid(target: &Target<'_>, draft: Draft) -> Step {
             &live,
             Verdict {
                 diff,
-                ..Verdict::violation(messages::immutable(&target.named()))
+                fields: draft.fields,
+                ..Verdict::violation(messages::immutable(&target.in_words()))
             },
         ),
         (RemediationAction::Enforce, _) => Step::Recreate(Box::new(Draft { diff, ..draft })),
@@ -226,7 +274,7 @@ pub fn after_update(target: &Target<'_>, draft: Draft, answer: Result<&Value, &R
         Ok(updated) => after_write(target, draft, updated),
         Err(refused) => {
             let message = update_text(target, refused)
-                .unwrap_or_else(|| messages::cannot_update(&target.named(), refused.text()));
+                .unwrap_or_else(|| messages::cannot_update(&target.in_words(), refused.text()));
             after_failure(target, draft, message)
         }
     }
@@ -239,7 +287,7 @@ pub fn after_recreate(
     draft: Draft,
     answer: Result<&Value, &RecreateFailure>,
 ) -> Step {
-    let object = target.named();
+    let object = target.in_words();
     match answer {
         Ok(created) => after_write(target, draft, created),
         Err(RecreateFailure::Delete(refused)) => {
@@ -268,6 +316,11 @@ fn after_write(target: &Target<'_>, draft: Draft, written: &Value) -> Step {
             } else {
                 Written::Quietly
             },
+            fields: if draft.status_differs {
+                draft.fields
+            } else {
+                Vec::new()
+            },
             diff: draft.diff,
             lasting: if draft.status_differs {
                 Lasting::No
@@ -290,6 +343,7 @@ fn after_failure(target: &Target<'_>, draft: Draft, message: String) -> Step {
                 Written::NotTried
             },
             diff: draft.diff,
+            fields: draft.fields,
             lasting: Lasting::No,
             failure: Some(message.clone()),
             ..Verdict::violation(message)
@@ -321,7 +375,7 @@ fn difference(target: &Target<'_>, live: &Value, updated: &Value) -> Recorded {
             compare::without_noise(live),
             compare::without_noise(updated),
         );
-        Some(diff::between(&before, &after, Length::Truncated)).filter(|diff| !diff.is_empty())
+        Some(diff::between(&before, &after, target.length)).filter(|diff| !diff.is_empty())
     };
     let is_secret = target.wanted.kind.group.is_empty() && target.wanted.kind.kind == "Secret";
     match target.wanted.record_diff {
@@ -365,7 +419,10 @@ fn settle(target: &Target<'_>, object: &Value, verdict: Verdict) -> Step {
         created_by_policy: Some(created_by_policy(target, &uid, changed)),
         uid: Some(uid.clone()),
         diff: verdict.diff.in_status.clone(),
+        fields: Some(verdict.fields.clone()).filter(|fields| !fields.is_empty()),
+        found_by_content: (target.found == Found::ByContent).then_some(true),
         matches_after_dry_run: verdict.matches_after_dry_run.then_some(true),
+        unverified: verdict.unverified,
     };
     let remember = (verdict.lasting == Lasting::UntilChanged).then(|| Memory {
         uid,
@@ -373,6 +430,7 @@ fn settle(target: &Target<'_>, object: &Value, verdict: Verdict) -> Step {
         compliant: verdict.compliant,
         message: verdict.message.clone(),
         diff: verdict.diff.in_status,
+        fields: verdict.fields,
         matches_after_dry_run: verdict.matches_after_dry_run,
     });
     Step::done(Settled {

@@ -19,8 +19,8 @@ use super::{
 };
 use crate::batches::verdicts;
 use crate::compare::ComplianceType::{self, MustHave, MustNotHave, MustOnlyHave};
-use crate::diff::RecordDiff;
-use crate::evaluate::TemplateOutcome;
+use crate::diff::{Origin, RecordDiff};
+use crate::evaluation::TemplateOutcome;
 use crate::messages;
 use crate::report::{Place, Reason};
 use crate::spec::{Recreate, Wanted};
@@ -35,11 +35,11 @@ fn wanted(compliance: ComplianceType, definition: Value) -> Wanted {
     Wanted {
         index: 0,
         kind: GroupVersionKind::gvk(group, version, &text("kind")),
-        name: definition["metadata"]["name"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned(),
-        namespace: Some("default".to_owned()),
+        place: Place::new(
+            "default",
+            definition["metadata"]["name"].as_str().unwrap_or_default(),
+        ),
+        origin: Origin::Plain,
         compliance,
         metadata_compliance: None,
         recreate: Recreate::Never,
@@ -64,17 +64,7 @@ fn live(mut object: Value) -> Value {
 }
 
 fn target(wanted: &Wanted, mode: RemediationAction) -> Target<'_> {
-    Target {
-        wanted,
-        resource: "roles",
-        place: Place {
-            namespace: "default".to_owned(),
-            name: wanted.name.clone(),
-        },
-        mode,
-        before: None,
-        remembered: None,
-    }
+    Target::named(wanted, "roles", mode)
 }
 
 /// What the API server would do, without one.
@@ -308,6 +298,7 @@ fn the_difference_is_recorded_and_stays_after_the_update() {
 fn an_unchanged_object_is_not_compared_again() {
     let wanted = wanted(MustHave, role(&["get"]));
     let memory = Memory {
+        fields: Vec::new(),
         uid: "u1".to_owned(),
         resource_version: "7".to_owned(),
         compliant: false,
@@ -520,7 +511,7 @@ fn secrets_do_not_show(
 #[test]
 fn creation_takes_the_place_and_leaves_the_status() {
     let mut wanted = wanted(MustHave, pod(json!({"status": {}})));
-    wanted.name = String::new();
+    wanted.place.name = String::new();
     let target = Target {
         place: Place {
             namespace: "chosen".to_owned(),

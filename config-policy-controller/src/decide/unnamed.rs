@@ -5,8 +5,8 @@ use std::sync::Arc;
 use reeve_api::RemediationAction;
 use serde_json::Value;
 
-use super::Target;
-use crate::compare::{ComplianceType, Desired, matches};
+use super::{Found, Target};
+use crate::compare::{ComplianceType, matches};
 use crate::report::{Event, Finding, Place, Reason, related};
 use crate::spec::Wanted;
 
@@ -27,35 +27,19 @@ pub enum Search<'a> {
     Settled(Finding),
 }
 
-/// Looks for objects that fit. `namespace` is empty for cluster-scoped kinds.
+/// Looks for objects that fit among those of the namespace, or all of a cluster-scoped kind.
 #[must_use]
-pub fn search<'a>(
-    wanted: &'a Wanted,
-    resource: &'a str,
-    namespace: &str,
-    listed: &[Arc<Value>],
-) -> Search<'a> {
-    let desired = Desired {
-        definition: &wanted.definition,
-        compliance: wanted.compliance,
-        metadata_compliance: wanted.metadata_compliance,
-    };
+pub fn search<'a>(wanted: &'a Wanted, resource: &'a str, listed: &[Arc<Value>]) -> Search<'a> {
     let fitting: Vec<&Arc<Value>> = listed
         .iter()
-        .filter(|live| matches(desired, live))
+        .filter(|live| matches(wanted.desired(), live))
         .collect();
-    let place = |name: &str| Place {
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-    };
+    let place = |name: &str| Place::new(&wanted.place.namespace, name);
     if let [only] = fitting.as_slice() {
         let target = Target {
-            wanted,
-            resource,
             place: place(super::text(only, "/metadata/name")),
-            mode: RemediationAction::Inform,
-            before: None,
-            remembered: None,
+            found: Found::ByContent,
+            ..Target::named(wanted, resource, RemediationAction::Inform)
         };
         return Search::One {
             target,

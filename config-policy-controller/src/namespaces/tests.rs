@@ -70,5 +70,5 @@ fn selectors_that_make_no_sense(#[case] selector: Value, #[case] expected: &str)
 fn the_flag_decides_where_the_policy_does_not() {
     let selector = serde_json::from_value(json!({"include": ["range*"]})).unwrap();
     let dropped = select(&selector, &cluster(), Terminating::Drop).unwrap();
-    assert_eq!(dropped, ["range1", "range2"]);
+    assert_eq!(dropped.join(" "), "range1 range2");
 }

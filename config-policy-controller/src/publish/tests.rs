@@ -36,6 +36,10 @@ fn verdict(compliant: bool, message: &str) -> TemplateVerdict {
     }
 }
 
+fn telling<'t>(policy: &'t ConfigurationPolicy, objects: &'t Objects) -> Telling<'t> {
+    Telling { policy, objects }
+}
+
 /// One evaluation with these verdicts.
 fn told(
     policy: &ConfigurationPolicy,
@@ -53,7 +57,13 @@ fn told(
             changed = Verdicts::Changed;
         }
     }
-    decide(policy, before, after, changed, now())
+    decide(
+        telling(policy, &Objects::new()),
+        before,
+        after,
+        changed,
+        now(),
+    )
 }
 
 #[test]
@@ -175,9 +185,19 @@ fn custom_messages_replace_the_default() {
     assert_eq!(message("call us"), "NonCompliant; call us");
     assert_eq!(message("NonCompliant; call us"), "NonCompliant; call us");
     assert_eq!(message(""), "NonCompliant; violation - bad");
-    assert!(
-        message("{{ .DefaultMessage }}")
-            .starts_with("NonCompliant; violation - bad (failure processing the custom message: ")
+    assert_eq!(
+        message(
+            "{{ .DefaultMessage }} of {{ .Policy.metadata.name | upper }}{{ .Policy.spec.nothing }}"
+        ),
+        "NonCompliant; violation - bad of P<no value>"
+    );
+    assert_eq!(
+        message("{{ .Policy.status.compliant"),
+        "NonCompliant; violation - bad (failure processing the custom message: failed to parse custom template: template: custom-msg:1: unclosed action)"
+    );
+    assert_eq!(
+        message("{{ index .Policy 1 }}"),
+        "NonCompliant; violation - bad (failure processing the custom message: failed to execute: template: custom-msg:1:3: executing \"custom-msg\" at <index .Policy 1>: error calling index: value has type int; should be string)"
     );
 }
 
@@ -212,7 +232,14 @@ fn a_verdict_on_the_whole_replaces_those_on_templates() {
         &verdict(false, "invalid"),
         context
     ));
-    let publication = decide(&policy(), &before, after, Verdicts::Changed, now());
+    let (policy, none) = (policy(), Objects::new());
+    let publication = decide(
+        telling(&policy, &none),
+        &before,
+        after,
+        Verdicts::Changed,
+        now(),
+    );
     assert_eq!(publication.message, "NonCompliant; violation - invalid");
 }
 

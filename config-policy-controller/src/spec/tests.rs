@@ -6,6 +6,9 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::cluster::offline::{Offline, builtin};
+use crate::described::Described;
+use crate::dryrun::{Options, evaluate};
 
 fn policy(spec: Value) -> ConfigurationPolicy {
     serde_json::from_value(json!({
@@ -25,16 +28,22 @@ fn with_definition(definition: Value) -> ConfigurationPolicy {
 
 /// `reason | message` of the only thing that is wrong.
 fn refusal(policy: &ConfigurationPolicy) -> String {
-    let problem = match read(policy, HubTemplates::Unavailable) {
-        Plan::Refused(problem) => problem,
-        Plan::Templates(mut templates) => templates.pop().unwrap().unwrap_err(),
-        Plan::Nothing => panic!("nothing is wrong"),
-    };
+    let objects = Offline::new(builtin(), []).unwrap();
+    let report = evaluate(policy, &objects, &Options::default());
+    let details = report.status.compliancy_details.unwrap();
+    let condition = &details[0].conditions.as_ref().unwrap()[0];
     format!(
         "{} | {}",
-        messages::condition_reason(&problem.event.reason),
-        problem.event.message
+        condition.reason.as_deref().unwrap_or_default(),
+        condition.message.as_deref().unwrap_or_default()
     )
+}
+
+fn described(policy: &ConfigurationPolicy) -> Vec<Result<Described<'_>, Problem>> {
+    let templates = policy.spec.object_templates.as_deref().unwrap_or_default();
+    let how = (templating(policy), Origin::Plain);
+    let read = |template| Described::read("p", template, how);
+    templates.iter().enumerate().map(read).collect()
 }
 
 #[test]
@@ -43,26 +52,26 @@ fn a_template_is_read_with_its_names_trimmed() {
         "complianceType": "MustOnlyHave", "metadataComplianceType": "musthave", "recreateOption": "IfRequired",
         "objectDefinition": {"apiVersion": "apps/v1", "kind": "Deployment\n", "metadata": {"name": "d\n", "namespace": "n"}},
     }));
-    let Plan::Templates(templates) = read(&policy, HubTemplates::Unavailable) else {
-        panic!()
-    };
-    let wanted = templates[0].as_ref().unwrap();
+    let described = described(&policy).remove(0).unwrap();
+    let kind = &described.kind;
     assert_eq!(
         (
-            wanted.kind.group.as_str(),
-            wanted.kind.version.as_str(),
-            wanted.kind.kind.as_str()
+            kind.group.as_str(),
+            kind.version.as_str(),
+            kind.kind.as_str()
         ),
         ("apps", "v1", "Deployment")
     );
     assert_eq!(
-        (wanted.name.as_str(), wanted.namespace.as_deref()),
-        ("d", Some("n"))
+        (described.name.as_str(), described.namespace.as_str()),
+        ("d", "n")
     );
-    assert_eq!(wanted.definition["metadata"]["name"], "d");
-    assert_eq!(wanted.compliance, ComplianceType::MustOnlyHave);
-    assert_eq!(wanted.metadata_compliance, Some(ComplianceType::MustHave));
-    assert_eq!(wanted.recreate, Recreate::IfRequired);
+    assert_eq!(described.compliance, ComplianceType::MustOnlyHave);
+    assert_eq!(
+        described.metadata_compliance,
+        Some(ComplianceType::MustHave)
+    );
+    assert_eq!(described.recreate, Recreate::IfRequired);
 }
 
 #[rstest]
@@ -71,12 +80,8 @@ fn a_template_is_read_with_its_names_trimmed() {
 #[case::no_version(with_definition(json!({"kind": "Pod", "metadata": {"name": "x"}})), "K8s decode object definition error | The kind and apiVersion fields are required on the object template at index 0 in policy p")]
 #[case::namespace_is_no_text(with_definition(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": 1}})), "K8s decode object definition error | Error parsing the namespace from the object definition")]
 #[case::no_object(with_definition(json!("x")), "K8s decode object definition error | Error parsing the namespace from the object definition")]
-#[case::templates(with_definition(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "{{ .x }}"}})), "Unsupported feature | The object template at index [0] contains Go templates or encrypted values, which are not supported by this release")]
-#[case::encrypted(with_definition(json!({"apiVersion": "v1", "kind": "Secret", "data": {"a": "$ocm_encrypted:YQ=="}})), "Unsupported feature | The object template at index [0] contains Go templates or encrypted values, which are not supported by this release")]
-#[case::selector(with_template(json!({"complianceType": "musthave", "objectSelector": {}, "objectDefinition": {"apiVersion": "v1", "kind": "Pod"}})), "Unsupported feature | The object template at index [0] has an objectSelector, which is not supported by this release")]
-#[case::raw(policy(json!({"remediationAction": "inform", "object-templates-raw": "[]"})), "Error processing template | object-templates-raw is not supported by this release")]
 #[case::hub_template(with_definition(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "{{hub .x hub}}"}})), "Hub template resolution failure | the governance-standalone-hub-templating addon must be enabled to resolve hub templates on the managed cluster")]
-#[case::compliance_type(with_template(json!({"complianceType": "maybe", "objectDefinition": {"apiVersion": "v1", "kind": "Pod"}})), "K8s decode object definition error | The complianceType \"maybe\" of the object template at index [0] is not musthave, mustnothave or mustonlyhave")]
+#[case::rough_edge_16_unknown_compliance_type(policy(json!({"remediationAction": "inform", "object-templates-raw": "- complianceType: maybe\n  objectDefinition: {apiVersion: v1, kind: Pod}"})), "Error processing template | The complianceType \"maybe\" of the object template at index [0] is not musthave, mustnothave or mustonlyhave")]
 fn refusals(#[case] policy: ConfigurationPolicy, #[case] expected: &str) {
     assert_eq!(refusal(&policy), expected);
 }
@@ -87,10 +92,7 @@ fn a_selector_beside_a_name_is_ignored() {
         "complianceType": "musthave", "objectSelector": {},
         "objectDefinition": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}},
     }));
-    let Plan::Templates(templates) = read(&policy, HubTemplates::Unavailable) else {
-        panic!()
-    };
-    assert!(templates[0].is_ok());
+    assert_eq!(described(&policy).remove(0).unwrap().selector(), None);
 }
 
 #[test]
@@ -100,21 +102,10 @@ fn with_templates_disabled_braces_are_plain_text() {
     }));
     let annotations = policy.metadata.annotations.get_or_insert_default();
     annotations.insert(DISABLE_TEMPLATES_ANNOTATION.to_owned(), "true".to_owned());
-    let Plan::Templates(templates) = read(&policy, HubTemplates::Unavailable) else {
-        panic!()
-    };
-    assert_eq!(
-        templates[0].as_ref().unwrap().definition["data"]["a"],
-        "{{ .b }}"
-    );
-    let raw = policy_without_templates(policy);
-    assert_eq!(read(&raw, HubTemplates::Unavailable), Plan::Nothing);
-}
-
-fn policy_without_templates(mut policy: ConfigurationPolicy) -> ConfigurationPolicy {
+    assert_eq!(described(&policy).remove(0).unwrap().uses, None);
     policy.spec.object_templates = None;
     policy.spec.object_templates_raw = Some("{{ x }}".to_owned());
-    policy
+    assert_eq!(read(&policy), Plan::Templates(Vec::new()));
 }
 
 #[test]
@@ -123,26 +114,6 @@ fn one_bad_template_does_not_spoil_the_others() {
         {"complianceType": "musthave", "objectDefinition": {"kind": "Pod"}},
         {"complianceType": "musthave", "objectDefinition": {"apiVersion": "v1", "kind": "Pod"}},
     ]}));
-    let Plan::Templates(templates) = read(&policy, HubTemplates::Unavailable) else {
-        panic!()
-    };
-    assert!(templates[0].is_err() && templates[1].is_ok());
-}
-
-#[test]
-fn a_policy_that_asks_for_nothing() {
-    let policy = policy(json!({"remediationAction": "inform", "object-templates": []}));
-    assert_eq!(read(&policy, HubTemplates::Unavailable), Plan::Nothing);
-}
-
-#[test]
-fn only_a_wish_to_delete_objects_is_a_wish_for_pruning() {
-    let mut policy = ConfigurationPolicy::default();
-    let mut wish = |word: Option<&str>| {
-        policy.spec.prune_object_behavior = word.map(str::to_owned);
-        wants_pruning(&policy).map(str::to_owned)
-    };
-    assert_eq!(wish(None), None);
-    assert_eq!(wish(Some("None")), None);
-    assert_eq!(wish(Some("DeleteAll")).as_deref(), Some("DeleteAll"));
+    let described = described(&policy);
+    assert!(described[0].is_err() && described[1].is_ok());
 }

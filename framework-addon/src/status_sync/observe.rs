@@ -1,9 +1,11 @@
 //! What has been reported about each template of a policy.
 
-use kube::api::DynamicObject;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use reeve_api::policy::PolicySpec;
 use reeve_runtime::dependencies::{Batch, ReadError};
 use reeve_runtime::object::Refusal;
+use serde::Deserialize;
+use serde_json::Value;
 
 use super::StatusSync;
 use super::error::StatusError;
@@ -127,9 +129,11 @@ impl StatusSync {
     }
 }
 
-fn owned(policy: &str, object: &DynamicObject) -> Object {
-    if templates::policy_of(&object.metadata) == Some(policy) {
-        Object::Owned(history::of_object(policy, &object.data))
+fn owned(policy: &str, object: &Value) -> Object {
+    // Metadata that says nothing says nothing of us.
+    let metadata = ObjectMeta::deserialize(&object["metadata"]).unwrap_or_default();
+    if templates::policy_of(&metadata) == Some(policy) {
+        Object::Owned(history::of_object(policy, object))
     } else {
         Object::Foreign
     }

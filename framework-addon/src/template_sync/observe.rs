@@ -1,11 +1,14 @@
 //! What the managed cluster says to each template: its kind, its dependencies, its object.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use kube::api::DynamicObject;
 use kube::core::GroupVersionKind;
 use reeve_runtime::dependencies::{Batch, ReadError};
 use reeve_runtime::discovery::{DiscoveryError, ServedKind};
 use reeve_runtime::object::{Refusal, api_message};
+use serde::Deserialize;
 
 use super::TemplateSync;
 use super::decide::{Live, Ready, Sight, Waits};
@@ -95,7 +98,10 @@ impl TemplateSync {
             ""
         };
         let live = match reads.get(&kind, namespace, &asked.name).await {
-            Ok(Some(object)) => Live::Present(object),
+            Ok(Some(object)) => match DynamicObject::deserialize(&*object) {
+                Ok(object) => Live::Present(Arc::new(object)),
+                Err(error) => Live::Unreadable(error.to_string()),
+            },
             Ok(None) => Live::Absent,
             Err(error) => {
                 // The kind may be gone; then the next round must not believe what was learnt.
@@ -141,8 +147,7 @@ impl TemplateSync {
         }
         match reads.get(&kind, namespace, &wanted.name).await {
             Ok(object) => {
-                let object = object.as_deref().map(|object| &object.data);
-                if dependencies::is_met(wanted, compliance, object) {
+                if dependencies::is_met(wanted, compliance, object.as_deref()) {
                     Found::Met
                 } else {
                     Found::Unmet
@@ -182,8 +187,6 @@ fn words(error: &ReadError) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use kube::core::Status;
     use rstest::rstest;
 

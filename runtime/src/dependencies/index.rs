@@ -1,76 +1,57 @@
 //! Who read what, which watch answers it, and whom a change wakes. Pure: inputs in, outputs out.
 //!
-//! A *target* is what a reader asked for. A *source* is a watch that answers targets. A single
-//! object is answered by a watch of that object alone, until [`MANY`] of them are open for one kind
-//! and namespace; then one watch of the whole kind there takes over.
+//! A *target* is what a reader asked for. A *source* is a watch that answers targets. A target has
+//! a source of its own until a kind has many of them; then one source is opened that sees more, and
+//! takes over from all that it [contains](Source::contains):
+//!
+//! - the same name or selector in many namespaces: that name or selector in all namespaces;
+//! - many names and selectors in one namespace: all objects there;
+//! - many sources of a kind in whatever namespaces: all objects of the kind.
+//!
+//! Reads that such a source will answer wait for its list, so the number of open watches is bounded.
+//! If the API server refuses it, they get sources of their own, and it is not tried again for
+//! [a while](BARRED). A source that has taken over stays for as long as anybody reads from it.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::core::ApiResource;
+use tokio::time::Instant;
 
+pub use super::cover::{Filter, Lost, Source, Target};
+use super::watched::{Versioned, Watched};
 use crate::object::ObjectKey;
 use crate::queue::Key;
 
-/// From this many single-object watches of one kind in one namespace on, one watch serves all.
-pub(super) const MANY: usize = 8;
-
-/// What a reader asks for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
-    /// One object.
-    Object {
-        /// Its kind.
-        kind: ApiResource,
-        /// Its name.
-        key: ObjectKey,
-    },
-    /// All objects of a kind in a namespace that match a selector.
-    Selection {
-        /// Their kind.
-        kind: ApiResource,
-        /// Their namespace; empty is everywhere.
-        namespace: String,
-        /// A label selector; empty is all.
-        selector: String,
-    },
+/// How many sources of a kind there may be until one takes over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// With names or selectors in one namespace.
+    pub(super) in_a_namespace: usize,
+    /// With the same name or selector in different namespaces.
+    pub(super) namespaces: usize,
+    /// In all.
+    pub(super) of_a_kind: usize,
 }
 
-/// One watch.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Source {
-    /// What kind is watched.
-    pub kind: ApiResource,
-    /// In which namespace; empty is everywhere.
-    pub namespace: String,
-    /// Which objects of it.
-    pub filter: Filter,
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            in_a_namespace: 8,
+            namespaces: 8,
+            of_a_kind: 32,
+        }
+    }
 }
 
-/// Which objects a watch asks the API server for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Filter {
-    /// The one of this name.
-    Name(String),
-    /// Those that match this label selector.
-    Labels(String),
-    /// All.
-    All,
-}
-
-/// Why a source cannot answer.
-#[derive(Clone, Debug)]
-pub enum Lost {
-    /// The API server's word, or that it gave none.
-    Refused(Arc<kube::Error>),
-    /// The watch ended without a reason.
-    Ended,
-}
+/// How long a refused shared source is not tried again.
+pub(super) const BARRED: Duration = Duration::from_mins(10);
 
 /// What a read finds.
 #[derive(Clone, Debug)]
 pub(super) enum Answer<O> {
-    /// The objects now, sorted by name.
+    /// The objects now, sorted by namespace and name.
     Known(Vec<Arc<O>>),
     /// The watch has not listed them yet.
     Pending,
@@ -89,73 +70,52 @@ pub(super) enum Output<R> {
     Wake(R),
 }
 
-/// An object as far as the index looks into it.
-pub(super) trait Versioned {
-    /// The name.
-    fn key(&self) -> ObjectKey;
-    /// Differs whenever the object does.
-    fn version(&self) -> (Option<&str>, Option<&str>);
-}
-
-impl Versioned for kube::api::DynamicObject {
-    fn key(&self) -> ObjectKey {
-        ObjectKey::of(self)
-    }
-
-    fn version(&self) -> (Option<&str>, Option<&str>) {
-        (
-            self.metadata.uid.as_deref(),
-            self.metadata.resource_version.as_deref(),
-        )
-    }
-}
-
-struct Watched<R, O> {
-    objects: BTreeMap<ObjectKey, Arc<O>>,
-    /// What a list that is under way has shown so far.
-    listing: Option<HashSet<ObjectKey>>,
-    /// Whether the first list is complete. Before that the objects mean nothing.
-    ready: bool,
-    targets: HashMap<Target, HashSet<R>>,
-}
-
-impl<R, O> Watched<R, O> {
-    fn new() -> Self {
-        Self {
-            objects: BTreeMap::new(),
-            listing: None,
-            ready: false,
-            targets: HashMap::new(),
-        }
-    }
-}
-
 /// When a target was last read by a reader.
 type Round = u64;
 
 pub(super) struct Index<R, O> {
+    limits: Limits,
+    now: Instant,
     sources: HashMap<Source, Watched<R, O>>,
+    /// The keys of `sources`.
+    of_kind: HashMap<ApiResource, HashSet<Source>>,
     /// The source that answers each target that somebody reads.
     serving: HashMap<Target, Source>,
     readers: HashMap<R, (Round, HashMap<Target, Round>)>,
-    lost: HashMap<(R, Target), Lost>,
+    lost: HashMap<R, HashMap<Target, Lost>>,
+    /// Kinds and namespaces of shared sources that were refused, and when.
+    barred: HashMap<(ApiResource, String), Instant>,
     outputs: Vec<Output<R>>,
 }
 
 impl<R: Key, O: Versioned> Index<R, O> {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(limits: Limits, now: Instant) -> Self {
         Self {
+            limits,
+            now,
             sources: HashMap::new(),
+            of_kind: HashMap::new(),
             serving: HashMap::new(),
             readers: HashMap::new(),
             lost: HashMap::new(),
+            barred: HashMap::new(),
             outputs: Vec::new(),
         }
+    }
+
+    /// It is later now.
+    pub(super) fn tick(&mut self, now: Instant) {
+        self.now = now;
     }
 
     /// What is to be done since this was last asked.
     pub(super) fn outputs(&mut self) -> Vec<Output<R>> {
         std::mem::take(&mut self.outputs)
+    }
+
+    /// How many objects are kept.
+    pub(super) fn objects(&self) -> usize {
+        self.sources.values().map(Watched::len).sum()
     }
 
     /// A reader starts over.
@@ -166,7 +126,7 @@ impl<R: Key, O: Versioned> Index<R, O> {
 
     /// A reader reads, and is woken by changes from here on.
     pub(super) fn read(&mut self, reader: &R, target: &Target) -> Answer<O> {
-        if let Some(lost) = self.lost.remove(&(reader.clone(), target.clone())) {
+        if let Some(lost) = self.take_loss(reader, target) {
             return Answer::Lost(lost);
         }
         let (round, targets) = self.readers.entry(reader.clone()).or_default();
@@ -175,90 +135,62 @@ impl<R: Key, O: Versioned> Index<R, O> {
         let Some(watched) = self.sources.get_mut(&source) else {
             return Answer::Pending;
         };
-        watched
-            .targets
-            .entry(target.clone())
-            .or_default()
-            .insert(reader.clone());
+        watched.add(&source, target, [reader.clone()]);
         if !watched.ready {
             return Answer::Pending;
         }
-        Answer::Known(answer(watched, target))
+        Answer::Known(watched.answer(target))
     }
 
     /// A reader is done; what it did not read is dropped.
     pub(super) fn end(&mut self, reader: &R) {
-        self.drop_losses(reader);
+        // A loss is an answer for the batch that waits for one. Whoever was not waiting has been
+        // woken and asks the API server anew instead of being told an old refusal.
+        self.lost.remove(reader);
         let Some((round, targets)) = self.readers.get_mut(reader) else {
             return;
         };
         let round = *round;
         let old: Vec<Target> = targets
-            .iter()
-            .filter(|(_, read)| **read != round)
-            .map(|(t, _)| t.clone())
+            .extract_if(|_, read| *read != round)
+            .map(|(target, _)| target)
             .collect();
         for target in old {
-            targets.remove(&target);
-            drop_reader(&mut self.sources, &mut self.serving, &target, reader);
+            self.drop_reader(&target, reader);
         }
-        self.stop_unused();
     }
 
     /// A reader is gone.
     pub(super) fn forget(&mut self, reader: &R) {
-        self.drop_losses(reader);
+        self.lost.remove(reader);
         let Some((_, targets)) = self.readers.remove(reader) else {
             return;
         };
         for target in targets.keys() {
-            drop_reader(&mut self.sources, &mut self.serving, target, reader);
+            self.drop_reader(target, reader);
         }
-        self.stop_unused();
-    }
-
-    /// A loss is an answer for the batch that waits for one. Whoever was not waiting has been woken
-    /// and asks the API server anew instead of being told an old refusal.
-    fn drop_losses(&mut self, reader: &R) {
-        self.lost.retain(|(loser, _), _| loser != reader);
     }
 
     /// A watch begins to list, for the first time or after it was cut off.
     pub(super) fn listing(&mut self, source: &Source) {
         if let Some(watched) = self.sources.get_mut(source) {
-            watched.listing = Some(HashSet::new());
+            watched.list_begins();
         }
     }
 
     /// A watch shows an object, in a list or because it changed.
     pub(super) fn applied(&mut self, source: &Source, object: O) {
-        let Some(watched) = self.sources.get_mut(source) else {
-            return;
-        };
-        let key = object.key();
-        if let Some(listing) = &mut watched.listing {
-            listing.insert(key.clone());
-        }
-        let same = watched
-            .objects
-            .get(&key)
-            .is_some_and(|old| old.version() == object.version());
-        if !same {
-            watched.objects.insert(key.clone(), Arc::new(object));
-            wake_readers(watched, source, &key, &mut self.outputs);
+        if let Some(watched) = self.sources.get_mut(source) {
+            let readers = watched.apply(source, object);
+            self.wake(readers);
         }
     }
 
     /// A watch says that an object is gone.
     pub(super) fn deleted(&mut self, source: &Source, key: &ObjectKey) {
-        let Some(watched) = self.sources.get_mut(source) else {
-            return;
-        };
-        if let Some(listing) = &mut watched.listing {
-            listing.remove(key);
-        }
-        if watched.objects.remove(key).is_some() {
-            wake_readers(watched, source, key, &mut self.outputs);
+        if let Some(watched) = self.sources.get_mut(source) {
+            let readers = watched.delete(source, key);
+            self.wake(readers);
         }
     }
 
@@ -267,222 +199,182 @@ impl<R: Key, O: Versioned> Index<R, O> {
         let Some(watched) = self.sources.get_mut(source) else {
             return;
         };
-        let seen = watched.listing.take().unwrap_or_default();
-        let gone: Vec<ObjectKey> = watched
-            .objects
-            .keys()
-            .filter(|key| !seen.contains(*key))
-            .cloned()
-            .collect();
-        for key in gone {
-            watched.objects.remove(&key);
-            wake_readers(watched, source, &key, &mut self.outputs);
-        }
-        watched.ready = true;
-        if source.filter == Filter::All {
-            self.take_over(source);
-            // Its readers may have gone while it was listing.
-            self.stop_unused();
-        }
+        let readers = watched.list_ends(source);
+        self.wake(readers);
+        self.take_over(source);
+        // Its readers may have gone while it was listing.
+        self.stop_if_unused(source);
     }
 
-    /// A watch cannot go on. Its readers are told at their next read, and woken so that there is
-    /// one: "could not read" must reach whoever relied on the answer.
+    /// A watch cannot go on. Its readers are woken so that they read again: "could not read" must
+    /// reach whoever relied on the answer. A target of its own tells them why; the targets of a
+    /// shared watch are tried by themselves first, as more may be allowed to less.
     pub(super) fn lost(&mut self, source: &Source, reason: &Lost) {
-        let Some(watched) = self.sources.remove(source) else {
+        let Some(watched) = self.close(source) else {
             return;
         };
-        for (target, readers) in watched.targets {
-            if self.serving.get(&target) == Some(source) {
-                self.serving.remove(&target);
-            }
+        if watched.is_shared && !reason.is_of_the_kind() {
+            self.barred.retain(|_, since| self.now < *since + BARRED);
+            let place = (source.kind.clone(), source.namespace.clone());
+            self.barred.insert(place, self.now);
+        }
+        for (target, readers) in watched.into_targets() {
+            self.serving.remove(&target);
+            let tells = reason.is_of_the_kind() || target.own_source() == *source;
             for reader in readers {
-                self.lost
-                    .insert((reader.clone(), target.clone()), reason.clone());
+                if tells {
+                    let losses = self.lost.entry(reader.clone()).or_default();
+                    losses.insert(target.clone(), reason.clone());
+                }
                 if let Some((_, targets)) = self.readers.get_mut(&reader) {
                     targets.remove(&target);
                 }
                 self.outputs.push(Output::Wake(reader));
             }
         }
-        self.outputs.push(Output::Stop(source.clone()));
     }
 
+    fn take_loss(&mut self, reader: &R, target: &Target) -> Option<Lost> {
+        let losses = self.lost.get_mut(reader)?;
+        let lost = losses.remove(target);
+        if losses.is_empty() {
+            self.lost.remove(reader);
+        }
+        lost
+    }
+
+    fn wake(&mut self, readers: HashSet<R>) {
+        self.outputs.extend(readers.into_iter().map(Output::Wake));
+    }
+
+    /// The source that answers a target: one that is open already, else a new one.
     fn source_of(&mut self, target: &Target) -> Source {
         if let Some(source) = self.serving.get(target) {
             return source.clone();
         }
-        let source = match target {
-            Target::Selection {
-                kind,
-                namespace,
-                selector,
-            } => Source {
-                kind: kind.clone(),
-                namespace: namespace.clone(),
-                filter: if selector.is_empty() {
-                    Filter::All
-                } else {
-                    Filter::Labels(selector.clone())
-                },
-            },
-            Target::Object { kind, key } => {
-                let all = Source {
-                    kind: kind.clone(),
-                    namespace: key.namespace.clone(),
-                    filter: Filter::All,
-                };
-                // A shared watch that is still listing would keep this read waiting for nothing.
-                if self.sources.get(&all).is_some_and(|watched| watched.ready) {
-                    all
-                } else {
-                    self.open_shared_if_many(&all);
-                    Source {
-                        filter: Filter::Name(key.name.clone()),
-                        ..all
-                    }
-                }
-            }
+        let candidates = target.answered_by();
+        let is_open = |source: &&Source| self.sources.contains_key(*source);
+        let is_ready = |source: &&Source| self.sources.get(*source).is_some_and(|it| it.ready);
+        let open = candidates
+            .iter()
+            .find(is_ready)
+            .or_else(|| candidates.iter().find(is_open));
+        let source = match open {
+            Some(source) => source.clone(),
+            None => self.open_for(target),
         };
-        self.open(&source);
         self.serving.insert(target.clone(), source.clone());
         source
     }
 
-    fn open(&mut self, source: &Source) {
-        if !self.sources.contains_key(source) {
-            self.sources.insert(source.clone(), Watched::new());
-            self.outputs.push(Output::Start(source.clone()));
-        }
+    fn open_for(&mut self, target: &Target) -> Source {
+        let own = target.own_source();
+        let shared = self.shared_instead_of(&own);
+        let watched = Watched::new(shared.is_some());
+        let source = shared.unwrap_or(own);
+        let of_kind = self.of_kind.entry(source.kind.clone()).or_default();
+        of_kind.insert(source.clone());
+        self.sources.insert(source.clone(), watched);
+        self.outputs.push(Output::Start(source.clone()));
+        source
     }
 
-    fn open_shared_if_many(&mut self, all: &Source) {
-        let singles = self
-            .sources
-            .keys()
-            .filter(|source| is_single_of(source, all))
-            .count();
-        if singles >= MANY {
-            self.open(all);
-        }
+    /// The source to open instead of one more narrow one, if there are many.
+    fn shared_instead_of(&self, own: &Source) -> Option<Source> {
+        let open = self.of_kind.get(&own.kind)?;
+        let is_elsewhere = |it: &&Source| it.filter == own.filter && !it.namespace.is_empty();
+        let is_there = |it: &&Source| {
+            it.namespace == own.namespace && it.filter != Filter::All && it.filter.is_within_all()
+        };
+        let in_namespace = !own.namespace.is_empty();
+        let everywhere =
+            in_namespace && open.iter().filter(is_elsewhere).count() >= self.limits.namespaces;
+        let may_be_all = own.filter != Filter::All && own.filter.is_within_all();
+        let all_there =
+            may_be_all && open.iter().filter(is_there).count() >= self.limits.in_a_namespace;
+        let all = open.len() >= self.limits.of_a_kind && own.filter.is_within_all();
+        [
+            all.then(|| own.all_everywhere()),
+            everywhere.then(|| own.everywhere()),
+            all_there.then(|| own.all_there()),
+        ]
+        .into_iter()
+        .flatten()
+        .find(|shared| shared != own && !self.is_barred(shared))
     }
 
-    /// Moves the readers of single objects over to a watch of the whole kind. Whoever would see
-    /// another answer there is woken: one of the two watches was behind.
-    fn take_over(&mut self, all: &Source) {
-        let singles: Vec<Source> = self
-            .sources
-            .keys()
-            .filter(|source| is_single_of(source, all))
-            .cloned()
-            .collect();
-        for single in singles {
-            let Some(old) = self.sources.remove(&single) else {
+    fn is_barred(&self, source: &Source) -> bool {
+        let place = (source.kind.clone(), source.namespace.clone());
+        let since = self.barred.get(&place);
+        since.is_some_and(|since| self.now < *since + BARRED)
+    }
+
+    /// Moves the readers of narrower sources over to one that has just become ready. Whoever would
+    /// see another answer there is woken: one of the two watches was behind.
+    fn take_over(&mut self, wide: &Source) {
+        let of_kind = self.of_kind.get(&wide.kind).into_iter().flatten();
+        let narrower = of_kind.filter(|source| wide.contains(source));
+        let narrower: Vec<Source> = narrower.cloned().collect();
+        for narrow in narrower {
+            let Some(old) = self.close(&narrow) else {
                 continue;
             };
-            let Some(new) = self.sources.get_mut(all) else {
+            let Some(new) = self.sources.get_mut(wide) else {
                 return;
             };
-            for (target, readers) in old.targets {
-                let Target::Object { key, .. } = &target else {
-                    continue;
-                };
-                let before = old.objects.get(key).map(|object| object.version());
-                let after = new.objects.get(key).map(|object| object.version());
-                if !old.ready || before != after {
-                    self.outputs
-                        .extend(readers.iter().cloned().map(Output::Wake));
+            let ready = old.ready;
+            let answers: HashMap<Target, Vec<Arc<O>>> = old.answers();
+            for (target, readers) in old.into_targets() {
+                new.add(wide, &target, readers.iter().cloned());
+                let before = answers.get(&target);
+                let is_same = before.is_some_and(|old| same(old, &new.answer(&target)));
+                // Before the first list nobody has been answered.
+                if ready && !is_same {
+                    self.outputs.extend(readers.into_iter().map(Output::Wake));
                 }
-                new.targets
-                    .entry(target.clone())
-                    .or_default()
-                    .extend(readers);
-                self.serving.insert(target, all.clone());
+                self.serving.insert(target, wide.clone());
             }
-            self.outputs.push(Output::Stop(single));
         }
     }
 
-    fn stop_unused(&mut self) {
-        let still_needed = |source: &Source, watched: &Watched<R, O>| {
-            // A shared watch that is listing has no readers yet: it is about to get them.
-            !watched.targets.is_empty() || (source.filter == Filter::All && !watched.ready)
+    fn drop_reader(&mut self, target: &Target, reader: &R) {
+        let Some(source) = self.serving.get(target).cloned() else {
+            return;
         };
-        let unused: Vec<Source> = self
-            .sources
-            .iter()
-            .filter(|(source, watched)| !still_needed(source, watched))
-            .map(|(source, _)| source.clone())
-            .collect();
-        for source in unused {
-            self.sources.remove(&source);
-            self.outputs.push(Output::Stop(source));
+        let Some(watched) = self.sources.get_mut(&source) else {
+            return;
+        };
+        if watched.remove(target, reader) {
+            self.serving.remove(target);
+            self.stop_if_unused(&source);
         }
     }
-}
 
-fn is_single_of(source: &Source, all: &Source) -> bool {
-    matches!(source.filter, Filter::Name(_))
-        && source.namespace == all.namespace
-        && source.kind == all.kind
-}
-
-fn answer<R, O>(watched: &Watched<R, O>, target: &Target) -> Vec<Arc<O>> {
-    match target {
-        Target::Object { key, .. } => watched.objects.get(key).cloned().into_iter().collect(),
-        Target::Selection { .. } => watched.objects.values().cloned().collect(),
-    }
-}
-
-fn wake_readers<R: Key, O>(
-    watched: &Watched<R, O>,
-    source: &Source,
-    key: &ObjectKey,
-    outputs: &mut Vec<Output<R>>,
-) {
-    if !watched.ready {
-        // Nobody has been answered from this watch.
-        return;
-    }
-    let object = Target::Object {
-        kind: source.kind.clone(),
-        key: key.clone(),
-    };
-    let selection = Target::Selection {
-        kind: source.kind.clone(),
-        namespace: source.namespace.clone(),
-        selector: match &source.filter {
-            Filter::Labels(selector) => selector.clone(),
-            Filter::Name(_) | Filter::All => String::new(),
-        },
-    };
-    for target in [object, selection] {
-        if let Some(readers) = watched.targets.get(&target) {
-            outputs.extend(readers.iter().cloned().map(Output::Wake));
+    fn stop_if_unused(&mut self, source: &Source) {
+        if self.sources.get(source).is_some_and(Watched::is_unused) {
+            self.close(source);
         }
     }
+
+    fn close(&mut self, source: &Source) -> Option<Watched<R, O>> {
+        let watched = self.sources.remove(source)?;
+        if let Some(of_kind) = self.of_kind.get_mut(&source.kind) {
+            of_kind.remove(source);
+            if of_kind.is_empty() {
+                self.of_kind.remove(&source.kind);
+            }
+        }
+        self.outputs.push(Output::Stop(source.clone()));
+        Some(watched)
+    }
 }
 
-fn drop_reader<R: Key, O>(
-    sources: &mut HashMap<Source, Watched<R, O>>,
-    serving: &mut HashMap<Target, Source>,
-    target: &Target,
-    reader: &R,
-) {
-    let Some(source) = serving.get(target) else {
-        return;
+/// Whether two answers are of the same objects in the same versions.
+fn same<O: Versioned>(one: &[Arc<O>], other: &[Arc<O>]) -> bool {
+    let is_same = |(one, other): (&Arc<O>, &Arc<O>)| {
+        one.key() == other.key() && one.version() == other.version()
     };
-    let Some(watched) = sources.get_mut(source) else {
-        return;
-    };
-    let Some(readers) = watched.targets.get_mut(target) else {
-        return;
-    };
-    readers.remove(reader);
-    if readers.is_empty() {
-        watched.targets.remove(target);
-        serving.remove(target);
-    }
+    one.len() == other.len() && one.iter().zip(other).all(is_same)
 }
 
 #[cfg(test)]

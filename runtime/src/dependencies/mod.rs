@@ -1,30 +1,37 @@
 //! "Read this object on behalf of that policy, and wake the policy when the answer changes."
 //!
 //! A reader (a policy) reads objects and selections in a *batch*; what it did not read again in its
-//! next batch is no longer watched for it. Readers of the same thing share one watch, and a kind
-//! with many single objects read in one namespace gets one watch for all of them.
+//! next batch is no longer watched for it. Readers of the same thing share one watch, and a kind of
+//! which many objects, selections or namespaces are read gets one watch for all of them: the number
+//! of open watches depends on the number of kinds, not on that of policies, objects or namespaces.
 //!
 //! The promise, kept by [`index`] and proven by its model test: after any change of something that
 //! a reader's latest batch has read, the reader is woken, whatever was added, removed, listed
 //! again or cut off in between.
 
+mod cover;
 mod index;
+mod metrics;
+mod plain;
+mod selector;
 mod source;
+mod watched;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use kube::Client;
-use kube::api::DynamicObject;
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use crate::discovery::ServedKind;
+use crate::metrics::Metrics;
 use crate::object::ObjectKey;
 use crate::queue::Key;
-use index::{Answer, Index, Output};
-pub use index::{Lost, Source, Target};
+use index::{Answer, Index, Limits, Lost, Output, Source, Target};
 
 /// Why something could not be read. Never the same as "it is absent".
 #[derive(Clone, Debug, thiserror::Error)]
@@ -57,7 +64,7 @@ struct Inner<R> {
 }
 
 struct State<R> {
-    index: Index<R, DynamicObject>,
+    index: Index<R, Value>,
     running: HashMap<Source, AbortHandle>,
 }
 
@@ -76,7 +83,7 @@ impl<R: Key> DependencyWatches<R> {
         Self(Arc::new(Inner {
             client,
             state: Mutex::new(State {
-                index: Index::new(),
+                index: Index::new(Limits::default(), Instant::now()),
                 running: HashMap::new(),
             }),
             changed: Notify::new(),
@@ -98,13 +105,20 @@ impl<R: Key> DependencyWatches<R> {
         self.update(|index| index.forget(reader));
     }
 
+    /// Adds gauges to the registry: how many watches are open, and how many objects they keep.
+    pub fn register(&self, metrics: &Metrics) {
+        let gauges = metrics::Gauges(Arc::downgrade(&self.0));
+        metrics.register(|registry| registry.register_collector(Box::new(gauges)));
+    }
+
     /// How many watches are open.
     pub fn active(&self) -> usize {
         self.0.state.lock().running.len()
     }
 
-    fn update<T>(&self, change: impl FnOnce(&mut Index<R, DynamicObject>) -> T) -> T {
+    fn update<T>(&self, change: impl FnOnce(&mut Index<R, Value>) -> T) -> T {
         let mut state = self.0.state.lock();
+        state.index.tick(Instant::now());
         let result = change(&mut state.index);
         let outputs = state.index.outputs();
         let mut woken = Vec::new();
@@ -134,7 +148,7 @@ impl<R: Key> DependencyWatches<R> {
     }
 
     /// What a watch told: those who wait for its first list look again.
-    fn told(&self, change: impl FnOnce(&mut Index<R, DynamicObject>)) {
+    fn told(&self, change: impl FnOnce(&mut Index<R, Value>)) {
         self.update(change);
         self.0.changed.notify_waiters();
     }
@@ -149,12 +163,15 @@ pub struct Batch<R: Key> {
 impl<R: Key> Batch<R> {
     /// Reads one object; `None` if it does not exist. `namespace` is empty for cluster-scoped
     /// kinds. From now on a change of the object, its creation included, wakes the reader.
+    ///
+    /// The object is whole, `apiVersion` and `kind` included, less `metadata.managedFields`. It was
+    /// converted when it arrived: a read copies nothing.
     pub async fn get(
         &self,
         kind: &ServedKind,
         namespace: &str,
         name: &str,
-    ) -> Result<Option<Arc<DynamicObject>>, ReadError> {
+    ) -> Result<Option<Arc<Value>>, ReadError> {
         let target = Target::Object {
             kind: kind.resource.clone(),
             key: ObjectKey::new(namespace, name),
@@ -169,7 +186,7 @@ impl<R: Key> Batch<R> {
         kind: &ServedKind,
         namespace: &str,
         selector: &str,
-    ) -> Result<Vec<Arc<DynamicObject>>, ReadError> {
+    ) -> Result<Vec<Arc<Value>>, ReadError> {
         let target = Target::Selection {
             kind: kind.resource.clone(),
             namespace: namespace.to_owned(),
@@ -178,11 +195,7 @@ impl<R: Key> Batch<R> {
         self.read(kind, target).await
     }
 
-    async fn read(
-        &self,
-        kind: &ServedKind,
-        target: Target,
-    ) -> Result<Vec<Arc<DynamicObject>>, ReadError> {
+    async fn read(&self, kind: &ServedKind, target: Target) -> Result<Vec<Arc<Value>>, ReadError> {
         if !kind.watchable {
             let described = format!("{}, Kind={}", kind.resource.api_version, kind.resource.kind);
             return Err(ReadError::Unwatchable(described));

@@ -4,10 +4,11 @@ use std::sync::{Arc, Weak};
 
 use futures::StreamExt;
 use kube::Client;
-use kube::api::{Api, DynamicObject};
+use kube::api::Api;
 use kube::runtime::{WatchStreamExt, watcher};
 
-use super::index::{Filter, Lost, Source};
+use super::cover::{Filter, Lost, Source};
+use super::plain::Plain;
 use super::{DependencyWatches, Inner};
 use crate::object::{ObjectKey, Refusal};
 use crate::queue::Key;
@@ -44,7 +45,7 @@ impl<R: Key> Drop for Report<R> {
 
 impl<R: Key> Report<R> {
     async fn run(&self, client: Client) {
-        let api: Api<DynamicObject> = if self.source.namespace.is_empty() {
+        let api: Api<Plain> = if self.source.namespace.is_empty() {
             Api::all_with(client, &self.source.kind)
         } else {
             Api::namespaced_with(client, &self.source.namespace, &self.source.kind)
@@ -79,13 +80,12 @@ impl<R: Key> Report<R> {
         }
     }
 
-    fn deliver(&self, watches: &DependencyWatches<R>, event: watcher::Event<DynamicObject>) {
+    fn deliver(&self, watches: &DependencyWatches<R>, event: watcher::Event<Plain>) {
         let source = &self.source;
         watches.told(|index| match event {
             watcher::Event::Init => index.listing(source),
-            watcher::Event::InitApply(mut object) | watcher::Event::Apply(mut object) => {
-                object.metadata.managed_fields = None;
-                index.applied(source, object);
+            watcher::Event::InitApply(object) | watcher::Event::Apply(object) => {
+                index.applied(source, object.of_kind(&source.kind));
             }
             watcher::Event::Delete(object) => index.deleted(source, &ObjectKey::of(&object)),
             watcher::Event::InitDone => index.listed(source),

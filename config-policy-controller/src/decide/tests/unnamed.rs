@@ -28,7 +28,7 @@ fn searches(
         .into_iter()
         .map(|(name, node)| pod(name, node))
         .collect();
-    let Search::Settled(finding) = search(&wanted, "pods", "default", &listed) else {
+    let Search::Settled(finding) = search(&wanted, "pods", &listed) else {
         panic!("one was found");
     };
     let related: Vec<String> = finding
@@ -65,7 +65,7 @@ fn a_single_hit_is_judged_but_never_changed() {
     ));
     let mut definition = json!({"apiVersion": "v1", "kind": "Pod", "spec": {"nodeName": "x"}});
     let wanted_pod = wanted(MustNotHave, definition.take());
-    let Search::One { target, live } = search(&wanted_pod, "pods", "default", &[pod]) else {
+    let Search::One { target, live } = search(&wanted_pod, "pods", &[pod]) else {
         panic!("it was not found");
     };
     assert_eq!(target.mode, Inform);

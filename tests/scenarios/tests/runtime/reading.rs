@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use kube::Api;
 use kube::core::{DynamicObject, GroupVersionKind};
 use parking_lot::Mutex;
@@ -74,12 +74,11 @@ pub(crate) async fn woken(plane: Arc<Plane>) -> Result<()> {
 
     let one = watches.begin(&1);
     let found = one.get(&config_maps, "reading", "absent").await?;
-    let value = found
-        .as_ref()
-        .map(|found: &Arc<DynamicObject>| found.data["data"]["k"].clone());
+    let found = found.context("the new object is not read")?;
+    ensure!(found["data"]["k"] == "1" && found["kind"] == "ConfigMap");
     ensure!(
-        value == Some(json!("1")),
-        "the new object is read: {value:?}"
+        found["metadata"].get("managedFields").is_none(),
+        "{found:#}"
     );
     one.end();
     plane.apply(&config_map("reading", "absent", "2")).await?;

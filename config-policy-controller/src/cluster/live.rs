@@ -1,0 +1,184 @@
+//! The cluster behind an API server. What is read is watched.
+
+use std::sync::Arc;
+
+use kube::Client;
+use kube::core::GroupVersionKind;
+use reeve_runtime::dependencies::{Batch, ReadError};
+use reeve_runtime::discovery::{Discovery, DiscoveryError, ServedKind};
+use reeve_runtime::object::{ObjectKey, api_message};
+use reeve_runtime::strict::Write;
+use serde_json::Value;
+
+use super::{Cluster, Freshness, Unreadable};
+use crate::act::Objects;
+use crate::decide::{RecreateFailure, Refused};
+use crate::report::Place;
+
+/// A cluster on behalf of one evaluation of a policy.
+#[derive(Clone)]
+pub struct Live {
+    batch: Arc<Batch<ObjectKey>>,
+    client: Client,
+    discovery: Discovery,
+    freshness: Freshness,
+}
+
+impl Live {
+    /// Reads through `batch`, and past it with `client`.
+    #[must_use]
+    pub fn new(
+        batch: Batch<ObjectKey>,
+        client: Client,
+        discovery: Discovery,
+        freshness: Freshness,
+    ) -> Self {
+        Self {
+            batch: Arc::new(batch),
+            client,
+            discovery,
+            freshness,
+        }
+    }
+
+    /// The evaluation is over: what it did not read is no longer watched for the policy.
+    pub fn end(self) {
+        // A batch that somebody still holds ends when that is dropped, which keeps its watches: dearer, never wrong.
+        if let Some(batch) = Arc::into_inner(self.batch) {
+            batch.end();
+        }
+    }
+
+    fn objects<'a>(&'a self, kind: &'a ServedKind, place: &Place) -> Objects<'a> {
+        Objects::at(&self.client, kind, place)
+    }
+
+    fn reads_directly(&self, kind: &ServedKind) -> bool {
+        !kind.watchable && self.freshness == Freshness::Polled
+    }
+
+    fn failed(&self, kind: &ServedKind, error: &ReadError) -> Unreadable {
+        match error {
+            ReadError::Unwatchable(_) => Unreadable::Unwatchable(error.to_string()),
+            ReadError::Refused(refused) => {
+                // The kind may be gone: the next evaluation asks anew.
+                self.discovery.forget(&gvk(kind));
+                Unreadable::Failed(api_message(refused))
+            }
+            ReadError::Ended => Unreadable::Failed(error.to_string()),
+        }
+    }
+}
+
+impl Cluster for Live {
+    fn freshness(&self) -> Freshness {
+        self.freshness
+    }
+
+    async fn kind(&self, kind: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
+        self.discovery.find(kind).await
+    }
+
+    async fn get(
+        &self,
+        kind: &ServedKind,
+        place: &Place,
+    ) -> Result<Option<Arc<Value>>, Unreadable> {
+        if self.reads_directly(kind) {
+            let found = self.get_now(kind, place).await?;
+            return Ok(found.map(Arc::new));
+        }
+        let found = self.batch.get(kind, &place.namespace, &place.name).await;
+        found.map_err(|error| self.failed(kind, &error))
+    }
+
+    async fn list(
+        &self,
+        kind: &ServedKind,
+        namespace: &str,
+        selector: &str,
+    ) -> Result<Vec<Arc<Value>>, Unreadable> {
+        if self.reads_directly(kind) {
+            let place = Place::new(namespace, "");
+            let listed = self.objects(kind, &place).list(selector).await;
+            let listed = listed.map_err(|error| Unreadable::Failed(api_message(&error)))?;
+            return Ok(listed.into_iter().map(Arc::new).collect());
+        }
+        let listed = self.batch.list(kind, namespace, selector).await;
+        listed.map_err(|error| self.failed(kind, &error))
+    }
+
+    async fn get_now(&self, kind: &ServedKind, place: &Place) -> Result<Option<Value>, Unreadable> {
+        let found = self.objects(kind, place).get(&place.name).await;
+        found.map_err(|error| Unreadable::Failed(api_message(&error)))
+    }
+
+    async fn create(
+        &self,
+        kind: &ServedKind,
+        place: &Place,
+        object: &Value,
+    ) -> Result<Value, Refused> {
+        self.objects(kind, place).create(object).await
+    }
+
+    async fn replace(
+        &self,
+        kind: &ServedKind,
+        place: &Place,
+        object: &Value,
+        write: Write,
+    ) -> Result<Value, Refused> {
+        let objects = self.objects(kind, place);
+        objects.replace(&place.name, object, write).await
+    }
+
+    async fn delete(&self, kind: &ServedKind, place: &Place, uid: &str) -> Result<(), Refused> {
+        self.objects(kind, place).delete(&place.name, uid).await
+    }
+
+    async fn recreate(
+        &self,
+        kind: &ServedKind,
+        place: &Place,
+        uid: &str,
+        object: &Value,
+    ) -> Result<Value, RecreateFailure> {
+        let objects = self.objects(kind, place);
+        objects.recreate(&place.name, uid, object).await
+    }
+
+    async fn await_namespace(&self, namespace: &str) {
+        let kind = GroupVersionKind::gvk("", "v1", "Namespace");
+        let watched = match self.kind(&kind).await {
+            Ok(kind) => {
+                let watched = self.batch.get(&kind, "", namespace).await;
+                watched.map(|_| ()).map_err(|error| error.to_string())
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(error) = watched {
+            tracing::warn!(namespace, %error, "cannot watch the namespace that a policy waits for");
+        }
+    }
+
+    async fn on_a_thread<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        match tokio::task::spawn_blocking(work).await {
+            Ok(result) => result,
+            // The work panicked, which is ours to pass on. A runtime that is shutting down drops this future.
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => std::future::pending().await,
+            },
+        }
+    }
+
+    fn wait<T>(&self, answer: impl Future<Output = T>) -> T {
+        tokio::runtime::Handle::current().block_on(answer)
+    }
+}
+
+fn gvk(kind: &ServedKind) -> GroupVersionKind {
+    let resource = &kind.resource;
+    GroupVersionKind::gvk(&resource.group, &resource.version, &resource.kind)
+}

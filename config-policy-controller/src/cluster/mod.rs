@@ -1,0 +1,133 @@
+//! What an evaluation asks of a cluster, and the two clusters there are: [`live`], behind an API server, and
+//! [`offline`], objects in memory. An evaluation is the same on both.
+
+pub mod live;
+pub mod offline;
+
+use std::sync::Arc;
+
+use kube::core::GroupVersionKind;
+use reeve_runtime::discovery::{DiscoveryError, ServedKind};
+use reeve_runtime::strict::Write;
+use serde_json::Value;
+
+use crate::decide::{RecreateFailure, Refused, Seen};
+use crate::report::Place;
+
+/// How a policy is kept up to date, which decides how a kind that cannot be watched is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Freshness {
+    /// By watches: a change of what was read wakes the policy.
+    Watched,
+    /// By evaluating it again after a while.
+    Polled,
+}
+
+/// Why something could not be read. Never the same as "it is absent".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unreadable {
+    /// Its kind cannot be watched.
+    Unwatchable(String),
+    /// The API server refused or did not answer.
+    Failed(String),
+}
+
+impl Unreadable {
+    /// What to tell.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Unwatchable(text) | Self::Failed(text) => text,
+        }
+    }
+}
+
+impl From<Unreadable> for Seen {
+    fn from(error: Unreadable) -> Self {
+        match error {
+            Unreadable::Unwatchable(text) => Self::Unwatchable(text),
+            Unreadable::Failed(text) => Self::Unreadable(text),
+        }
+    }
+}
+
+/// The cluster that a policy speaks about, as one evaluation of the policy sees it.
+pub trait Cluster: Clone + Send + Sync + 'static {
+    /// How the policy is kept up to date.
+    fn freshness(&self) -> Freshness;
+
+    /// The resource that serves a kind.
+    fn kind(
+        &self,
+        kind: &GroupVersionKind,
+    ) -> impl Future<Output = Result<ServedKind, DiscoveryError>> + Send;
+
+    /// One object, which wakes the policy when it changes; `None` if it does not exist.
+    fn get(
+        &self,
+        kind: &ServedKind,
+        place: &Place,
+    ) -> impl Future<Output = Result<Option<Arc<Value>>, Unreadable>> + Send;
+
+    /// The objects of a kind in a namespace (everywhere if it is empty) that match a label selector (all if it is
+    /// empty), which wake the policy when they change.
+    fn list(
+        &self,
+        kind: &ServedKind,
+        namespace: &str,
+        selector: &str,
+    ) -> impl Future<Output = Result<Vec<Arc<Value>>, Unreadable>> + Send;
+
+    /// One object as the API server has it now, past every cache.
+    fn get_now(
+        &self,
+        kind: &ServedKind,
+        place: &Place,
+    ) -> impl Future<Output = Result<Option<Value>, Unreadable>> + Send;
+
+    /// Creates an object. A misspelt field is an error.
+    fn create(
+        &self,
+        kind: &ServedKind,
+        place: &Place,
+        object: &Value,
+    ) -> impl Future<Output = Result<Value, Refused>> + Send;
+
+    /// Replaces an object, or asks what replacing it would come to.
+    fn replace(
+        &self,
+        kind: &ServedKind,
+        place: &Place,
+        object: &Value,
+        write: Write,
+    ) -> impl Future<Output = Result<Value, Refused>> + Send;
+
+    /// Deletes the object with this UID. If another one has its name by now, that one stays and this is a conflict.
+    fn delete(
+        &self,
+        kind: &ServedKind,
+        place: &Place,
+        uid: &str,
+    ) -> impl Future<Output = Result<(), Refused>> + Send;
+
+    /// Deletes the object with this UID and creates another in its place.
+    fn recreate(
+        &self,
+        kind: &ServedKind,
+        place: &Place,
+        uid: &str,
+        object: &Value,
+    ) -> impl Future<Output = Result<Value, RecreateFailure>> + Send;
+
+    /// The policy waits for this namespace: its creation wakes the policy.
+    fn await_namespace(&self, namespace: &str) -> impl Future<Output = ()> + Send;
+
+    /// Runs something that computes for long, or that waits with [`Cluster::wait`].
+    fn on_a_thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> impl Future<Output = T> + Send;
+
+    /// Waits for a future. Only for what runs [on a thread](Cluster::on_a_thread).
+    fn wait<T>(&self, answer: impl Future<Output = T>) -> T;
+}

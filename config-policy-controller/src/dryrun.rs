@@ -1,0 +1,193 @@
+//! One evaluation of a policy over objects in memory: the engine of the controller, without a cluster.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use reeve_api::Compliance;
+use reeve_api::configuration_policy::{
+    ConfigurationPolicy, ConfigurationPolicyStatus, EvaluationInterval,
+};
+use reeve_runtime::metrics::Metrics;
+
+use crate::cluster::offline::{Offline, now};
+use crate::diff::{Length, Origin};
+use crate::error::PolicyError;
+use crate::evaluation::Evaluator;
+use crate::keys::{self, KeyPair};
+use crate::memory::Memories;
+use crate::messages;
+use crate::metrics::PolicyMetrics;
+use crate::namespaces::{Terminating, select};
+use crate::publish::{Telling, Verdicts, decide};
+use crate::spec::selector;
+use crate::status::{Context, record_whole};
+use crate::status_text::TemplateVerdict;
+use crate::tell::Sink;
+use crate::templates::Templates;
+use crate::turn::Turn;
+
+/// The interval of both states: nothing is watched, and no message says that it is the last.
+const INTERVAL: &str = "10s";
+
+/// How policies are evaluated in memory.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Whether namespaces that are being deleted are selected, where the policy leaves it open.
+    pub terminating: Terminating,
+    /// How much of a difference is recorded.
+    pub length: Length,
+    /// Functions that fail in templates, besides the engine's own.
+    pub denied_functions: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            terminating: Terminating::IfMatch,
+            length: Length::Truncated,
+            denied_functions: Vec::new(),
+        }
+    }
+}
+
+/// What an evaluation found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// The status that the policy would have: verdicts, related objects with their differences and the fields that
+    /// differ.
+    pub status: ConfigurationPolicyStatus,
+    /// The compliance messages, oldest first.
+    pub messages: Vec<String>,
+    /// Why a controller would try again. Empty if everything could be judged.
+    pub failures: Vec<String>,
+}
+
+impl Report {
+    /// The verdict.
+    #[must_use]
+    pub fn compliance(&self) -> Option<Compliance> {
+        self.status.compliance()
+    }
+}
+
+/// Evaluates a policy over objects. It only looks, whatever its `remediationAction` says: nothing in `objects`
+/// changes, and the report says what would be found.
+#[must_use]
+pub fn evaluate(policy: &ConfigurationPolicy, objects: &Offline, options: &Options) -> Report {
+    let mut policy = policy.clone();
+    if !policy.spec.remediation_action.is_empty() {
+        "inform".clone_into(&mut policy.spec.remediation_action);
+    }
+    policy.spec.evaluation_interval = Some(EvaluationInterval {
+        compliant: Some(INTERVAL.to_owned()),
+        noncompliant: Some(INTERVAL.to_owned()),
+    });
+    let sink = Collected::default();
+    let before = ConfigurationPolicyStatus::default();
+    let evaluator = Evaluator {
+        memories: Memories::default(),
+        metrics: PolicyMetrics::new(&Metrics::default()),
+    };
+    let hub_templates =
+        serde_json::to_string(&policy.spec).is_ok_and(|text| text.contains("{{hub"));
+    if hub_templates && crate::spec::templating(&policy) == crate::spec::Templating::On {
+        return without_hub(&policy, &sink);
+    }
+    let keys = keys::of_policy(&policy, |secret| {
+        let secret = objects.secret(secret)?;
+        Some(Arc::new(KeyPair::of(secret)))
+    });
+    let templates = keys.map(|keys| Templates {
+        denied: options.denied_functions.clone().into(),
+        keys: keys.map(Arc::new),
+        ..Templates::default()
+    });
+    let selection = selector(&policy)
+        .map(|selector| select(selector, &objects.namespaces(), options.terminating));
+    let turn = Turn {
+        evaluator: &evaluator,
+        cluster: objects,
+        sink: &sink,
+        policy: &policy,
+        before: &before,
+        templates,
+        selection,
+        origin: Origin::Plain,
+        length: options.length,
+    };
+    let (status, failures) = match now(turn.run()) {
+        Ok(outcome) => (outcome.status, outcome.evaluation.failures),
+        // Only publishing fails, and here it does not.
+        Err(error) => (before, vec![error.to_string()]),
+    };
+    let messages = sink.messages.into_inner();
+    Report {
+        status,
+        messages,
+        failures,
+    }
+}
+
+/// There is no hub to ask.
+fn without_hub(policy: &ConfigurationPolicy, sink: &Collected) -> Report {
+    let verdict = TemplateVerdict {
+        compliant: false,
+        reason: messages::HUB_TEMPLATE_FAILURE.to_owned(),
+        message: messages::HUB_TEMPLATES_NEED_ADDON.to_owned(),
+    };
+    let mut status = ConfigurationPolicyStatus::default();
+    let context = Context {
+        intervals: None,
+        now: Timestamp::now(),
+    };
+    record_whole(&mut status, &verdict, context);
+    let objects = crate::custom::Objects::new();
+    let telling = Telling {
+        policy,
+        objects: &objects,
+    };
+    let before = ConfigurationPolicyStatus::default();
+    let status = sink.keep(telling, &before, status, Verdicts::Changed);
+    Report {
+        status,
+        messages: std::mem::take(&mut sink.messages.lock()),
+        failures: vec![verdict.message],
+    }
+}
+
+/// Keeps what a controller would tell.
+#[derive(Default)]
+struct Collected {
+    messages: Mutex<Vec<String>>,
+}
+
+impl Collected {
+    fn keep(
+        &self,
+        telling: Telling<'_>,
+        before: &ConfigurationPolicyStatus,
+        after: ConfigurationPolicyStatus,
+        verdicts: Verdicts,
+    ) -> ConfigurationPolicyStatus {
+        let publication = decide(telling, before, after, verdicts, Timestamp::now());
+        if publication.events {
+            self.messages.lock().push(publication.message);
+        }
+        publication.status
+    }
+}
+
+impl Sink for Collected {
+    async fn publish(
+        &self,
+        telling: Telling<'_>,
+        before: &ConfigurationPolicyStatus,
+        after: ConfigurationPolicyStatus,
+        verdicts: Verdicts,
+    ) -> Result<ConfigurationPolicyStatus, PolicyError> {
+        Ok(self.keep(telling, before, after, verdicts))
+    }
+
+    fn inform(&self, _: &ConfigurationPolicy, _: &ConfigurationPolicyStatus) {}
+}

@@ -1,0 +1,106 @@
+//! Label selectors of policies as the text that Kubernetes takes, and the reasons why some make no sense. Pure.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use reeve_api::configuration_policy::NamespaceSelector;
+use reeve_templates_engine::lookup::selector::Selector;
+
+/// Why a label selector cannot be evaluated, in the words of Kubernetes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LabelError {
+    /// There is no such operator.
+    #[error("{0:?} is not a valid label selector operator")]
+    Operator(String),
+    /// In and `NotIn` need values.
+    #[error("values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty")]
+    NoValues,
+    /// Exists and `DoesNotExist` have none.
+    #[error("values: Invalid value: {0:?}: values set must be empty for exists and does not exist")]
+    Values(Vec<String>),
+    /// A key or a value is none that a label can have.
+    #[error("{0}")]
+    Syntax(String),
+}
+
+/// The selector of a policy's namespaces.
+pub fn of_namespaces(selector: &NamespaceSelector) -> Result<Selector, LabelError> {
+    let expressions = selector.match_expressions.iter().flatten();
+    let expressions = expressions.map(|requirement| {
+        let values = requirement.values.as_deref().unwrap_or_default();
+        (&requirement.key, requirement.operator.as_str(), values)
+    });
+    let text = text(selector.match_labels.iter().flatten(), expressions)?;
+    Selector::parse(&text).map_err(LabelError::Syntax)
+}
+
+/// The text of an object template's selector.
+pub fn of_objects(selector: &LabelSelector) -> Result<String, LabelError> {
+    let expressions = selector.match_expressions.iter().flatten();
+    let expressions = expressions.map(|requirement| {
+        let values = requirement.values.as_deref().unwrap_or_default();
+        (&requirement.key, requirement.operator.as_str(), values)
+    });
+    let text = text(selector.match_labels.iter().flatten(), expressions)?;
+    Selector::parse(&text).map_err(LabelError::Syntax)?;
+    Ok(text)
+}
+
+fn text<'a>(
+    labels: impl Iterator<Item = (&'a String, &'a String)>,
+    expressions: impl Iterator<Item = (&'a String, &'a str, &'a [String])>,
+) -> Result<String, LabelError> {
+    let mut parts: Vec<String> = labels
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    for (key, operator, values) in expressions {
+        parts.push(match (operator, values) {
+            ("In" | "NotIn", []) => return Err(LabelError::NoValues),
+            ("In", values) => format!("{key} in ({})", values.join(",")),
+            ("NotIn", values) => format!("{key} notin ({})", values.join(",")),
+            ("Exists", []) => key.clone(),
+            ("DoesNotExist", []) => format!("!{key}"),
+            ("Exists" | "DoesNotExist", values) => return Err(LabelError::Values(values.to_vec())),
+            (operator, _) => return Err(LabelError::Operator(operator.to_owned())),
+        });
+    }
+    Ok(parts.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(selector: serde_json::Value) -> Result<String, String> {
+        let selector = serde_json::from_value(selector).unwrap();
+        of_objects(&selector).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn selectors_become_texts() {
+        let selector = of(json!({
+            "matchLabels": {"b": "2", "a": "1"},
+            "matchExpressions": [
+                {"key": "c", "operator": "In", "values": ["x", "y"]},
+                {"key": "d", "operator": "DoesNotExist"},
+            ],
+        }));
+        assert_eq!(selector.unwrap(), "a=1,b=2,c in (x,y),!d");
+        assert_eq!(of(json!({})).unwrap(), "");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_said_in_the_words_of_kubernetes() {
+        let expression =
+            |operator: &str| json!({"matchExpressions": [{"key": "a", "operator": operator}]});
+        assert_eq!(
+            of(expression("Seriously")).unwrap_err(),
+            "\"Seriously\" is not a valid label selector operator"
+        );
+        assert_eq!(
+            of(expression("In")).unwrap_err(),
+            "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"
+        );
+        assert!(of(json!({"matchLabels": {"a": "in valid"}})).is_err());
+    }
+}

@@ -1,0 +1,416 @@
+//! Go templates in policies, resolved against the cluster that the policy speaks about.
+//!
+//! The engine computes and never waits; here its reads become reads of the cluster, which are watched for the policy
+//! like all others. A render may take long and its values stay on one thread, so it has a thread of its own.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures::future::join_all;
+use kube::core::GroupVersionKind;
+use reeve_api::names::split_api_version;
+use reeve_templates_engine::ambient::System;
+use reeve_templates_engine::encryption::EncryptionError;
+use reeve_templates_engine::lookup::{
+    Found, LookupError, Needed, Object, Read, ReadError, Reads, Resource, Snapshot,
+};
+use reeve_templates_engine::resolver::{
+    Context, EncryptionConfig, Failed, Input, Mode, Options, ResolveError, Resolver, SkipObject,
+};
+use reeve_templates_engine::value;
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use crate::cluster::{Cluster, Freshness};
+use crate::messages;
+use crate::report::Place;
+
+/// What decrypts values in a policy. Nothing prints it.
+pub struct Keys {
+    /// The AES key.
+    pub key: Zeroizing<Vec<u8>>,
+    /// The key before the last rotation.
+    pub previous: Option<Zeroizing<Vec<u8>>>,
+    /// The initialisation vector of this policy.
+    pub vector: Vec<u8>,
+}
+
+/// What is in `.` of a template: what is known of the object that it is resolved for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Frame {
+    /// The object's namespace, where it is known and the kind has namespaces.
+    pub namespace: Option<String>,
+    /// The object's name, where it is known.
+    pub name: Option<String>,
+    /// The object itself, where it exists.
+    pub object: Option<Arc<Value>>,
+}
+
+/// A resolved document.
+#[derive(Clone, PartialEq)]
+pub struct Rendered {
+    /// The document.
+    pub value: Value,
+    /// Whether a Secret was read or a value decrypted, whether or not it shows.
+    pub sensitive: bool,
+    /// JSON pointers to the fields that were computed from secrets.
+    pub fields: Vec<String>,
+}
+
+/// What resolving a document for one object came to.
+#[derive(Clone)]
+pub struct Outcome {
+    /// The template asked for the object to be left out; it counts even if it failed afterwards.
+    pub skipped: bool,
+    /// The document.
+    pub result: Result<Rendered, TemplateError>,
+}
+
+/// Why a template could not be resolved, in the words of the status.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    /// The key in the Secret is none.
+    #[error("{}", messages::INVALID_KEY)]
+    Key,
+    /// The annotation of the policy is no initialisation vector; only an edit helps.
+    #[error("{}", messages::INVALID_VECTOR)]
+    Vector,
+    /// It reads a kind that cannot be watched, in a policy that is evaluated on change.
+    #[error("{}", messages::unwatchable_template(.0))]
+    Unwatchable(String),
+    /// Anything else.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// Resolves the templates of one policy.
+#[derive(Clone)]
+pub struct Templates {
+    /// How.
+    pub resolver: Arc<Resolver>,
+    /// Functions that fail when called, besides the engine's own.
+    pub denied: Arc<[String]>,
+    /// What decrypts values, if the policy has encrypted ones.
+    pub keys: Option<Arc<Keys>>,
+}
+
+/// A document with templates, and what is in `.` of them.
+enum Document<'a> {
+    /// The definition of an object.
+    Definition(&'a [u8], &'a Frame, &'a SkipObject),
+    /// A text that is a list of object templates.
+    Raw(&'a str),
+    /// A policy with templates about the hub.
+    Policy(&'a [u8], &'a Member),
+}
+
+/// This cluster as the hub knows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// The labels of its `ManagedCluster`.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl Default for Templates {
+    /// Resolves what needs nothing.
+    fn default() -> Self {
+        Self {
+            resolver: Arc::new(Resolver::default()),
+            denied: Arc::default(),
+            keys: None,
+        }
+    }
+}
+
+impl Templates {
+    /// Resolves one definition for several objects.
+    pub async fn each<C: Cluster>(
+        &self,
+        cluster: &C,
+        definition: &Value,
+        frames: Vec<Frame>,
+    ) -> Vec<Outcome> {
+        // A definition that was read from JSON can be written as JSON.
+        let document = serde_json::to_vec(definition).unwrap_or_default();
+        let (templates, at) = (self.clone(), cluster.clone());
+        let work = move || {
+            let reads = Rc::new(Fetched::new(at));
+            let one = |frame: Frame| {
+                let skip = SkipObject::new();
+                let document = Document::Definition(&document, &frame, &skip);
+                let result = templates.resolve(&document, &reads);
+                Outcome {
+                    skipped: skip.is_marked(),
+                    result,
+                }
+            };
+            frames.into_iter().map(one).collect()
+        };
+        cluster.on_a_thread(work).await
+    }
+
+    /// Resolves a text that is a list of object templates.
+    pub async fn raw<C: Cluster>(
+        &self,
+        cluster: &C,
+        text: &str,
+    ) -> Result<Rendered, TemplateError> {
+        let (templates, at, text) = (self.clone(), cluster.clone(), text.to_owned());
+        let work = move || {
+            let reads = Rc::new(Fetched::new(at));
+            templates.resolve(&Document::Raw(&text), &reads)
+        };
+        cluster.on_a_thread(work).await
+    }
+
+    /// Resolves the hub templates of a policy. `cluster` is the hub.
+    pub async fn policy<C: Cluster>(
+        &self,
+        cluster: &C,
+        policy: Vec<u8>,
+        member: Member,
+    ) -> Result<Rendered, TemplateError> {
+        let (templates, at) = (self.clone(), cluster.clone());
+        let work = move || {
+            let reads = Rc::new(Fetched::new(at));
+            templates.resolve(&Document::Policy(&policy, &member), &reads)
+        };
+        cluster.on_a_thread(work).await
+    }
+
+    fn resolve<C: Cluster>(
+        &self,
+        document: &Document<'_>,
+        reads: &Rc<Fetched<C>>,
+    ) -> Result<Rendered, TemplateError> {
+        let (input, context, functions) = match document {
+            Document::Definition(json, frame, skip) => {
+                let skip = ("skipObject".to_owned(), skip.function());
+                (Input::Json(json), context(frame), vec![skip])
+            }
+            Document::Raw(text) => (Input::Yaml(text), Context::None, Vec::new()),
+            Document::Policy(json, member) => (Input::Json(json), member.context(), Vec::new()),
+        };
+        let mode = match reads.cluster.freshness() {
+            Freshness::Watched => Mode::Watch,
+            Freshness::Polled => Mode::Plain,
+        };
+        let encryption = self.keys.as_ref().map(|keys| EncryptionConfig {
+            key: &keys.key,
+            fallback_key: keys.previous.as_ref().map(|key| key.as_slice()),
+            initialization_vector: &keys.vector,
+            encrypts: false,
+            decrypts: true,
+        });
+        let options = Options {
+            context,
+            mode,
+            functions,
+            denied_functions: &self.denied,
+            encryption,
+            ..Options::default()
+        };
+        let prepared = self
+            .resolver
+            .prepare(input, options)
+            .map_err(|error| in_words(&error))?;
+        reads.fetch(prepared.constant_reads());
+        let reads = Rc::clone(reads) as Rc<dyn Reads>;
+        let resolved = prepared.resolve(reads, &mut System);
+        let resolved = resolved.map_err(|Failed { error, .. }| in_words(&error))?;
+        let value = serde_json::from_slice(&resolved.json)
+            .map_err(|error| TemplateError::Other(error.to_string()))?;
+        Ok(Rendered {
+            value,
+            sensitive: resolved.has_sensitive_data,
+            fields: resolved.sensitive_fields,
+        })
+    }
+}
+
+impl Member {
+    fn context(&self) -> Context {
+        let labels = self.labels.iter();
+        let labels = labels.map(|(key, value)| (key.as_str(), value::Value::str(value)));
+        Context::new(
+            "controllers.templateCtx",
+            [
+                ("ManagedClusterName", value::Value::str(&self.name)),
+                ("ManagedClusterLabels", value::Value::dict(labels)),
+            ],
+        )
+    }
+}
+
+/// The fields depend on what is known, and their order shows in the text about a field that is not there.
+fn context(frame: &Frame) -> Context {
+    let object = || match &frame.object {
+        Some(object) => value::Value::from(&without_managed_fields(object)),
+        // Go: a nil map.
+        None => value::Value::dict::<&str>([]),
+    };
+    let text = |text: &str| value::Value::str(text);
+    match (&frame.name, &frame.namespace) {
+        (Some(name), Some(namespace)) => Context::new(
+            "struct { Object map[string]interface {}; ObjectNamespace string; ObjectName string }",
+            [
+                ("Object", object()),
+                ("ObjectNamespace", text(namespace)),
+                ("ObjectName", text(name)),
+            ],
+        ),
+        (Some(name), None) => Context::new(
+            "struct { Object map[string]interface {}; ObjectName string }",
+            [("Object", object()), ("ObjectName", text(name))],
+        ),
+        (None, Some(namespace)) => Context::new(
+            "struct { ObjectNamespace string }",
+            [("ObjectNamespace", text(namespace))],
+        ),
+        (None, None) => Context::new::<&str>("struct {}", []),
+    }
+}
+
+fn without_managed_fields(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    object
+}
+
+fn in_words(error: &ResolveError) -> TemplateError {
+    match (error, error.lookup()) {
+        (ResolveError::Encryption(EncryptionError::NoKey | EncryptionError::KeySize(_)), _) => {
+            TemplateError::Key
+        }
+        (ResolveError::Encryption(EncryptionError::NoVector | EncryptionError::VectorSize), _) => {
+            TemplateError::Vector
+        }
+        (_, Some(LookupError::Unwatchable(..))) => TemplateError::Unwatchable(error.to_string()),
+        _ => TemplateError::Other(error.to_string()),
+    }
+}
+
+/// The reads of the templates of one object template: made when they are asked for, and then kept.
+struct Fetched<C> {
+    cluster: C,
+    kept: RefCell<Snapshot>,
+}
+
+impl<C: Cluster> Fetched<C> {
+    fn new(cluster: C) -> Self {
+        Self {
+            cluster,
+            kept: RefCell::default(),
+        }
+    }
+
+    /// Makes several reads at once: each may have to wait for a watch to be established.
+    fn fetch(&self, needed: Vec<Needed>) {
+        let missing: Vec<Needed> = needed
+            .into_iter()
+            .filter(|needed| !self.kept.borrow().knows(needed))
+            .collect();
+        let answers = self
+            .cluster
+            .wait(join_all(missing.iter().map(|needed| async {
+                match needed {
+                    Needed::Resource { api_version, kind } => {
+                        Answer::Resource(self.ask_resource(api_version, kind).await)
+                    }
+                    Needed::Read(read) => self.ask(read).await,
+                }
+            })));
+        let mut kept = self.kept.borrow_mut();
+        for (needed, answer) in missing.into_iter().zip(answers) {
+            match (needed, answer) {
+                (Needed::Resource { api_version, kind }, Answer::Resource(resource)) => {
+                    kept.learn(api_version, kind, resource);
+                }
+                (_, Answer::Read(read, found)) => kept.keep(read, found),
+                _ => {}
+            }
+        }
+    }
+
+    async fn ask_resource(&self, api_version: &str, kind: &str) -> Result<Resource, ReadError> {
+        let served = self.cluster.kind(&gvk(api_version, kind)).await;
+        let served = served.map_err(|error| {
+            if error.is_absent() {
+                ReadError::NotInstalled
+            } else {
+                ReadError::Api(crate::error::chain(&error))
+            }
+        })?;
+        Ok(Resource {
+            plural: served.resource.plural.as_str().into(),
+            namespaced: served.namespaced,
+            watchable: served.watchable,
+        })
+    }
+
+    async fn ask(&self, read: &Read) -> Answer {
+        let kind = gvk(&read.api_version, &read.kind);
+        let mut read = read.clone();
+        let served = match self.cluster.kind(&kind).await {
+            Ok(served) => served,
+            Err(error) => {
+                let error = if error.is_absent() {
+                    ReadError::NotInstalled
+                } else {
+                    ReadError::Api(crate::error::chain(&error))
+                };
+                return Answer::Read(read, Err(error));
+            }
+        };
+        if !served.namespaced {
+            // Such objects are known without a namespace, whatever the template says.
+            read.namespace.clear();
+        }
+        let found = if read.name.is_empty() {
+            let listed = self
+                .cluster
+                .list(&served, &read.namespace, &read.selector)
+                .await;
+            listed.map(|all| Found::List(all.iter().map(|object| Object::new(object)).collect()))
+        } else {
+            let place = Place::new(&read.namespace, &read.name);
+            let found = self.cluster.get(&served, &place).await;
+            found.map(|object| {
+                object.map_or(Found::Nothing, |object| Found::Object(Object::new(&object)))
+            })
+        };
+        let found = found.map_err(|error| ReadError::Api(error.text().to_owned()));
+        Answer::Read(read, found)
+    }
+}
+
+enum Answer {
+    Resource(Result<Resource, ReadError>),
+    Read(Read, Result<Found, ReadError>),
+}
+
+impl<C: Cluster> Reads for Fetched<C> {
+    fn resource(&self, api_version: &str, kind: &str) -> Option<Result<Resource, ReadError>> {
+        self.fetch(vec![Needed::Resource {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+        }]);
+        self.kept.borrow().resource(api_version, kind)
+    }
+
+    fn read(&self, read: &Read) -> Option<Result<Found, ReadError>> {
+        self.fetch(vec![Needed::Read(read.clone())]);
+        self.kept.borrow().read(read)
+    }
+}
+
+fn gvk(api_version: &str, kind: &str) -> GroupVersionKind {
+    let (group, version) = split_api_version(api_version);
+    GroupVersionKind::gvk(group, version, kind)
+}
