@@ -54,38 +54,32 @@ pub(crate) async fn unknown_field(world: Arc<Evaluator>) -> Result<()> {
 }
 
 pub(crate) async fn partial_status(world: Arc<Evaluator>) -> Result<()> {
-    let (api, kind) = ("policy.open-cluster-management.io/v1", "Policy");
-    let target = |rest: &str| {
+    world.namespaces(&["case23"]).await?;
+    let fake = |rest: &str| {
         format!(
-            "apiVersion: {api}
-kind: {kind}
-metadata:
-  name: case23-target
-  namespace: managed
+            "apiVersion: config-policy-controller.io/v1
+kind: FakeAPI
+metadata: {{name: partial, namespace: case23}}
 {rest}"
         )
     };
-    let spec_ = "spec: {disabled: true, policy-templates: []}\n";
-    let status =
-        "status:\n  status: [{clusterName: c, clusterNamespace: c, compliant: Compliant}]\n";
-    world.apply(&target(&format!("{spec_}{status}"))).await?;
-    // The item of the status lacks a name that its schema requires.
-    let wanted = target("  labels: {wanted: here}\nstatus:\n  status: [{compliant: Compliant}]\n");
+    let live = "spec: {name: old}
+status: {conditions: [{type: Ready, status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z'}]}
+";
+    world.apply(&fake(live)).await?;
+    // The condition lacks a time, which its schema requires.
+    let wanted = fake("spec: {name: new}\nstatus: {conditions: [{type: Ready, status: 'True'}]}\n");
     let policy = world.policy("case23-status");
     policy
         .apply(&spec("enforce", &[("musthave", &wanted)]))
         .await?;
     policy.is("Compliant").await?;
+    let (api, kind) = ("config-policy-controller.io/v1", "FakeAPI");
     let live = world
-        .get(api, kind, Some("managed"), "case23-target")
+        .get(api, kind, Some("case23"), "partial")
         .await?
         .context("absent")?;
-    let labels = live.metadata.labels.unwrap_or_default();
-    same(
-        "the label",
-        labels.get("wanted").map(String::as_str),
-        Some("here"),
-    )
+    same("the spec", &live.data["spec"], &json!({ "name": "new" }))
 }
 
 pub(crate) async fn updated(world: Arc<Evaluator>) -> Result<()> {

@@ -1,6 +1,7 @@
 //! The cases of a `ConfigurationPolicy`, on a real API server with nothing but the controller. A case has
 //! the number by which its users know it.
 
+mod diffs;
 mod events;
 mod fields;
 mod intervals;
@@ -10,15 +11,18 @@ mod metadata;
 mod namespaces;
 mod pods;
 mod pruning;
+mod raw;
+mod recreation;
 mod selection;
 mod several;
 mod statuses;
 mod templates;
 mod variables;
+mod words;
 
 use std::process::ExitCode;
 
-use reeve_scenarios::{run_on_evaluator, scenario};
+use reeve_scenarios::{Evaluator, Scenario, run_on_evaluator, scenario};
 
 /// Scenarios by name.
 macro_rules! scenarios {
@@ -28,7 +32,17 @@ macro_rules! scenarios {
 }
 
 fn main() -> ExitCode {
-    run_on_evaluator(scenarios![
+    run_on_evaluator(
+        [cases_1_to_19(), cases_20_to_47(), rough_edges()]
+            .into_iter()
+            .flatten()
+            .collect(),
+    )
+}
+
+/// The first cases.
+fn cases_1_to_19() -> Vec<Scenario<Evaluator>> {
+    scenarios![
         case1_a_missing_pod_is_reported_then_created: pods::missing,
         case1_fields_that_are_left_open_match: pods::fields_left_open,
         case1_one_port_of_several_is_enough: pods::ports,
@@ -75,6 +89,12 @@ fn main() -> ExitCode {
         case19_no_selector_and_no_namespace: namespaces::no_selector,
         case19_selectors_and_their_results: namespaces::results,
         case19_namespaces_that_come_and_go: namespaces::behaviour,
+    ]
+}
+
+/// The other cases.
+fn cases_20_to_47() -> Vec<Scenario<Evaluator>> {
+    scenarios![
         case20_related_objects_know_who_made_them: pruning::related,
         case20_inform_never_prunes: pruning::inform_keeps,
         case20_delete_if_created: pruning::if_created,
@@ -91,12 +111,28 @@ fn main() -> ExitCode {
         case23_a_partial_status_is_no_hindrance: fields::partial_status,
         case26_errors_of_users_are_counted: kinds::user_errors,
         case27_an_update_is_told: fields::updated,
+        case30_a_range_makes_templates: raw::range,
+        case30_raw_text_without_a_template: raw::without_a_template,
+        case30_errors: raw::errors,
+        case30_an_empty_result: raw::empty,
         case31_zero_values_do_not_flap: fields::zero_values,
         case31_long_messages_are_cut: fields::long_messages,
         case32_string_data_is_written_once: fields::string_data,
         case33_an_empty_label_is_added: fields::empty_label,
+        case34_a_status_that_never_comes: diffs::status_on_creation,
+        case34_a_status_that_comes: diffs::status_that_comes,
         case35_neither_version_nor_kind: kinds::no_api_version,
         case36_empty_maps: fields::empty_maps,
+        case39_diffs_in_log_and_status: diffs::recorded,
+        case39_diffs_of_secrets_are_censored: diffs::censored,
+        case40_an_immutable_field: recreation::immutable,
+        case40_an_object_that_the_policy_created: recreation::created_by_the_policy,
+        case40_a_finalizer_holds_the_object: recreation::held,
+        case41_words_that_cannot_be_parsed: words::unparsable,
+        case41_the_default_message: words::default_message,
+        case41_related_objects: words::related_objects,
+        case41_whole_objects_while_watching: words::whole_objects,
+        case41_the_diff: words::diff,
         case42_selectors_and_their_results: selection::results,
         case42_selectors_that_are_no_selectors: selection::bad_selectors,
         case42_objects_that_come_and_go: selection::behaviour,
@@ -109,9 +145,15 @@ fn main() -> ExitCode {
         case44_all_objects_are_skipped: variables::all_skipped,
         case44_the_object_itself: variables::object_variable,
         case45a_zero_values_are_persisted: fields::zero_values_persist,
+    ]
+}
+
+/// What the controller that this one replaces does less well, by the number in the contract.
+fn rough_edges() -> Vec<Scenario<Evaluator>> {
+    scenarios![
         rough_edge_1_from_polling_to_watching: intervals::from_polling_to_watching,
         rough_edge_4_must_not_have_names_all: selection::must_not_have_names_all,
         rough_edge_33_a_namespace_starts_to_go: namespaces::terminating,
         rough_edge_35_intervals_that_say_little: intervals::nonsense,
-    ])
+    ]
 }
