@@ -14,7 +14,7 @@ use reeve_runtime::object::ObjectKey;
 use reeve_runtime::strict::Write;
 use serde_json::Value;
 
-use crate::cluster::{Cluster, Unreadable};
+use crate::cluster::{Cluster, Freshness, Unreadable};
 use crate::decide::{self, Refused, Search, Seen, Settled, Step, Target};
 use crate::described::Described;
 use crate::desired::{Around, Desired, determine};
@@ -228,11 +228,7 @@ impl<C: Cluster> Run<'_, C> {
         };
         let started = Instant::now();
         let (settled, latest) = self.settle(&target, kind, seen).await;
-        if let Some(latest) = latest {
-            let kind = format!("{} {}", kind.resource.api_version, kind.resource.kind);
-            let place = target.place.clone();
-            self.outcome.objects.insert((kind, place), latest);
-        }
+        self.keep(&target, kind, latest);
         if settled.remember.is_some() && settled.remember != target.remembered {
             let object = format!("{}.{}", target.resource, target.place.name);
             let metrics = &self.evaluator.metrics;
@@ -258,6 +254,19 @@ impl<C: Cluster> Run<'_, C> {
             self.known.insert(subject, memory);
         }
         finding
+    }
+
+    /// Keeps the object for the policy's own words, which people read: nothing that may be secret, and nothing that
+    /// would be out of date by the next time they are put together.
+    fn keep(&mut self, target: &Target<'_>, kind: &ServedKind, latest: Option<Arc<Value>>) {
+        let kind = format!("{} {}", kind.resource.api_version, kind.resource.kind);
+        let secret = kind == "v1 Secret" || target.wanted.origin == Origin::Sensitive;
+        let watched = self.around.cluster.freshness() == Freshness::Watched;
+        if let Some(latest) = latest.filter(|_| watched && !secret) {
+            self.outcome
+                .objects
+                .insert((kind, target.place.clone()), latest);
+        }
     }
 
     /// Goes from step to step until there is an answer. With it comes the object as it is now.
