@@ -180,7 +180,9 @@ impl Controller {
             .evaluation
             .again
             .filter(|_| interval == Interval::Watch);
-        Ok(again.or(interval.next()).map_or(Next::Done, Next::After))
+        // An interval shorter than the backoff is one of the backoff.
+        let next = interval.next().map(|next| next.max(self.backoff));
+        Ok(again.or(next).map_or(Next::Done, Next::After))
     }
 
     /// The policy is being deleted: its objects go first, as far as they are to go.

@@ -37,7 +37,7 @@ pub(super) async fn resolve<C: Cluster>(
             resolved.skipped = true;
             continue;
         }
-        let rendered = outcome.result.map_err(failed)?;
+        let rendered = outcome.result.map_err(|error| failed(&error))?;
         let wanted = wanted((described, around.policy), kind, &candidate.place, rendered)?;
         checked(around, described, kind, &candidate.place, &wanted)?;
         resolved.objects.push((wanted, candidate.object));
@@ -86,7 +86,7 @@ async fn outcomes<C: Cluster>(
     frame_of.into_iter().filter_map(of).collect()
 }
 
-fn failed(error: TemplateError) -> Problem {
+fn failed(error: &TemplateError) -> Problem {
     let retry = match error {
         // Only an edit of the policy changes its annotation.
         TemplateError::Vector => Retry::No,
