@@ -3,8 +3,88 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use reeve_scenarios::{Evaluator, same, spec, within};
+use reeve_scenarios::{Evaluator, same, spec, steadily, within};
 use serde_json::{Value, json};
+
+/// 3: what a must-not-have only looked at is not the policy's to take with it.
+pub(crate) async fn innocent(world: Arc<Evaluator>) -> Result<()> {
+    world.namespaces(&["rough-3"]).await?;
+    let map = |name: &str, data: &str| {
+        format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: rough-3, \
+             labels: {{rough3: chosen}}}}, data: {data}}}"
+        )
+    };
+    world.apply(&map("innocent", "{bad: 'no'}")).await?;
+    let policy = world.policy("rough-edge-3-innocent");
+    policy
+        .apply(
+            "
+remediationAction: enforce
+pruneObjectBehavior: DeleteAll
+namespaceSelector: {include: [rough-3]}
+object-templates:
+- complianceType: mustnothave
+  objectSelector: {matchLabels: {rough3: chosen}}
+  objectDefinition: {apiVersion: v1, kind: ConfigMap, data: {bad: 'yes'}}
+- complianceType: musthave
+  objectDefinition: {apiVersion: v1, kind: ConfigMap, data: {bad: 'no'}}
+",
+        )
+        .await?;
+    policy.is("Compliant").await?;
+    policy.remove().await?;
+    steadily("the innocent object is there", || async {
+        let live = world
+            .get("v1", "ConfigMap", Some("rough-3"), "innocent")
+            .await?
+            .context("it is gone")?;
+        ensure!(
+            live.metadata.deletion_timestamp.is_none(),
+            "it is being deleted"
+        );
+        Ok(())
+    })
+    .await
+}
+
+/// 25: the policy's own events say what there is to say, to the letter and to the limit.
+pub(crate) async fn own_events(world: Arc<Evaluator>) -> Result<()> {
+    let policy = world.policy("rough-edge-25-events");
+    let percent = "{apiVersion: example.com/v1, kind: Odd%dKind, metadata: {name: x}}";
+    policy
+        .apply(&spec("inform", &[("musthave", percent)]))
+        .await?;
+    policy.is("NonCompliant").await?;
+    let want = "Policy status is NonCompliant: couldn't find mapping resource with kind Odd%dKind in API version \
+                example.com/v1, please check if you have CRD deployed";
+    within(want, || async {
+        let messages = policy.own_messages().await?;
+        ensure!(
+            messages.iter().any(|message| message == want),
+            "there are {messages:#?}"
+        );
+        Ok(())
+    })
+    .await?;
+
+    let many: Vec<String> = (0..40)
+        .map(|number| format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: not-there-{number:02}, namespace: default}}}}"))
+        .collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|map| ("musthave", map.as_str())).collect();
+    policy.apply(&spec("inform", &many)).await?;
+    within("the long message arrives, cut", || async {
+        let messages = policy.own_messages().await?;
+        let cut = |message: &&String| message.len() > 900 && message.contains("not-there-00");
+        let found = messages
+            .iter()
+            .find(cut)
+            .with_context(|| format!("there are {messages:#?}"))?;
+        ensure!(found.len() <= 1024, "it has {} bytes", found.len());
+        Ok(())
+    })
+    .await
+}
 
 /// 6: a name that a template makes is the same name in every namespace.
 pub(crate) async fn templated_name(world: Arc<Evaluator>) -> Result<()> {

@@ -17,9 +17,9 @@ const OTHER_KEY: &str = "cmVldmUtdGVzdHMtb3RoZXIta2V5LTk4NzY1NDMyMTA=";
 const BY_FIRST_KEY: &str = "$ocm_encrypted:sccn7GCvPFMYYCtjZGUrcA==";
 const BY_OTHER_KEY: &str = "$ocm_encrypted:puBgRSCLqk9MB2WxW/K6iA==";
 
-fn secret(data: &str) -> String {
+fn secret(namespace: &str, data: &str) -> String {
     format!(
-        "{{apiVersion: v1, kind: Secret, metadata: {{name: policy-encryption-key, namespace: managed}}, data: {data}}}"
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: policy-encryption-key, namespace: {namespace}}}, data: {data}}}"
     )
 }
 
@@ -62,7 +62,7 @@ pub(crate) async fn decryption(world: Arc<Evaluator>) -> Result<()> {
         "Template encryption configuration error",
     )?;
     world
-        .apply(&secret(&format!("{{key: {FIRST_KEY}}}")))
+        .apply(&secret("managed", &format!("{{key: {FIRST_KEY}}}")))
         .await?;
     // It is tried again.
     early.is("Compliant").await?;
@@ -70,9 +70,10 @@ pub(crate) async fn decryption(world: Arc<Evaluator>) -> Result<()> {
     decrypts(&world, &old, "old", BY_FIRST_KEY).await?;
 
     world
-        .apply(&secret(&format!(
-            "{{key: {OTHER_KEY}, previousKey: {FIRST_KEY}}}"
-        )))
+        .apply(&secret(
+            "managed",
+            &format!("{{key: {OTHER_KEY}, previousKey: {FIRST_KEY}}}"),
+        ))
         .await?;
     decrypts(&world, &world.policy("case16-new"), "new", BY_OTHER_KEY).await?;
     world
@@ -117,7 +118,9 @@ pub(crate) async fn decryption(world: Arc<Evaluator>) -> Result<()> {
         "Template encryption configuration error",
     )?;
 
-    world.apply(&secret("{key: dG9vIHNob3J0}")).await?;
+    world
+        .apply(&secret("managed", "{key: dG9vIHNob3J0}"))
+        .await?;
     let bad = world.policy("case16-bad-key");
     bad.apply_with(&[(ANNOTATION, IV)], &map("bad-key", BY_OTHER_KEY))
         .await?;
@@ -125,4 +128,38 @@ pub(crate) async fn decryption(world: Arc<Evaluator>) -> Result<()> {
         .says("The \"policy-encryption-key\" Secret contains an invalid AES key")
         .await?;
     same("the compliance", said.compliance(), "NonCompliant")
+}
+
+/// A key that comes is noticed by the policies that have values to decrypt, and so is a rotation.
+pub(crate) async fn rotation_is_noticed(world: Arc<Evaluator>) -> Result<()> {
+    world.namespaces(&["case16"]).await?;
+    // In a namespace whose key nobody else needs.
+    let namespace = "open-cluster-management-policies";
+    world
+        .apply(&secret(namespace, &format!("{{key: {FIRST_KEY}}}")))
+        .await?;
+    let policy = Subject::new(&world, namespace, "rough-edge-22-rotation");
+    policy
+        .apply_with(&[(ANNOTATION, IV)], &map("rotated", BY_FIRST_KEY))
+        .await?;
+    policy.is("Compliant").await?;
+    let settled = world.settled(policy.name()).await?;
+    world
+        .apply(&secret(namespace, &format!("{{key: {OTHER_KEY}}}")))
+        .await?;
+    within("it is evaluated with the new key", || async {
+        let count = world.evaluations(policy.name()).await?;
+        anyhow::ensure!(count > settled, "it was evaluated {count} times");
+        Ok(())
+    })
+    .await?;
+    policy.is("NonCompliant").await?;
+    world
+        .apply(&secret(
+            namespace,
+            &format!("{{key: {OTHER_KEY}, previousKey: {FIRST_KEY}}}"),
+        ))
+        .await?;
+    policy.is("Compliant").await?;
+    Ok(())
 }

@@ -159,6 +159,7 @@ fn cases_20_to_47() -> Vec<Scenario<Evaluator>> {
 fn rough_edges() -> Vec<Scenario<Evaluator>> {
     scenarios![
         rough_edge_1_from_polling_to_watching: intervals::from_polling_to_watching,
+        rough_edge_3_the_innocent_are_not_pruned: edges::innocent,
         rough_edge_4_must_not_have_names_all: selection::must_not_have_names_all,
         rough_edge_5_an_unwatchable_kind_is_not_absent: rates::unlisted,
         rough_edge_6_a_templated_name_in_several_namespaces: edges::templated_name,
@@ -166,6 +167,8 @@ fn rough_edges() -> Vec<Scenario<Evaluator>> {
         rough_edge_14_a_status_is_never_written: edges::status_is_not_written,
         rough_edge_19_a_failed_prune_is_not_forgotten: edges::failed_prune,
         rough_edge_20_a_failed_creation_is_no_creation: edges::failed_creation,
+        rough_edge_22_a_rotated_key_is_noticed: encryption::rotation_is_noticed,
+        rough_edge_25_events_of_the_policy_are_verbatim: edges::own_events,
         rough_edge_33_a_namespace_starts_to_go: namespaces::terminating,
         rough_edge_35_intervals_that_say_little: intervals::nonsense,
     ]
