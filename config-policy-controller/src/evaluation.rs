@@ -67,8 +67,6 @@ pub struct Evaluation {
     pub failures: Vec<String>,
     /// When it should be tried again although nothing failed.
     pub again: Option<Duration>,
-    /// The kinds that were missing.
-    pub missing_kinds: bool,
     /// An object template could not be turned into objects, so it is not known which objects are the policy's.
     pub incomplete: bool,
     /// Whether the cluster was asked to change something, or what a change would come to.
@@ -342,7 +340,6 @@ impl<C: Cluster> Run<'_, C> {
                 let metrics = &self.evaluator.metrics;
                 let parent = parent(self.work.policy);
                 metrics.failed(&self.version.key, &parent, Fault::NoSuchKind);
-                self.outcome.missing_kinds = true;
                 self.outcome.again = Some(MISSING_KIND);
             }
         }

@@ -92,7 +92,7 @@ fn large_roles_stay_compliant() {
     };
     let rules: Vec<String> = (0..300).map(rule).collect();
     let reversed: Vec<String> = (0..300).rev().map(rule).collect();
-    let role = |rules: &[String]| {
+    let with = |rules: &[String]| {
         format!(
             "{{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {{name: big}}, rules: [{}]}}",
             rules.join(", ")
@@ -100,10 +100,10 @@ fn large_roles_stay_compliant() {
     };
     let text = format!(
         "object-templates:\n- complianceType: mustonlyhave\n  objectDefinition: {}\n",
-        role(&reversed)
+        with(&reversed)
     );
     assert_eq!(
-        detail(&report(&text, &role(&rules)), 0),
+        detail(&report(&text, &with(&rules)), 0),
         "clusterroles [big] found as specified"
     );
 }
