@@ -10,7 +10,9 @@ mod text;
 
 pub use evaluator::{Controller, Evaluator, namespace, steadily, within};
 pub use governed::{Governed, history};
-pub use harness::{Scenario, run_in_turns, run_on_evaluator, run_on_plane, run_on_world, scenario};
+pub use harness::{
+    Scenario, run_in_turns, run_on, run_on_evaluator, run_on_plane, run_on_world, scenario,
+};
 pub use said::{Related, Said, same};
 pub use subject::Subject;
 pub use text::{indent, spec};
