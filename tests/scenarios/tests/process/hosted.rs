@@ -1,9 +1,12 @@
 //! Policies on one cluster about another.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use reeve_testkit::{eventually, http_get};
+use kube::ResourceExt;
+use reeve_testkit::{Object, Plane, eventually, http_get, parse, workspace};
+use serde_json::json;
 
 use crate::{Planes, Running, SOON};
 
@@ -21,11 +24,33 @@ spec:
     objectDefinition: {apiVersion: v1, kind: ConfigMap, metadata: {name: far}, data: {k: v}}
 ";
 
+/// A kubeconfig with the rights that the manifests give to a hosted controller, and no others.
+async fn modest(hosting: &Plane, namespace: &str) -> Result<PathBuf> {
+    let manifest = workspace().join("deploy/rbac/config-policy-controller.yaml");
+    let roles = parse(&std::fs::read_to_string(manifest)?)?;
+    let is_hosted = |role: &Object| role.name_any().ends_with("-hosted");
+    for mut role in roles.into_iter().filter(is_hosted) {
+        let kind = role.types.clone().context("no kind")?.kind;
+        let place = (kind == "Role").then(|| namespace.to_owned());
+        role.metadata.namespace.clone_from(&place);
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": format!("{kind}Binding"),
+            "metadata": { "name": role.name_any(), "namespace": place },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role.name_any() },
+            "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "hosted" }]
+        });
+        hosting.apply_object(&role).await?;
+        hosting.apply(&binding.to_string()).await?;
+    }
+    hosting.kubeconfig_for("hosted", None)
+}
+
 pub(crate) async fn acts_there(planes: Arc<Planes>) -> Result<()> {
     planes.hosting.apply(POLICY).await?;
     let target = planes.target.kubeconfig().display().to_string();
     let flag = format!("--target-kubeconfig-path={target}");
-    let mut running = Running::start(&planes.hosting, "hosted", &[&flag]).await?;
+    let hosting = modest(&planes.hosting, "hosted").await?;
+    let mut running = Running::start(&hosting, "hosted", &[&flag]).await?;
     let kind = "ConfigurationPolicy";
     let api = "policy.open-cluster-management.io/v1";
     eventually("the policy is compliant", SOON, || async {
@@ -59,7 +84,7 @@ pub(crate) async fn acts_there(planes: Arc<Planes>) -> Result<()> {
         "{page}"
     );
 
-    let changed = serde_json::json!({ "data": { "k": "drifted" } });
+    let changed = json!({ "data": { "k": "drifted" } });
     planes
         .target
         .patch("v1", "ConfigMap", Some("default"), "far", changed)
@@ -77,7 +102,9 @@ pub(crate) async fn acts_there(planes: Arc<Planes>) -> Result<()> {
     })
     .await?;
     let status = running.component.stop().await?;
-    ensure!(status.success(), "{status}");
+    let log = running.component.log();
+    ensure!(status.success(), "{status}: {log}");
+    ensure!(!log.contains("forbidden"), "a right is missing: {log}");
     Ok(())
 }
 
@@ -87,7 +114,7 @@ pub(crate) async fn kubeconfig(planes: Arc<Planes>) -> Result<()> {
     let text = std::fs::read_to_string(planes.target.kubeconfig())?;
     std::fs::write(&copy, &text)?;
     let flag = format!("--target-kubeconfig-path={}", copy.display());
-    let running = Running::start(&planes.hosting, "hosted-changed", &[&flag]).await?;
+    let running = Running::start(planes.hosting.kubeconfig(), "hosted-changed", &[&flag]).await?;
     let health = format!("{}/healthz", running.health);
     ensure!(http_get(&health).await? == (200, "ok".to_owned()));
     std::fs::write(&copy, format!("{text}\n"))?;

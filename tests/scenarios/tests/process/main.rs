@@ -6,6 +6,7 @@ mod leases;
 mod profile;
 mod uninstall;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ pub(crate) struct Running {
 
 impl Running {
     /// Starts a controller for the policies of a namespace of the hosting cluster, and waits until it is ready.
-    pub(crate) async fn start(hosting: &Plane, namespace: &str, flags: &[&str]) -> Result<Self> {
+    pub(crate) async fn start(hosting: &Path, namespace: &str, flags: &[&str]) -> Result<Self> {
         let (health, metrics) = (free_port()?, free_port()?);
         let health_flag = format!("--health-probe-bind-address=127.0.0.1:{health}");
         let metrics_flag = format!("--metrics-bind-address=127.0.0.1:{metrics}");
@@ -42,7 +43,11 @@ impl Running {
             &health_flag,
             &metrics_flag,
         ];
-        let env = [hosting.kubeconfig_env(), ("WATCH_NAMESPACE", namespace)];
+        let hosting = hosting.display().to_string();
+        let env = [
+            ("KUBECONFIG", hosting.as_str()),
+            ("WATCH_NAMESPACE", namespace),
+        ];
         let mut running = Self {
             component: Component::spawn(NAME, &[&fixed[..], flags].concat(), &env)?,
             health: format!("http://127.0.0.1:{health}"),
