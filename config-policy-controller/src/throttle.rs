@@ -245,7 +245,7 @@ mod tests {
         for _ in 0..10 {
             assert_eq!(throttle.wait(&policy, now), Duration::ZERO);
         }
-        for _ in 0..3 {
+        for _ in 0..4 {
             evaluate(&throttle, &policy, Did::Write);
             let _ = throttle.wait(&policy, now);
         }
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn policies_do_not_share_a_bucket() {
         let (throttle, policy, now) = throttle(5);
-        for _ in 0..4 {
+        for _ in 0..5 {
             let _ = throttle.wait(&policy, now);
             evaluate(&throttle, &policy, Did::Write);
         }

@@ -7,6 +7,7 @@ mod objects;
 mod observed;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Parser;
@@ -35,6 +36,10 @@ struct Args {
     /// Drifts, one after the other.
     #[arg(long, default_value_t = 200)]
     drifts: usize,
+    /// Milliseconds between two drifts. At the default rate limit of 30 requests a second, a program that needs five
+    /// for a drift has caught up after 170.
+    #[arg(long, default_value_t = 250)]
+    pause: u64,
     /// Flags for the program, besides those it is always given.
     #[arg(last = true)]
     flags: Vec<String>,
@@ -76,5 +81,6 @@ async fn main() -> Result<()> {
     );
     measure::enforce(&plane, &controller, args.enforcing).await?;
     println!("\n# {} drifts, one after the other", args.drifts);
-    measure::drift(&plane, &controller, args.enforcing, args.drifts).await
+    let drifts = (args.drifts, Duration::from_millis(args.pause));
+    measure::drift(&plane, &controller, args.enforcing, drifts).await
 }

@@ -87,13 +87,14 @@ pub(crate) async fn drift(
     plane: &Plane,
     controller: &Controller,
     policies: usize,
-    drifts: usize,
+    (drifts, pause): (usize, Duration),
 ) -> Result<()> {
     let (mark, before) = (plane.audit()?.mark()?, controller.used()?);
     let api = objects::config_maps(plane);
     let mut observed = Observed::start(api.clone());
     let mut took: Vec<Duration> = Vec::new();
     for number in 0..drifts {
+        tokio::time::sleep(pause).await;
         let name = format!("enforce-{}", number % policies);
         let wrong = format!("wrong-{number}");
         let patch = Patch::Merge(json!({"data": {"key": wrong}}));
