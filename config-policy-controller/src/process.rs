@@ -35,8 +35,8 @@ const USER_AGENT: &str = "config-policy-controller";
 const CONTROLLER: &str = "configuration-policy-controller";
 /// Where policies may be kept that came from no hub.
 const OCM_POLICY_NAMESPACE: &str = "open-cluster-management-policies";
-/// The longest time between two tries of something that fails.
-const LONGEST_RETRY: Duration = Duration::from_mins(1);
+/// The longest time between two tries of something that fails. Upstream's come every backoff; people wait for them.
+const LONGEST_RETRY: Duration = Duration::from_secs(10);
 
 /// Runs until `stop`, or until something ends that must not.
 pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {

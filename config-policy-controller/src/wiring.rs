@@ -11,8 +11,8 @@ use kube::api::Api;
 use kube::core::DeserializeGuard;
 use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_runtime::dependencies::DependencyWatches;
-use reeve_runtime::discovery::Discovery;
 use reeve_runtime::events::EventWriter;
+use reeve_runtime::kinds::Kinds;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Queue;
 use reeve_runtime::supervisor::Supervisor;
@@ -92,6 +92,8 @@ pub fn start(
         Arc::clone(&denied),
         waker(queue, &throttle),
     )?;
+    let (kinds, kind_watches) = Kinds::new(around.target.clone(), waker(queue, &throttle));
+    kind_watches.start(tasks);
     wake_on_change(&around.cleanup, queue, &stores);
     let controller = Arc::new(Controller {
         policies: stores.clone(),
@@ -99,7 +101,7 @@ pub fn start(
         hosting: around.hosting.clone(),
         target: around.target.clone(),
         watches: DependencyWatches::new(around.target.clone(), waker(queue, &throttle)),
-        discovery: Discovery::new(around.target),
+        kinds,
         selections: Selections::new(namespaces.store(), around.terminating),
         evaluator: Evaluator {
             memories: Memories::default(),

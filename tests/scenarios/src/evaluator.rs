@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use reeve_testkit::{Component, Objects, Plane, PlaneOptions, eventually, free_port, http_get};
+use reeve_testkit::{
+    Component, Object, Objects, Plane, PlaneOptions, eventually, free_port, http_get,
+};
 use serde_json::json;
 
 use crate::Subject;
@@ -43,12 +45,7 @@ impl Deref for Evaluator {
 impl Evaluator {
     /// Starts the plane and the controller; both are ready when this returns.
     pub async fn start() -> Result<Self> {
-        let plane = Plane::start(PlaneOptions {
-            name: "managed",
-            ..PlaneOptions::default()
-        })
-        .await?;
-        plane.install_crds().await?;
+        let plane = with_crds("managed").await?;
         install_test_crds(&plane).await?;
         namespace(&plane, MANAGED).await?;
         namespace(&plane, "open-cluster-management-policies").await?;
@@ -110,29 +107,52 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The policies that carry a scenario's key in their name, their events, and what the controller
-    /// has logged of them.
+    /// The policies of a scenario, their events, and what the controller has logged of them.
     pub async fn dump(&self, scenario: &str) -> String {
         let key = key(scenario);
-        let mut text = String::new();
-        for (api_version, kind, name) in [
-            (
-                "policy.open-cluster-management.io/v1",
-                "ConfigurationPolicy",
-                "/metadata/name",
-            ),
-            ("v1", "Event", "/involvedObject/name"),
-        ] {
-            text.push_str(&dump(self, (api_version, kind), name, &key).await);
-        }
+        let objects = dump(self, &key).await;
         let log = self.controller.log();
         let lines: Vec<&str> = log.lines().filter(|line| line.contains(&key)).collect();
-        let last = &lines[lines.len().saturating_sub(60)..];
-        format!(
-            "{text}--- the controller's log of {key}* ends:\n{}\n",
-            last.join("\n")
-        )
+        let last = lines[lines.len().saturating_sub(60)..].join("\n");
+        format!("{objects}--- the controller's log of {key}* ends:\n{last}\n")
     }
+}
+
+/// Two control planes with the CRDs: a managed cluster, and another one, which is a hub or managed too.
+/// Scenarios start their own controllers, each for a namespace of its own.
+pub struct Pair {
+    /// The managed cluster.
+    pub managed: Plane,
+    /// The other one.
+    pub other: Plane,
+}
+
+impl Pair {
+    /// Starts both planes.
+    pub async fn start() -> Result<Self> {
+        let (managed, other) = futures::try_join!(with_crds("managed"), with_crds("other"))?;
+        Ok(Self { managed, other })
+    }
+
+    /// The policies of a scenario and their events, on both.
+    pub async fn dump(&self, scenario: &str) -> String {
+        let key = key(scenario);
+        let (managed, other) = (
+            dump(&self.managed, &key).await,
+            dump(&self.other, &key).await,
+        );
+        format!("--- managed:\n{managed}--- other:\n{other}")
+    }
+}
+
+async fn with_crds(name: &'static str) -> Result<Plane> {
+    let plane = Plane::start(PlaneOptions {
+        name,
+        ..PlaneOptions::default()
+    })
+    .await?;
+    plane.install_crds().await?;
+    Ok(plane)
 }
 
 /// What the names of a scenario's policies begin with: `case20-` for `case20_…`, `rough-edge-7-` for
@@ -149,28 +169,41 @@ fn key(scenario: &str) -> String {
     key
 }
 
-async fn dump(
-    objects: &Objects,
-    (api_version, kind): (&str, &str),
-    path: &str,
-    key: &str,
-) -> String {
-    let items = match objects.list(api_version, kind, Some(MANAGED)).await {
-        Ok(items) => items,
-        Err(error) => return format!("# {error:#}\n"),
-    };
-    let involved = items.iter().filter(|item| {
-        let value = serde_json::to_value(item).unwrap_or_default();
-        value
-            .pointer(path)
-            .and_then(|name| name.as_str())
-            .is_some_and(|name| name.starts_with(key))
-    });
-    let rendered = involved.map(|item| match reeve_testkit::render(item) {
+/// The policies whose names begin with a key, and the events about such.
+async fn dump(objects: &Objects, key: &str) -> String {
+    let mut text = String::new();
+    for (api_version, kind, name) in [
+        (
+            "policy.open-cluster-management.io/v1",
+            "ConfigurationPolicy",
+            "/metadata/name",
+        ),
+        ("v1", "Event", "/involvedObject/name"),
+    ] {
+        match objects.list(api_version, kind, None).await {
+            Ok(items) => text.extend(
+                items
+                    .iter()
+                    .filter(|item| begins(item, name, key))
+                    .map(rendered),
+            ),
+            Err(error) => text = format!("{text}# {error:#}\n"),
+        }
+    }
+    text
+}
+
+fn begins(object: &Object, path: &str, key: &str) -> bool {
+    let value = serde_json::to_value(object).unwrap_or_default();
+    let name = value.pointer(path).and_then(|name| name.as_str());
+    name.is_some_and(|name| name.starts_with(key))
+}
+
+fn rendered(object: &Object) -> String {
+    match reeve_testkit::render(object) {
         Ok(text) => format!("---\n{}\n", text.trim_end()),
         Err(error) => format!("# {error:#}\n"),
-    });
-    rendered.collect()
+    }
 }
 
 /// A running `config-policy-controller`.
@@ -238,6 +271,16 @@ impl Controller {
     pub async fn stop(&mut self) -> Result<()> {
         self.component.stop().await?;
         Ok(())
+    }
+
+    /// Adds the end of its log to what went wrong.
+    pub fn vouch<T>(&self, outcome: Result<T>) -> Result<T> {
+        outcome.with_context(|| {
+            let log = self.log();
+            let lines: Vec<&str> = log.lines().collect();
+            let last = lines[lines.len().saturating_sub(60)..].join("\n");
+            format!("--- the controller's log ends:\n{last}\n---")
+        })
     }
 
     /// Everything it has logged.
@@ -315,7 +358,7 @@ where
 }
 
 /// Applies the CRDs of the kinds that the cases are told with, which the product does not know.
-async fn install_test_crds(plane: &Plane) -> Result<()> {
+pub async fn install_test_crds(plane: &Plane) -> Result<()> {
     let folder = reeve_testkit::workspace().join("tests/scenarios/crds");
     let entries =
         std::fs::read_dir(&folder).with_context(|| format!("reading {}", folder.display()))?;

@@ -12,7 +12,7 @@ use reeve_testkit::{Plane, PlaneOptions, World, WorldOptions};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Mutex;
 
-use crate::Evaluator;
+use crate::{Evaluator, Pair};
 
 /// How many scenarios of waits play at once: they wait far more than they compute.
 const SIDE_BY_SIDE: usize = 12;
@@ -88,6 +88,16 @@ pub fn run_on_evaluator(scenarios: Vec<Scenario<Evaluator>>) -> ExitCode {
     run(
         scenarios,
         Evaluator::start(),
+        Some(SIDE_BY_SIDE),
+        |world, scenario| Box::pin(async move { world.dump(scenario).await }),
+    )
+}
+
+/// Runs scenarios on two control planes with the CRDs; they start their own controllers.
+pub fn run_on_pair(scenarios: Vec<Scenario<Pair>>) -> ExitCode {
+    run(
+        scenarios,
+        Pair::start(),
         Some(SIDE_BY_SIDE),
         |world, scenario| Box::pin(async move { world.dump(scenario).await }),
     )

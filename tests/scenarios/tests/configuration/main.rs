@@ -2,6 +2,8 @@
 //! the number by which its users know it.
 
 mod diffs;
+mod edges;
+mod encryption;
 mod events;
 mod fields;
 mod intervals;
@@ -11,6 +13,7 @@ mod metadata;
 mod namespaces;
 mod pods;
 mod pruning;
+mod rates;
 mod raw;
 mod recreation;
 mod selection;
@@ -83,6 +86,7 @@ fn cases_1_to_19() -> Vec<Scenario<Evaluator>> {
         case15_never_compliant: events::never_compliant,
         case15_becomes_compliant: events::becomes_compliant,
         case15_becomes_non_compliant: events::becomes_non_compliant,
+        case16_encrypted_values: encryption::decryption,
         case17_an_interval_says_nothing_twice: intervals::duration,
         case17_never_again_while_compliant: intervals::never,
         case17_never_again_while_non_compliant: intervals::never_while_non_compliant,
@@ -111,6 +115,7 @@ fn cases_20_to_47() -> Vec<Scenario<Evaluator>> {
         case23_a_partial_status_is_no_hindrance: fields::partial_status,
         case26_errors_of_users_are_counted: kinds::user_errors,
         case27_an_update_is_told: fields::updated,
+        case28_metrics_come_and_go: rates::metrics,
         case30_a_range_makes_templates: raw::range,
         case30_raw_text_without_a_template: raw::without_a_template,
         case30_errors: raw::errors,
@@ -145,6 +150,8 @@ fn cases_20_to_47() -> Vec<Scenario<Evaluator>> {
         case44_all_objects_are_skipped: variables::all_skipped,
         case44_the_object_itself: variables::object_variable,
         case45a_zero_values_are_persisted: fields::zero_values_persist,
+        case45b_a_kind_that_cannot_be_watched: rates::unwatchable,
+        case47_a_storm_of_changes: rates::storm,
     ]
 }
 
@@ -152,7 +159,16 @@ fn cases_20_to_47() -> Vec<Scenario<Evaluator>> {
 fn rough_edges() -> Vec<Scenario<Evaluator>> {
     scenarios![
         rough_edge_1_from_polling_to_watching: intervals::from_polling_to_watching,
+        rough_edge_3_the_innocent_are_not_pruned: edges::innocent,
         rough_edge_4_must_not_have_names_all: selection::must_not_have_names_all,
+        rough_edge_5_an_unwatchable_kind_is_not_absent: rates::unlisted,
+        rough_edge_6_a_templated_name_in_several_namespaces: edges::templated_name,
+        rough_edge_7_last_applied_annotation_survives: edges::last_applied,
+        rough_edge_14_a_status_is_never_written: edges::status_is_not_written,
+        rough_edge_19_a_failed_prune_is_not_forgotten: edges::failed_prune,
+        rough_edge_20_a_failed_creation_is_no_creation: edges::failed_creation,
+        rough_edge_22_a_rotated_key_is_noticed: encryption::rotation_is_noticed,
+        rough_edge_25_events_of_the_policy_are_verbatim: edges::own_events,
         rough_edge_33_a_namespace_starts_to_go: namespaces::terminating,
         rough_edge_35_intervals_that_say_little: intervals::nonsense,
     ]

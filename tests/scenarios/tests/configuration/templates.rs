@@ -270,7 +270,7 @@ pub(crate) async fn denied(world: Arc<Evaluator>) -> Result<()> {
     let pod = r#"apiVersion: v1
 kind: Pod
 metadata:
-  name: '{{ env "HOME" }}'
+  name: 'c13-pods-{{ env "HOME" }}'
   namespace: default
 "#;
     policy.apply(&spec("enforce", &[("musthave", pod)])).await?;
@@ -278,6 +278,6 @@ metadata:
     same(
         "the message",
         said.message(0),
-        r#"failed to resolve the template {"apiVersion":"v1","kind":"Pod","metadata":{"name":"{{ env \"HOME\" }}","namespace":"default"}}: template: tmpl:4:20: executing "tmpl" at <env "HOME">: error calling env: use of denylisted template function: function 'env' is considered a security risk"#,
+        r#"failed to resolve the template {"apiVersion":"v1","kind":"Pod","metadata":{"name":"c13-pods-{{ env \"HOME\" }}","namespace":"default"}}: template: tmpl:4:20: executing "tmpl" at <env "HOME">: error calling env: use of denylisted template function: function 'env' is considered a security risk"#,
     )
 }

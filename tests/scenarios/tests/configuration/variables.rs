@@ -193,6 +193,29 @@ pub(crate) async fn errors(world: Arc<Evaluator>) -> Result<()> {
         );
         same("the reason", said.reason(0), "Error processing template")?;
     }
+    let nowhere = world.policy("case44-error-nowhere");
+    nowhere
+        .apply(
+            "
+remediationAction: enforce
+object-templates:
+- complianceType: musthave
+  objectDefinition:
+    apiVersion: v1
+    kind: ConfigMap
+    metadata:
+      name: '{{ .ObjectName }}'
+      namespace: '{{ \"case44-errors\" }}'
+",
+        )
+        .await?;
+    let said = nowhere.is("NonCompliant").await?;
+    let ends = "tmpl:4:12: executing \"tmpl\" at <.ObjectName>: can't evaluate field ObjectName in type struct {}";
+    ensure!(
+        said.message(0).ends_with(ends),
+        "it says {}",
+        said.message(0)
+    );
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use reeve_scenarios::{Evaluator, Subject, within};
 use serde_json::json;
 
@@ -147,9 +147,15 @@ pub(crate) async fn diff(world: Arc<Evaluator>) -> Result<()> {
     let subject = world.policy("case41-diff");
     subject.apply(&policy("case41-diff", words, "")).await?;
     subject.is("Compliant").await?;
-    let image = json!({ "spec": { "containers": [{ "name": "c", "image": "other" }] } });
+    let live = world
+        .get("v1", "Pod", Some("case41-diff"), "pod")
+        .await?
+        .context("no Pod")?;
+    let mut containers = live.data["spec"]["containers"].clone();
+    containers[0]["image"] = json!("other");
+    let patch = json!({ "spec": { "containers": containers } });
     world
-        .patch("v1", "Pod", Some("case41-diff"), "pod", image)
+        .patch("v1", "Pod", Some("case41-diff"), "pod", patch)
         .await?;
     within("the message is the diff", || async {
         let history = subject.said().await?.history();

@@ -1,0 +1,35 @@
+//! The cases of a `ConfigurationPolicy` that need a controller of their own: with other flags, another
+//! identity or another cluster, or one that is stopped and started.
+
+mod definitions;
+mod hosted;
+mod hub;
+mod identity;
+mod restarts;
+
+use std::process::ExitCode;
+
+use reeve_scenarios::{run_on_pair, scenario};
+
+/// Scenarios by name.
+macro_rules! scenarios {
+    ($($name:ident: $play:path,)*) => {
+        vec![$(scenario(stringify!($name), |world| Box::pin($play(world)))),*]
+    };
+}
+
+fn main() -> ExitCode {
+    run_on_pair(scenarios![
+        case14_a_namespace_made_while_nobody_looked: restarts::namespace_while_away,
+        case18_a_kind_and_an_object_of_it: definitions::kind_and_object,
+        case20_deleting_the_definition_of_policies: definitions::deleted,
+        case21_a_cluster_managed_from_another: hosted::managed_from_another,
+        case21_another_kubeconfig_is_another_life: hosted::changed_kubeconfig,
+        case43_without_a_hub: hub::without,
+        case43_hub_templates: hub::templates,
+        case43_secrets_of_the_hub: hub::secrets,
+        case43_a_hub_that_is_away: hub::away,
+        rough_edge_5_a_refused_list_is_not_absence: identity::refused,
+        rough_edge_17_deletion_does_not_wait_for_the_hub: hub::deletion,
+    ])
+}
