@@ -79,7 +79,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         None => client.clone(),
     };
     let probes = settings.probes(&cleanup)?;
-    serve(&args, (probes, tls), &client, metrics, &mut tasks)?;
+    serve(&args, (probes, tls), &client, metrics.clone(), &mut tasks)?;
     if args.leader_elect {
         let namespace = client::own_namespace().ok_or(LeaderError::NoNamespace)?;
         let Some(leadership) = leader::acquire(client.clone(), &namespace, LEASE, &stop).await?
@@ -112,6 +112,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         cleanup,
         events,
         metrics: ours,
+        registry: metrics,
     };
     wiring::start(around, &queue, &mut tasks)?;
     Ok(tasks.run().await?)

@@ -13,6 +13,7 @@ use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::events::EventWriter;
 use reeve_runtime::kinds::Kinds;
+use reeve_runtime::metrics::Metrics;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Queue;
 use reeve_runtime::supervisor::Supervisor;
@@ -55,6 +56,8 @@ pub struct Surroundings {
     pub events: EventWriter,
     /// What is counted.
     pub metrics: PolicyMetrics,
+    /// Where the watches of the target cluster say how many they are.
+    pub registry: Metrics,
 }
 
 /// A hub for templates that are resolved on the managed cluster.
@@ -100,7 +103,7 @@ pub fn start(
         keys: keys.iter().map(Watch::store).collect(),
         hosting: around.hosting.clone(),
         target: around.target.clone(),
-        watches: DependencyWatches::new(around.target.clone(), waker(queue, &throttle)),
+        watches: counted(&around.target, &around.registry, waker(queue, &throttle)),
         kinds,
         selections: Selections::new(namespaces.store(), around.terminating),
         evaluator: Evaluator {
@@ -174,6 +177,17 @@ pub fn start(
             .await;
     });
     Ok(())
+}
+
+/// Watches of what policies read, which the metrics tell the number of.
+fn counted(
+    target: &Client,
+    registry: &Metrics,
+    wake: impl Fn(&ObjectKey) + Send + Sync + 'static,
+) -> DependencyWatches<ObjectKey> {
+    let watches = DependencyWatches::new(target.clone(), wake);
+    watches.register(registry);
+    watches
 }
 
 /// Lets all policies have a turn when the time to let go of the cluster has come, or is over.

@@ -83,6 +83,7 @@ pub(crate) async fn acts_there(planes: Arc<Planes>) -> Result<()> {
         code == 200 && page.contains("cluster_policy_governance_info{"),
         "{page}"
     );
+    ensure!(page.contains("reeve_dependency_watches "), "{page}");
 
     let changed = json!({ "data": { "k": "drifted" } });
     planes

@@ -97,6 +97,7 @@ async fn controller(plane: &Plane, namespace: &str) -> Result<Supervisor> {
         cleanup: Cleanup::start(&plane.client(), Some(own), &mut tasks).await,
         events: EventWriter::new(plane.client(), "uninstalled", announcements),
         metrics: PolicyMetrics::new(&metrics),
+        registry: metrics,
     };
     wiring::start(around, &queue, &mut tasks)?;
     Ok(tasks)
