@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use reeve_runtime::flags::{ListenAddress, LogArgs, TlsArgs, go_bool, listen_address};
 
+use crate::error::Error;
+use crate::messages;
+
 /// Evaluates `ConfigurationPolicy` objects on a cluster: finds what deviates, and repairs it where the policy
 /// says so.
 #[derive(Parser, Clone, Debug)]
@@ -24,16 +27,71 @@ pub struct Args {
 pub enum Command {
     /// Run the controller.
     Controller(Box<ControllerArgs>),
-    /// Not built yet.
-    #[command(hide = true, disable_help_flag = true)]
-    TriggerUninstall {
-        /// Whatever follows.
-        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
-        rest: Vec<String>,
-    },
+    /// Make a running controller let go of the cluster, and wait until it has.
+    TriggerUninstall(Box<UninstallArgs>),
     /// Anything else, which is an error.
     #[command(external_subcommand)]
     Unknown(Vec<String>),
+}
+
+/// The flags of `trigger-uninstall`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct UninstallArgs {
+    /// Name of the controller's Deployment.
+    #[arg(long, default_value = "config-policy-controller", value_name = "NAME")]
+    pub deployment_name: String,
+    /// Namespace of the controller's Deployment.
+    #[arg(
+        long,
+        default_value = "open-cluster-management-agent-addon",
+        value_name = "NAME"
+    )]
+    pub deployment_namespace: String,
+    /// Namespace of the policies.
+    #[arg(long, default_value = "", value_name = "NAME")]
+    pub policy_namespace: String,
+    /// Another namespace of policies.
+    #[arg(long, value_name = "NAME")]
+    pub additional_namespace: Vec<String>,
+    /// Seconds after which to give up, at least 30.
+    #[arg(long, default_value_t = 300, value_name = "SECONDS")]
+    pub timeout_seconds: u32,
+    /// The cluster's kubeconfig. Absent: KUBECONFIG, the Pod's service account, ~/.kube/config.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Logging.
+    #[command(flatten)]
+    pub log: LogArgs,
+}
+
+impl UninstallArgs {
+    /// Whether the flags make sense.
+    pub fn check(&self) -> Result<(), Error> {
+        let needed = [
+            &self.deployment_name,
+            &self.deployment_namespace,
+            &self.policy_namespace,
+        ];
+        if needed.iter().any(|value| value.is_empty()) {
+            return Err(Error::Settings(messages::UNINSTALL_FLAGS.to_owned()));
+        }
+        if self.timeout_seconds < 30 {
+            return Err(Error::Settings(messages::UNINSTALL_TIMEOUT.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Where policies are looked for, each namespace once.
+    #[must_use]
+    pub fn namespaces(&self) -> Vec<&str> {
+        let mut namespaces = vec![self.policy_namespace.as_str()];
+        for also in &self.additional_namespace {
+            if !also.is_empty() && !namespaces.contains(&also.as_str()) {
+                namespaces.push(also);
+            }
+        }
+        namespaces
+    }
 }
 
 /// The flags of the controller.
@@ -47,7 +105,7 @@ pub struct ControllerArgs {
     /// Policies evaluated at once (default 2).
     #[arg(long, value_name = "N")]
     pub evaluation_concurrency: Option<u16>,
-    /// Workers that decrypt values. Not built yet.
+    /// Accepted for compatibility: values are decrypted by the evaluation that reads them.
     #[arg(long, default_value_t = 5, value_name = "N")]
     pub decryption_concurrency: u8,
     /// Requests per second to the API server (default 30, or 15 for each concurrent evaluation if that is given).
@@ -63,17 +121,17 @@ pub struct ControllerArgs {
     /// The managed cluster's name.
     #[arg(long, default_value = "acm-managed-cluster", value_name = "NAME")]
     pub cluster_name: String,
-    /// The hub's kubeconfig, for the lease.
+    /// The hub's kubeconfig, for the lease where this cluster cannot keep it.
     #[arg(
         long,
         default_value = "/var/run/klusterlet/kubeconfig",
         value_name = "FILE"
     )]
     pub hub_kubeconfig_path: String,
-    /// Kubeconfig of the cluster that policies speak about, if it is not the one they live on. Not built yet.
+    /// Kubeconfig of the cluster that policies speak about, if it is not the one they live on (hosted mode).
     #[arg(long, default_value = "", value_name = "FILE")]
     pub target_kubeconfig_path: String,
-    /// The hub's kubeconfig, for hub templates in policies. Not built yet.
+    /// The hub's kubeconfig, for hub templates in policies.
     #[arg(long, default_value = "", value_name = "FILE")]
     pub standalone_hub_templates_kubeconfig_path: String,
     /// Address of the metrics server; 0 switches it off.
@@ -91,7 +149,7 @@ pub struct ControllerArgs {
     /// Accepted for compatibility: it never had an effect.
     #[arg(long, default_value = "true", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
     pub enable_metrics: bool,
-    /// Also evaluate policies in the namespace open-cluster-management-policies.
+    /// Also evaluate policies in the namespace open-cluster-management-policies. Never in hosted mode.
     #[arg(long, default_value = "true", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
     pub enable_ocm_policy_namespace: bool,
     /// Evaluate `OperatorPolicy` objects. Not built yet.
@@ -106,7 +164,7 @@ pub struct ControllerArgs {
     /// Whether namespaces that are being deleted are selected: `IfMatch` or Drop.
     #[arg(long, default_value = "IfMatch", value_name = "WORD")]
     pub default_terminating_namespace_inclusion: String,
-    /// Template functions that must fail when called. Templates are not built yet.
+    /// Template functions that must fail when called, besides env and expandenv.
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub template_function_denylist: Vec<String>,
     /// The cluster's kubeconfig. Absent: KUBECONFIG, the Pod's service account, ~/.kube/config.
@@ -209,6 +267,33 @@ mod tests {
             Some(Command::Unknown(_))
         ));
         let uninstall = command(&["p", "trigger-uninstall", "--policy-namespace", "n"]);
-        assert!(matches!(uninstall, Some(Command::TriggerUninstall { .. })));
+        let Some(Command::TriggerUninstall(uninstall)) = uninstall else {
+            panic!("{uninstall:?}");
+        };
+        assert_eq!(
+            uninstall.deployment_namespace,
+            "open-cluster-management-agent-addon"
+        );
+        assert!(uninstall.check().is_ok() && uninstall.timeout_seconds == 300);
+    }
+
+    #[test]
+    fn flags_of_the_uninstallation_are_checked() {
+        let wrong = |args: &[&str]| {
+            let args = [&["p", "trigger-uninstall"], args].concat();
+            match Args::try_parse_from(args).unwrap().command {
+                Some(Command::TriggerUninstall(args)) => args.check().unwrap_err().to_string(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(wrong(&[]), messages::UNINSTALL_FLAGS);
+        assert_eq!(
+            wrong(&["--policy-namespace=n", "--deployment-name="]),
+            messages::UNINSTALL_FLAGS
+        );
+        assert_eq!(
+            wrong(&["--policy-namespace=n", "--timeout-seconds=29"]),
+            messages::UNINSTALL_TIMEOUT
+        );
     }
 }

@@ -1,16 +1,184 @@
 //! Whether the policies are to let go of the cluster, because the add-on is being removed or their kind is.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-/// Whether policies are to let go of the cluster: finalizers are removed and nothing is pruned.
-#[derive(Clone, Debug, Default)]
-pub struct Cleanup(Arc<AtomicBool>);
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::Client;
+use kube::api::Api;
+use parking_lot::Mutex;
+use reeve_runtime::definitions::{Crd, Definition};
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::supervisor::Supervisor;
+use reeve_runtime::watch::{Store, Watch};
+use tokio::sync::watch;
+
+/// The annotation that says that the add-on is being removed.
+pub const UNINSTALLING: &str = "policy.open-cluster-management.io/uninstalling";
+
+/// The definition of the policies' kind.
+const POLICIES: &str = "configurationpolicies.policy.open-cluster-management.io";
+/// How long the start waits for what it has to know.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Whether policies are to let go of the cluster: finalizers are removed and nothing is pruned. Clones share it. The
+/// default is never due.
+#[derive(Clone, Default)]
+pub struct Cleanup(Option<Arc<Inner>>);
+
+struct Inner {
+    definitions: Store<Definition>,
+    /// The own Deployment, if this process has one, and whether it is annotated.
+    deployment: Option<(ObjectKey, Store<bool>)>,
+    due: watch::Sender<bool>,
+    listener: Mutex<Option<Box<dyn Fn() + Send>>>,
+}
 
 impl Cleanup {
+    /// Watches the definition of the kind, and the own Deployment where `own` names one. What is there already is
+    /// known when this returns, unless the API server does not answer.
+    pub async fn start(client: &Client, own: Option<ObjectKey>, tasks: &mut Supervisor) -> Self {
+        let definitions: Api<_> = Api::all(client.clone());
+        let definitions = Watch::projected(definitions, |crd: Crd| Definition::of(crd));
+        let definitions = definitions.fields(&format!("metadata.name={POLICIES}"));
+        let deployment = own.map(|own| {
+            let deployments: Api<_> = Api::namespaced(client.clone(), &own.namespace);
+            let watch = Watch::projected(deployments, |it: Deployment| is_uninstalling(&it));
+            let watch = watch.fields(&format!("metadata.name={}", own.name));
+            (own, watch)
+        });
+        let inner = Arc::new(Inner {
+            definitions: definitions.store(),
+            deployment: deployment
+                .as_ref()
+                .map(|(own, watch)| (own.clone(), watch.store())),
+            due: watch::Sender::new(false),
+            listener: Mutex::default(),
+        });
+        let told = Arc::clone(&inner);
+        let work = definitions.run(tasks.stop(), move |_| told.look());
+        tasks.spawn_infallible("the watch of the policies' definition", work);
+        if let Some((_, watch)) = deployment {
+            let told = Arc::clone(&inner);
+            let work = watch.run(tasks.stop(), move |_| told.look());
+            tasks.spawn_infallible("the watch of the own Deployment", work);
+        }
+        let (first, stop) = (Arc::clone(&inner), tasks.stop());
+        tasks.spawn_infallible("the first look for an uninstallation", async move {
+            tokio::select! { () = stop.cancelled() => return, () = first.ready() => {} }
+            // An absence is no change that a watch would tell of.
+            first.look();
+            stop.cancelled().await;
+        });
+        if tokio::time::timeout(PATIENCE, inner.ready()).await.is_err() {
+            tracing::warn!("it is not known yet whether the add-on is being removed");
+        }
+        inner.look();
+        Self(Some(inner))
+    }
+
     /// Whether it is time.
     #[must_use]
     pub fn is_due(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.0.as_ref().is_some_and(|inner| *inner.due.borrow())
+    }
+
+    /// Waits until it is time, perhaps for ever.
+    pub async fn due(&self) {
+        self.becomes(true).await;
+    }
+
+    /// Waits until it is not time, or no longer.
+    pub async fn over(&self) {
+        self.becomes(false).await;
+    }
+
+    async fn becomes(&self, wanted: bool) {
+        let Some(inner) = &self.0 else {
+            if wanted {
+                std::future::pending::<()>().await;
+            }
+            return;
+        };
+        let mut due = inner.due.subscribe();
+        // The sender lives in what `self` keeps alive.
+        let _ = due.wait_for(|due| *due == wanted).await;
+    }
+
+    /// Calls `listener` after every change, in place of the last one that was given.
+    pub fn on_change(&self, listener: impl Fn() + Send + 'static) {
+        if let Some(inner) = &self.0 {
+            *inner.listener.lock() = Some(Box::new(listener));
+        }
+    }
+}
+
+impl Inner {
+    async fn ready(&self) {
+        self.definitions.ready().await;
+        if let Some((_, deployment)) = &self.deployment {
+            deployment.ready().await;
+        }
+    }
+
+    /// Looks at what the watches have seen.
+    fn look(&self) {
+        let definition = self.definitions.get_valid(&ObjectKey::new("", POLICIES));
+        let kind_goes = match definition {
+            Some(definition) => definition.terminating,
+            None => self.definitions.is_ready(),
+        };
+        let uninstalls = self.deployment.as_ref().is_some_and(|(own, deployment)| {
+            deployment
+                .get_valid(own)
+                .is_some_and(|annotated| *annotated)
+        });
+        let is_due = kind_goes || uninstalls;
+        if self.due.send_replace(is_due) == is_due {
+            return;
+        }
+        tracing::info!(
+            kind_goes,
+            uninstalls,
+            "policies let go of the cluster: {is_due}"
+        );
+        if let Some(listener) = &*self.listener.lock() {
+            listener();
+        }
+    }
+}
+
+fn is_uninstalling(deployment: &Deployment) -> bool {
+    let annotations = deployment.metadata.annotations.as_ref();
+    let value = annotations.and_then(|annotations| annotations.get(UNINSTALLING));
+    value.is_some_and(|value| !matches!(value.as_str(), "" | "false"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::ResourceExt;
+
+    #[test]
+    fn the_annotation_says_yes_unless_it_says_no() {
+        let mut deployment = Deployment::default();
+        assert!(!is_uninstalling(&deployment));
+        for (value, is_due) in [
+            ("", false),
+            ("false", false),
+            ("true", true),
+            ("2026-01-01T00:00:00Z", true),
+        ] {
+            let annotations = deployment.annotations_mut();
+            annotations.insert(UNINSTALLING.to_owned(), value.to_owned());
+            assert_eq!(is_uninstalling(&deployment), is_due, "{value:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_default_is_never_due() {
+        let cleanup = Cleanup::default();
+        cleanup.over().await;
+        assert!(!cleanup.is_due());
     }
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use kube::Client;
 use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
 use reeve_runtime::dependencies::DependencyWatches;
-use reeve_runtime::discovery::Discovery;
+use reeve_runtime::kinds::Kinds;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Next;
 use reeve_runtime::watch::{Change, Known, Store};
@@ -15,7 +15,7 @@ use reeve_templates_engine::resolver::Resolver;
 
 use crate::cleanup::Cleanup;
 use crate::cluster::Freshness;
-use crate::cluster::live::Live;
+use crate::cluster::live::{KnownKinds, Live};
 use crate::custom::Objects;
 use crate::diff::{Length, Origin};
 use crate::error::PolicyError;
@@ -51,7 +51,7 @@ pub struct Controller {
     /// Watches what evaluations read there.
     pub watches: DependencyWatches<ObjectKey>,
     /// Knows its kinds.
-    pub discovery: Discovery,
+    pub kinds: Kinds<ObjectKey>,
     /// Knows which of its namespaces are selected.
     pub selections: Selections,
     /// Evaluates.
@@ -246,11 +246,10 @@ impl Controller {
     }
 
     fn cluster(&self, key: &ObjectKey, freshness: Freshness) -> Live {
-        let batch = self.watches.begin(key);
         Live::new(
-            batch,
+            self.watches.begin(key),
             self.target.clone(),
-            self.discovery.clone(),
+            KnownKinds::Watched(self.kinds.clone(), key.clone()),
             freshness,
         )
     }
@@ -282,6 +281,7 @@ impl Controller {
 
     fn forget(&self, key: &ObjectKey) {
         self.watches.forget(key);
+        self.kinds.forget(key);
         self.evaluator.memories.forget(key);
         self.evaluator.metrics.forget(key);
         self.selections.forget(key);
@@ -307,10 +307,5 @@ impl Controller {
             })
         };
         self.policies.iter().flat_map(in_store).collect()
-    }
-
-    /// All policies.
-    pub fn all(&self) -> Vec<ObjectKey> {
-        self.policies.iter().flat_map(Store::keys).collect()
     }
 }

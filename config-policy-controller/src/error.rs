@@ -4,7 +4,7 @@ use reeve_runtime::client::ClientError;
 use reeve_runtime::leader::LeaderError;
 use reeve_runtime::logging::InvalidLevel;
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::serving::ServeError;
+use reeve_runtime::serving::{ServeError, TlsError};
 use reeve_runtime::supervisor::Ended;
 use reeve_templates_engine::resolver::HalfDelimiters;
 
@@ -16,9 +16,20 @@ pub enum Error {
     /// No known subcommand was given.
     #[error("{}", messages::EXPECTED_SUBCOMMANDS)]
     Subcommand,
-    /// The subcommand is still to be built.
-    #[error("{}", messages::UNINSTALL_UNSUPPORTED)]
-    TriggerUninstall,
+    /// The uninstallation could not be prepared.
+    #[error(transparent)]
+    Uninstall(#[from] UninstallError),
+    /// The connection to a cluster is to be checked for changes, but its files cannot be read.
+    #[error("cannot read the kubeconfig {path} or its certificates: {source}")]
+    Files {
+        /// The kubeconfig.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The TLS settings cannot be had.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// A flag or a variable is wrong.
     #[error("{0}")]
     Settings(String),
@@ -40,6 +51,38 @@ pub enum Error {
     /// A task ended.
     #[error(transparent)]
     Ended(#[from] Ended),
+}
+
+/// Why an uninstallation could not be prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum UninstallError {
+    /// Policies still have their finalizers.
+    #[error("{}", messages::UNINSTALL_INCOMPLETE)]
+    Incomplete,
+    /// The Deployment could not be annotated.
+    #[error("cannot annotate the Deployment {deployment}: {source}")]
+    Deployment {
+        /// The Deployment.
+        deployment: ObjectKey,
+        /// Why.
+        source: kube::Error,
+    },
+    /// The policies of a namespace could not be read.
+    #[error("cannot list the policies in {namespace}: {source}")]
+    List {
+        /// The namespace.
+        namespace: String,
+        /// Why.
+        source: kube::Error,
+    },
+    /// A policy could not be annotated.
+    #[error("cannot annotate the policy {policy}: {source}")]
+    Policy {
+        /// The policy.
+        policy: ObjectKey,
+        /// Why.
+        source: kube::Error,
+    },
 }
 
 /// Why a policy has to be evaluated again. All of these are tried again.

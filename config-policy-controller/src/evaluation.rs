@@ -14,7 +14,7 @@ use reeve_runtime::object::ObjectKey;
 use reeve_runtime::strict::Write;
 use serde_json::Value;
 
-use crate::cluster::{Cluster, Unreadable};
+use crate::cluster::{Cluster, Freshness, Unreadable};
 use crate::decide::{self, Refused, Search, Seen, Settled, Step, Target};
 use crate::described::Described;
 use crate::desired::{Around, Desired, determine};
@@ -67,8 +67,6 @@ pub struct Evaluation {
     pub failures: Vec<String>,
     /// When it should be tried again although nothing failed.
     pub again: Option<Duration>,
-    /// The kinds that were missing.
-    pub missing_kinds: bool,
     /// An object template could not be turned into objects, so it is not known which objects are the policy's.
     pub incomplete: bool,
     /// Whether the cluster was asked to change something, or what a change would come to.
@@ -228,11 +226,7 @@ impl<C: Cluster> Run<'_, C> {
         };
         let started = Instant::now();
         let (settled, latest) = self.settle(&target, kind, seen).await;
-        if let Some(latest) = latest {
-            let kind = format!("{} {}", kind.resource.api_version, kind.resource.kind);
-            let place = target.place.clone();
-            self.outcome.objects.insert((kind, place), latest);
-        }
+        self.keep(&target, kind, latest);
         if settled.remember.is_some() && settled.remember != target.remembered {
             let object = format!("{}.{}", target.resource, target.place.name);
             let metrics = &self.evaluator.metrics;
@@ -258,6 +252,19 @@ impl<C: Cluster> Run<'_, C> {
             self.known.insert(subject, memory);
         }
         finding
+    }
+
+    /// Keeps the object for the policy's own words, which people read: nothing that may be secret, and nothing that
+    /// would be out of date by the next time they are put together.
+    fn keep(&mut self, target: &Target<'_>, kind: &ServedKind, latest: Option<Arc<Value>>) {
+        let kind = format!("{} {}", kind.resource.api_version, kind.resource.kind);
+        let secret = kind == "v1 Secret" || target.wanted.origin == Origin::Sensitive;
+        let watched = self.around.cluster.freshness() == Freshness::Watched;
+        if let Some(latest) = latest.filter(|_| watched && !secret) {
+            self.outcome
+                .objects
+                .insert((kind, target.place.clone()), latest);
+        }
     }
 
     /// Goes from step to step until there is an answer. With it comes the object as it is now.
@@ -333,7 +340,6 @@ impl<C: Cluster> Run<'_, C> {
                 let metrics = &self.evaluator.metrics;
                 let parent = parent(self.work.policy);
                 metrics.failed(&self.version.key, &parent, Fault::NoSuchKind);
-                self.outcome.missing_kinds = true;
                 self.outcome.again = Some(MISSING_KIND);
             }
         }

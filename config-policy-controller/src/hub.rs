@@ -22,7 +22,7 @@ use reeve_templates_engine::resolver::{Config, HalfDelimiters, Resolver};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::cluster::live::Live;
+use crate::cluster::live::{KnownKinds, Live};
 use crate::cluster::{Cluster, Freshness};
 use crate::diff::Origin;
 use crate::messages;
@@ -222,7 +222,7 @@ impl Connection {
         let hub = Live::new(
             self.watches.begin(&ObjectKey::of(policy)),
             self.client.clone(),
-            self.discovery.clone(),
+            KnownKinds::Asked(self.discovery.clone()),
             Freshness::Watched,
         );
         let resolved = self.resolve_at(&hub, text).await;

@@ -55,6 +55,7 @@ pub mod tell;
 pub mod templates;
 pub mod throttle;
 pub mod turn;
+pub mod uninstall;
 pub mod wake;
 pub mod wiring;
 

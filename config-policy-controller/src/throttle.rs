@@ -16,7 +16,7 @@ use tokio::time::Instant;
 const BURST: f64 = 3.0;
 /// How much slower than the backoff the bucket fills, so that burst and refill together stay below one evaluation
 /// per backoff over ten of them.
-const SLACK: f64 = 1.3;
+const SLACK: f64 = 1.5;
 /// The part of a token that a cheap evaluation costs.
 const CHEAP: f64 = 0.1;
 

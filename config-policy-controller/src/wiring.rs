@@ -4,14 +4,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use k8s_openapi::api::core::v1::{self as corev1, Secret};
 use kube::Client;
 use kube::api::Api;
 use kube::core::DeserializeGuard;
 use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_runtime::dependencies::DependencyWatches;
-use reeve_runtime::discovery::Discovery;
 use reeve_runtime::events::EventWriter;
+use reeve_runtime::kinds::Kinds;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Queue;
 use reeve_runtime::supervisor::Supervisor;
@@ -91,13 +92,16 @@ pub fn start(
         Arc::clone(&denied),
         waker(queue, &throttle),
     )?;
+    let (kinds, kind_watches) = Kinds::new(around.target.clone(), waker(queue, &throttle));
+    kind_watches.start(tasks);
+    wake_on_change(&around.cleanup, queue, &stores);
     let controller = Arc::new(Controller {
         policies: stores.clone(),
         keys: keys.iter().map(Watch::store).collect(),
         hosting: around.hosting.clone(),
         target: around.target.clone(),
         watches: DependencyWatches::new(around.target.clone(), waker(queue, &throttle)),
-        discovery: Discovery::new(around.target),
+        kinds,
         selections: Selections::new(namespaces.store(), around.terminating),
         evaluator: Evaluator {
             memories: Memories::default(),
@@ -144,10 +148,13 @@ pub fn start(
     }
     let (queue, stop, workers) = (queue.clone(), tasks.stop(), around.workers);
     tasks.spawn_infallible("configuration policies", async move {
-        // Before the first lists are complete, absence means nothing.
+        // Before the first lists are complete, absence means nothing. To let go of the cluster takes the policies
+        // only: the cluster that the others are read from may be gone.
+        let lists = futures::future::join_all(ready).map(|_| ()).shared();
         tokio::select! {
             () = stop.cancelled() => return,
-            _ = futures::future::join_all(ready) => {}
+            () = lists.clone() => {}
+            () = controller.cleanup.due() => {}
         }
         for store in &stores {
             tokio::select! { () = stop.cancelled() => return, () = store.ready() => {} }
@@ -156,11 +163,31 @@ pub fn start(
         }
         queue
             .run(workers, stop, move |key| {
-                Arc::clone(&controller).reconcile(key)
+                let (controller, lists) = (Arc::clone(&controller), lists.clone());
+                async move {
+                    if !controller.cleanup.is_due() {
+                        lists.await;
+                    }
+                    controller.reconcile(key).await
+                }
             })
             .await;
     });
     Ok(())
+}
+
+/// Lets all policies have a turn when the time to let go of the cluster has come, or is over.
+fn wake_on_change(
+    cleanup: &Cleanup,
+    queue: &Queue<ObjectKey>,
+    policies: &[Store<ConfigurationPolicy>],
+) {
+    let (queue, policies) = (queue.clone(), policies.to_vec());
+    cleanup.on_change(move || {
+        for policy in policies.iter().flat_map(Store::keys) {
+            queue.add(policy);
+        }
+    });
 }
 
 type Ready = Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -78,6 +78,16 @@ pub async fn connect(options: &ClientOptions) -> Result<Client, ClientError> {
     Ok(builder.with_layer(&limit).build())
 }
 
+/// A client of a cluster that there is no way to: every request fails for this reason.
+pub fn unavailable(reason: &str) -> Client {
+    let reason: Arc<str> = reason.into();
+    let refuse = move |_: Request<Body>| {
+        let error = std::io::Error::other(reason.to_string());
+        std::future::ready(Err::<http::Response<Body>, _>(error))
+    };
+    Client::new(tower::service_fn(refuse), "default")
+}
+
 async fn load(path: Option<&Path>) -> Result<Config, ClientError> {
     let path = match path {
         Some(path) if !path.as_os_str().is_empty() => Some(path.to_owned()),

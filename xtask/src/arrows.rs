@@ -33,6 +33,7 @@ const PROOF: &[&str] = &[
     "reeve-scenarios",
     "reeve-demo",
     "reeve-benches",
+    "reeve-benches-policies",
     "reeve-benches-templates",
     "reeve-fuzz",
     "xtask",

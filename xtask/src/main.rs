@@ -6,6 +6,8 @@ mod generate;
 mod record;
 mod run;
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
@@ -32,9 +34,9 @@ enum Task {
     Demo,
     /// The figures in the README.
     Bench {
-        /// Only the templates, against Go's. Needs no control plane.
-        #[arg(long)]
-        templates: bool,
+        /// Only this part.
+        #[command(subcommand)]
+        part: Option<Part>,
     },
     /// Ask Go again what the template tests expect, and write it into their fixtures.
     Record {
@@ -47,6 +49,25 @@ enum Task {
         #[arg(long, default_value_t = 10)]
         minutes: u64,
     },
+}
+
+/// One part of the figures.
+#[derive(Subcommand)]
+enum Part {
+    /// The templates, against Go's. Needs no control plane.
+    Templates,
+    /// The config-policy-controller on one cluster, or another program by the same flags.
+    Policies {
+        /// For the bench: `--binary PATH`, sizes, and flags for the program after `--`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+}
+
+/// Reeve as users run it.
+fn release() -> Result<PathBuf> {
+    run::cargo(&["build", "--release", "--bin", "reeve"])?;
+    Ok(run::target()?.join("release/reeve"))
 }
 
 fn main() -> Result<()> {
@@ -89,14 +110,25 @@ fn main() -> Result<()> {
                 &minutes,
             ])
         }
-        Task::Bench { templates: true } => {
-            run::cargo(&["run", "--release", "--package", "reeve-benches-templates"])
+        Task::Bench {
+            part: Some(Part::Templates),
+        } => run::cargo(&["run", "--release", "--package", "reeve-benches-templates"]),
+        Task::Bench {
+            part: Some(Part::Policies { arguments }),
+        } => {
+            let mut command = vec![
+                "run",
+                "--quiet",
+                "--package",
+                "reeve-benches-policies",
+                "--",
+            ];
+            command.extend(arguments.iter().map(String::as_str));
+            run::cargo_with(&command, &[("REEVE_BIN", release()?.as_os_str())])
         }
-        Task::Bench { templates: false } => {
-            run::cargo(&["build", "--release", "--bin", "reeve"])?;
-            let program = run::target()?.join("release/reeve");
+        Task::Bench { part: None } => {
             let arguments = ["run", "--quiet", "--package", "reeve-benches"];
-            run::cargo_with(&arguments, &[("REEVE_BIN", program.as_os_str())])
+            run::cargo_with(&arguments, &[("REEVE_BIN", release()?.as_os_str())])
         }
     }
 }

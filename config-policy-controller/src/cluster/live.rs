@@ -6,6 +6,7 @@ use kube::Client;
 use kube::core::GroupVersionKind;
 use reeve_runtime::dependencies::{Batch, ReadError};
 use reeve_runtime::discovery::{Discovery, DiscoveryError, ServedKind};
+use reeve_runtime::kinds::Kinds;
 use reeve_runtime::object::{ObjectKey, api_message};
 use reeve_runtime::strict::Write;
 use serde_json::Value;
@@ -20,8 +21,33 @@ use crate::report::Place;
 pub struct Live {
     batch: Arc<Batch<ObjectKey>>,
     client: Client,
-    discovery: Discovery,
+    kinds: KnownKinds,
     freshness: Freshness,
+}
+
+/// Who knows the kinds of a cluster.
+#[derive(Clone)]
+pub enum KnownKinds {
+    /// Watches, which wake this policy when a kind that it misses may have come.
+    Watched(Kinds<ObjectKey>, ObjectKey),
+    /// The API server, asked again from time to time: on a hub an agent may not watch what defines kinds.
+    Asked(Discovery),
+}
+
+impl KnownKinds {
+    async fn find(&self, kind: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
+        match self {
+            Self::Watched(kinds, policy) => kinds.find(kind, policy).await,
+            Self::Asked(discovery) => discovery.find(kind).await,
+        }
+    }
+
+    fn distrust(&self, kind: &GroupVersionKind) {
+        match self {
+            Self::Watched(kinds, _) => kinds.distrust(kind),
+            Self::Asked(discovery) => discovery.forget(kind),
+        }
+    }
 }
 
 impl Live {
@@ -30,13 +56,13 @@ impl Live {
     pub fn new(
         batch: Batch<ObjectKey>,
         client: Client,
-        discovery: Discovery,
+        kinds: KnownKinds,
         freshness: Freshness,
     ) -> Self {
         Self {
             batch: Arc::new(batch),
             client,
-            discovery,
+            kinds,
             freshness,
         }
     }
@@ -62,7 +88,7 @@ impl Live {
             ReadError::Unwatchable(_) => Unreadable::Unwatchable(error.to_string()),
             ReadError::Refused(refused) => {
                 // The kind may be gone: the next evaluation asks anew.
-                self.discovery.forget(&gvk(kind));
+                self.kinds.distrust(&gvk(kind));
                 Unreadable::Failed(api_message(refused))
             }
             ReadError::Ended => Unreadable::Failed(error.to_string()),
@@ -76,7 +102,7 @@ impl Cluster for Live {
     }
 
     async fn kind(&self, kind: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
-        self.discovery.find(kind).await
+        self.kinds.find(kind).await
     }
 
     async fn get(

@@ -19,6 +19,7 @@ use reeve_templates_engine::lookup::selector::Selector;
 use serde_json::{Value, json};
 
 use super::{Cluster, Freshness, Unreadable};
+use crate::compare::same_amount;
 use crate::decide::{RecreateFailure, Refused};
 use crate::messages;
 use crate::namespaces::Namespace;
@@ -198,13 +199,19 @@ impl Cluster for Offline {
 
     async fn replace(
         &self,
-        _: &ServedKind,
+        kind: &ServedKind,
         place: &Place,
         object: &Value,
         write: Write,
     ) -> Result<Value, Refused> {
         match write {
-            Write::DryRun => Ok(object.clone()),
+            Write::DryRun => {
+                let mut answer = object.clone();
+                if let Some(live) = self.find(kind, place) {
+                    keep_equal_amounts(&mut answer, live);
+                }
+                Ok(answer)
+            }
             Write::Real => Err(Refused::Other(messages::offline_write(&place.name))),
         }
     }
@@ -232,6 +239,28 @@ impl Cluster for Offline {
 
     fn wait<T>(&self, answer: impl Future<Output = T>) -> T {
         now(answer)
+    }
+}
+
+/// Quantities are stored in one spelling: `1024Mi` comes back as `1Gi` where that is what there was.
+fn keep_equal_amounts(sent: &mut Value, live: &Value) {
+    match (sent, live) {
+        (Value::Object(sent), Value::Object(live)) => {
+            for (key, sent) in sent.iter_mut().filter(|(key, _)| *key != "metadata") {
+                if let Some(live) = live.get(key) {
+                    keep_equal_amounts(sent, live);
+                }
+            }
+        }
+        (Value::Array(sent), Value::Array(live)) => {
+            for (sent, live) in sent.iter_mut().zip(live) {
+                keep_equal_amounts(sent, live);
+            }
+        }
+        (Value::String(sent), Value::String(live)) if same_amount(sent, live) => {
+            sent.clone_from(live);
+        }
+        _ => {}
     }
 }
 

@@ -1,6 +1,7 @@
 //! The HTTP servers of a process: probes and metrics.
 
 mod authorize;
+mod profile;
 mod tls;
 
 use std::net::{SocketAddr, TcpListener};
@@ -21,6 +22,7 @@ use crate::metrics::Metrics;
 use crate::probes::Probes;
 use crate::supervisor::Supervisor;
 
+pub use profile::{TLS_PROFILE, tls_settings};
 pub use tls::TlsError;
 
 /// Where kubelet mounts the certificate of the secure metrics endpoint.

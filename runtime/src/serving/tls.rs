@@ -19,7 +19,7 @@ use crate::flags::TlsArgs;
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// `--tls-min-version` is no version.
-    #[error("invalid --tls-min-version {0:?}: expected VersionTLS12 or VersionTLS13")]
+    #[error("invalid --tls-min-version: unknown tls version {0:?}")]
     Version(String),
     /// `--tls-cipher-suites` names suites that do not exist or are not offered here.
     #[error("unsupported cipher suites: [{0}]")]
@@ -62,31 +62,49 @@ fn versions(args: &TlsArgs) -> Result<&'static [&'static SupportedProtocolVersio
     }
 }
 
+/// Whether settings can be had.
+pub(super) fn check(args: &TlsArgs) -> Result<(), TlsError> {
+    versions(args)?;
+    provider(args).map(|_| ())
+}
+
+/// The cipher suites of a list that can be had.
+pub(super) fn known(suites: &str) -> String {
+    let offered = offered(&ring::default_provider());
+    let is_known = |name: &&str| offered.iter().any(|known| known == name);
+    let known: Vec<&str> = split(suites).filter(is_known).collect();
+    known.join(",")
+}
+
+fn split(suites: &str) -> impl Iterator<Item = &str> {
+    let names = suites.split(',').map(str::trim);
+    names.filter(|name| !name.is_empty())
+}
+
+/// rustls spells the names of TLS 1.3 suites its own way.
+fn iana(suite: rustls::CipherSuite) -> String {
+    format!("{suite:?}").replace("TLS13_", "TLS_")
+}
+
+fn offered(provider: &CryptoProvider) -> Vec<String> {
+    let suites = provider.cipher_suites.iter();
+    suites.map(|suite| iana(suite.suite())).collect()
+}
+
 fn provider(args: &TlsArgs) -> Result<CryptoProvider, TlsError> {
     let mut provider = ring::default_provider();
-    let wanted: Vec<&str> = args
-        .tls_cipher_suites
-        .split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-        .collect();
+    let wanted: Vec<&str> = split(&args.tls_cipher_suites).collect();
     if wanted.is_empty() || matches!(args.tls_min_version.as_str(), "VersionTLS13" | "TLSv1.3") {
         return Ok(provider);
     }
-    // rustls spells the names of TLS 1.3 suites its own way.
-    let iana = |suite: rustls::CipherSuite| format!("{suite:?}").replace("TLS13_", "TLS_");
-    let known: Vec<String> = provider
-        .cipher_suites
-        .iter()
-        .map(|suite| iana(suite.suite()))
-        .collect();
+    let known = offered(&provider);
     let unknown: Vec<&str> = wanted
         .iter()
         .copied()
         .filter(|name| !known.iter().any(|known| known == name))
         .collect();
     if !unknown.is_empty() {
-        return Err(TlsError::Suites(unknown.join(", ")));
+        return Err(TlsError::Suites(unknown.join(" ")));
     }
     // As in Go, the list chooses among the suites of TLS 1.2; those of 1.3 are always there.
     provider

@@ -1,0 +1,80 @@
+//! What a `config-policy-controller` costs on one cluster: time, requests, CPU and memory. Any program that takes the
+//! same flags can be measured, so that two can be compared on one machine.
+
+mod controller;
+mod measure;
+mod objects;
+mod observed;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Parser;
+use reeve_testkit::{Plane, PlaneOptions, reeve_binary};
+
+use controller::Controller;
+
+/// Measures a config-policy-controller on a real API server.
+#[derive(Parser)]
+struct Args {
+    /// The program. It is called by the name config-policy-controller. Absent: Reeve.
+    #[arg(long)]
+    binary: Option<PathBuf>,
+    /// Policies that only look.
+    #[arg(long, default_value_t = 500)]
+    policies: usize,
+    /// Objects of each of them.
+    #[arg(long, default_value_t = 10)]
+    objects: usize,
+    /// Seconds of the steady state.
+    #[arg(long, default_value_t = 60)]
+    idle: u64,
+    /// Policies that enforce one object each.
+    #[arg(long, default_value_t = 100)]
+    enforcing: usize,
+    /// Drifts, one after the other.
+    #[arg(long, default_value_t = 200)]
+    drifts: usize,
+    /// Flags for the program, besides those it is always given.
+    #[arg(last = true)]
+    flags: Vec<String>,
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let args = Args::parse();
+    let program = match &args.binary {
+        Some(program) => program.canonicalize()?,
+        None => reeve_binary()?,
+    };
+    println!("program: {}", program.display());
+    let plane = Plane::start(PlaneOptions {
+        name: "bench",
+        audit: true,
+        ..PlaneOptions::default()
+    })
+    .await?;
+    plane.install_crds().await?;
+    objects::namespaces(&plane).await?;
+
+    println!(
+        "\n# {} policies of {} objects each, looking",
+        args.policies, args.objects
+    );
+    objects::existing(&plane, args.policies * args.objects).await?;
+    objects::looking(&plane, args.policies, args.objects).await?;
+    let mut controller = Controller::new(&plane, program, args.flags);
+    measure::first_status(&plane, &mut controller, args.policies).await?;
+    measure::idle(&plane, &controller, args.idle).await?;
+
+    println!("\n# a restart over all of it");
+    measure::restart(&plane, &mut controller).await?;
+
+    println!(
+        "\n# {} policies that enforce a missing object",
+        args.enforcing
+    );
+    measure::enforce(&plane, &controller, args.enforcing).await?;
+    println!("\n# {} drifts, one after the other", args.drifts);
+    measure::drift(&plane, &controller, args.enforcing, args.drifts).await
+}

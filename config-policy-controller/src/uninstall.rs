@@ -1,0 +1,142 @@
+//! `trigger-uninstall`: makes a running controller let go of the cluster, and waits until it has.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::api::{Api, ListParams, Patch, PatchParams};
+use kube::core::PartialObjectMeta;
+use kube::{Client, ResourceExt};
+use reeve_api::configuration_policy::ConfigurationPolicy;
+use reeve_runtime::CancellationToken;
+use reeve_runtime::client::{self, ClientOptions};
+use reeve_runtime::object::{ObjectKey, Refusal, absent_is_none};
+use serde_json::{Value, json};
+
+use crate::args::UninstallArgs;
+use crate::cleanup::UNINSTALLING;
+use crate::error::{Error, UninstallError};
+use crate::finalizer::FINALIZER;
+
+/// How long between two looks at the policies.
+const PAUSE: Duration = Duration::from_secs(5);
+/// How long between two tries of a write that another one came before.
+const RETRY: Duration = Duration::from_secs(1);
+
+type Metadata = PartialObjectMeta<ConfigurationPolicy>;
+
+/// Runs the command.
+pub async fn run(args: UninstallArgs, stop: CancellationToken) -> Result<(), Error> {
+    reeve_runtime::logging::start(&args.log)?;
+    args.check()?;
+    let options = ClientOptions {
+        kubeconfig: args.kubeconfig.clone(),
+        qps: 5.0,
+        burst: 10,
+        user_agent: "config-policy-controller",
+    };
+    let client = client::connect(&options).await?;
+    let patience = Duration::from_secs(u64::from(args.timeout_seconds));
+    let work = tokio::time::timeout(patience, prepare(&client, &args));
+    let outcome = tokio::select! {
+        () = stop.cancelled() => return Err(UninstallError::Incomplete.into()),
+        outcome = work => outcome,
+    };
+    Ok(outcome.map_err(|_| UninstallError::Incomplete)??)
+}
+
+async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallError> {
+    let own = ObjectKey::new(
+        args.deployment_namespace.as_str(),
+        args.deployment_name.as_str(),
+    );
+    annotate_deployment(client, own).await?;
+    let namespaces: Vec<&str> = args.namespaces();
+    loop {
+        let mut remaining = 0;
+        for namespace in &namespaces {
+            remaining += annotate_policies(client, namespace).await?;
+        }
+        if remaining == 0 {
+            tracing::info!("no policy has the finalizer: the uninstallation may go on");
+            return Ok(());
+        }
+        tracing::info!(remaining, "waiting for policies to lose their finalizers");
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+fn annotation() -> Patch<Value> {
+    let annotations = json!({ UNINSTALLING: Timestamp::now().strftime("%FT%TZ").to_string() });
+    Patch::Merge(json!({ "metadata": { "annotations": annotations } }))
+}
+
+async fn annotate_deployment(client: &Client, own: ObjectKey) -> Result<(), UninstallError> {
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), &own.namespace);
+    loop {
+        let patched = deployments
+            .patch_metadata(&own.name, &PatchParams::default(), &annotation())
+            .await;
+        match patched {
+            Ok(_) => return Ok(()),
+            Err(error) if passes(&error) => {
+                tracing::info!(deployment = %own, %error, "trying again");
+                tokio::time::sleep(RETRY).await;
+            }
+            Err(source) => {
+                return Err(UninstallError::Deployment {
+                    deployment: own,
+                    source,
+                });
+            }
+        }
+    }
+}
+
+/// Writes the annotation on each policy with our finalizer, which is what wakes the controller for it. Returns how
+/// many there are.
+async fn annotate_policies(client: &Client, namespace: &str) -> Result<usize, UninstallError> {
+    let policies: Api<ConfigurationPolicy> = Api::namespaced(client.clone(), namespace);
+    let listed = policies.list_metadata(&ListParams::default()).await;
+    let listed = absent_is_none(listed).map_err(|source| UninstallError::List {
+        namespace: namespace.to_owned(),
+        source,
+    })?;
+    // Without the kind there are no policies.
+    let listed = listed.map(|list| list.items).unwrap_or_default();
+    let mut remaining = 0;
+    for policy in listed.iter().filter(|policy| has_finalizer(policy)) {
+        remaining += 1;
+        let name = policy.name_any();
+        let patched = policies
+            .patch_metadata(&name, &PatchParams::default(), &annotation())
+            .await;
+        match absent_is_none(patched) {
+            Ok(_) => {}
+            // It is tried again with the next look.
+            Err(error) if passes(&error) => tracing::info!(policy = name, %error, "trying again"),
+            Err(source) => {
+                return Err(UninstallError::Policy {
+                    policy: ObjectKey::new(namespace, name),
+                    source,
+                });
+            }
+        }
+    }
+    Ok(remaining)
+}
+
+/// Foreign finalizers are not ours to wait for.
+fn has_finalizer(policy: &Metadata) -> bool {
+    policy.finalizers().iter().any(|name| name == FINALIZER)
+}
+
+/// Whether another try may succeed.
+fn passes(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else {
+        return false;
+    };
+    Refusal::of(error) == Refusal::Conflict
+        || matches!(status.reason.as_str(), "Timeout" | "ServerTimeout")
+        || matches!(status.code, 429 | 504)
+}
