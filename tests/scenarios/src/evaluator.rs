@@ -1,16 +1,14 @@
 //! A managed cluster with the `ConfigurationPolicy` controller and nothing else.
 
 use std::fmt::Display;
-use std::ops::Deref;
 use std::net::{Ipv4Addr, TcpListener};
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use reeve_testkit::{
-    Component, Object, Objects, Plane, PlaneOptions, eventually, http_get,
-};
+use reeve_testkit::{Component, Object, Objects, Plane, PlaneOptions, eventually, http_get};
 use serde_json::json;
 
 use crate::Subject;
