@@ -276,7 +276,11 @@ pub(crate) async fn raw_nonsense(world: Arc<Evaluator>) -> Result<()> {
             .is("NonCompliant")
             .await
             .with_context(|| nonsense.clone())?;
-        same("the reason", said.reason(0), "Error processing template")?;
+        same(
+            "the reason",
+            said.reason(said.details() - 1),
+            "Error processing template",
+        )?;
     }
     let raw = reeve_scenarios::indent(sound, 2);
     policy
