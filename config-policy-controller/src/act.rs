@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kube::Client;
-use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Preconditions};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, PostParams, Preconditions};
 use reeve_runtime::discovery::ServedKind;
 use reeve_runtime::object::{Refusal, absent_is_none, api_message, is_about_namespace};
 use reeve_runtime::strict::{self, Write};
@@ -55,11 +55,11 @@ impl<'a> Objects<'a> {
             .collect())
     }
 
-    /// Creates an object. A misspelt field is an error.
-    pub async fn create(&self, object: &Value) -> Result<Value, Refused> {
+    /// Creates an object that remembers `maker`. A misspelt field is an error.
+    pub async fn create(&self, object: &Value, maker: Option<&str>) -> Result<Value, Refused> {
         let object = typed(object)?;
         let url = self.api.resource_url();
-        let created = strict::create(self.client, url, &object, Write::Real).await;
+        let created = strict::create_as(self.client, url, &object, maker).await;
         created
             .map(|object| plain(&object, self.kind))
             .map_err(|error| refused(&error))
@@ -86,12 +86,12 @@ impl<'a> Objects<'a> {
         deleted.map(|_| ()).map_err(|error| refused(&error))
     }
 
-    /// Deletes the object with this UID and creates another in its place.
+    /// Deletes the object with this UID and creates another in its place, which remembers `maker`.
     pub async fn recreate(
         &self,
-        name: &str,
-        uid: &str,
+        (name, uid): (&str, &str),
         object: &Value,
+        maker: Option<&str>,
     ) -> Result<Value, RecreateFailure> {
         match self.delete(name, uid).await {
             Ok(()) | Err(Refused::NotFound(_)) => {}
@@ -99,11 +99,11 @@ impl<'a> Objects<'a> {
         }
         let object = typed(object).map_err(RecreateFailure::Create)?;
         for tries in 1..=RECREATE_TRIES {
-            let created = self
-                .api
-                .create(&kube::api::PostParams::default(), &object)
-                .await;
-            match created {
+            let params = PostParams {
+                field_manager: maker.map(str::to_owned),
+                ..PostParams::default()
+            };
+            match self.api.create(&params, &object).await {
                 Ok(created) => return Ok(plain(&created, self.kind)),
                 Err(error) if Refusal::of(&error) != Refusal::AlreadyExists => {
                     return Err(RecreateFailure::Create(refused(&error)));

@@ -148,6 +148,7 @@ impl Controller {
         };
         let outcome = turn.run().await;
         cluster.end();
+        underway.did(Did::Look);
         let outcome = outcome?;
         if outcome.evaluation.wrote {
             underway.did(Did::Write);

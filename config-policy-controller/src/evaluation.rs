@@ -22,6 +22,7 @@ use crate::diff::{Length, Origin};
 use crate::memory::{Memories, PolicyVersion, Subject};
 use crate::messages;
 use crate::metrics::{Fault, PolicyMetrics};
+use crate::prune;
 use crate::report::{Finding, Place};
 use crate::spec::{Problem, Retry, Templating, Wanted, mode, parent};
 use crate::status::{add_related, sort_related};
@@ -218,8 +219,12 @@ impl<C: Cluster> Run<'_, C> {
             template: target.wanted.digest,
         };
         let remembered = self.evaluator.memories.recall(&self.version, &subject);
+        let before = properties_of(self.work.before, &target);
+        let made = self
+            .made_unrecorded(before, (kind, &target.place), &seen)
+            .await;
         let target = Target {
-            before: properties_of(self.work.before, &target),
+            before: made.as_ref().or(before),
             remembered,
             length: self.work.length,
             ..target
@@ -254,6 +259,32 @@ impl<C: Cluster> Run<'_, C> {
         finding
     }
 
+    /// What the status would say of an object that this policy created, if the process had not been killed before it
+    /// could say so. The object itself remembers.
+    async fn made_unrecorded(
+        &self,
+        before: Option<&ObjectProperties>,
+        (kind, place): (&ServedKind, &Place),
+        seen: &Seen,
+    ) -> Option<ObjectProperties> {
+        let maker = prune::maker(self.work.policy)?;
+        let object = seen
+            .object()
+            .filter(|_| self.mode == RemediationAction::Enforce)?;
+        let uid = object.pointer("/metadata/uid").and_then(Value::as_str)?;
+        if before.and_then(|before| before.uid.as_deref()) == Some(uid) {
+            return None;
+        }
+        let cluster = self.around.cluster;
+        let now = cluster.get_now(kind, place).await.ok()??;
+        let same = now.pointer("/metadata/uid").and_then(Value::as_str) == Some(uid);
+        (same && prune::was_made_by(&now, &maker)).then(|| ObjectProperties {
+            created_by_policy: Some(true),
+            uid: Some(uid.to_owned()),
+            ..ObjectProperties::default()
+        })
+    }
+
     /// Keeps the object for the policy's own words, which people read: nothing that may be secret, and nothing that
     /// would be out of date by the next time they are put together.
     fn keep(&mut self, target: &Target<'_>, kind: &ServedKind, latest: Option<Arc<Value>>) {
@@ -275,6 +306,8 @@ impl<C: Cluster> Run<'_, C> {
         seen: Seen,
     ) -> (Settled, Option<Arc<Value>>) {
         let (cluster, place) = (self.around.cluster, &target.place);
+        let maker = prune::maker(self.work.policy);
+        let maker = maker.as_deref();
         let mut latest = seen.object();
         let mut step = decide::first(target, &seen);
         let mut conflicts = 0;
@@ -283,7 +316,7 @@ impl<C: Cluster> Run<'_, C> {
             let (next, written) = match step {
                 Step::Done(settled) => return (*settled, latest),
                 Step::Create(object) => {
-                    let created = cluster.create(kind, place, &object).await;
+                    let created = cluster.create(kind, place, &object, maker).await;
                     let next = decide::after_create(target, created.as_ref());
                     (next, created)
                 }
@@ -309,7 +342,9 @@ impl<C: Cluster> Run<'_, C> {
                 }
                 Step::Recreate(draft) => {
                     let object = target.to_create();
-                    let created = cluster.recreate(kind, place, draft.uid(), &object).await;
+                    let created = cluster
+                        .recreate(kind, (place, draft.uid()), &object, maker)
+                        .await;
                     let next = decide::after_recreate(target, *draft, created.as_ref());
                     (next, created.map_err(decide::RecreateFailure::into_refused))
                 }

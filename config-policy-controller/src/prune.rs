@@ -14,6 +14,9 @@ use crate::messages;
 use crate::report::Place;
 use crate::spec::mode;
 
+/// What field managers of created objects start with.
+const MANAGER: &str = "config-policy-controller";
+
 /// Which objects are deleted with their policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behavior {
@@ -35,6 +38,25 @@ impl Behavior {
             _ => Self::None,
         }
     }
+}
+
+/// The name by which objects remember the policy that created them; `None` if it does not matter who did. It is their
+/// field manager, so it comes into being with the object: a process that is killed before it has written the status
+/// leaves no object behind that nobody knows to be the policy's.
+#[must_use]
+pub fn maker(policy: &ConfigurationPolicy) -> Option<String> {
+    let uid = policy.metadata.uid.as_deref()?;
+    (Behavior::of(policy) != Behavior::None).then(|| format!("{MANAGER}:{uid}"))
+}
+
+/// Whether an object remembers that it was created by this maker.
+#[must_use]
+pub fn was_made_by(object: &Value, maker: &str) -> bool {
+    let managers = object
+        .pointer("/metadata/managedFields")
+        .and_then(Value::as_array);
+    let mut managers = managers.into_iter().flatten();
+    managers.any(|entry| entry.get("manager").and_then(Value::as_str) == Some(maker))
 }
 
 /// An object that could not be deleted, or is not gone yet.

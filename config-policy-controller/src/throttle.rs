@@ -2,8 +2,8 @@
 //!
 //! Edits of a policy are never throttled. Changes of objects are, by a bucket per policy: the first few are looked at
 //! at once, so that a single drift is undone at once, and a policy that keeps being woken (two controllers
-//! fighting over a field) settles at a steady pace. What an evaluation costs is known at its end: noticing that
-//! all is well, or that an object is as we just wrote it, is cheap.
+//! fighting over a field, an object that never rests) settles at a steady pace. What an evaluation costs is known at its
+//! end: noticing that an object is as we just wrote it is cheap.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,18 +13,20 @@ use reeve_runtime::object::ObjectKey;
 use tokio::time::Instant;
 
 /// Evaluations at once after a pause.
-const BURST: f64 = 3.0;
+const BURST: f64 = 4.0;
 /// How much slower than the backoff the bucket fills, so that burst and refill together stay below one evaluation
 /// per backoff over ten of them.
-const SLACK: f64 = 1.5;
+const SLACK: f64 = 1.8;
 /// The part of a token that a cheap evaluation costs.
 const CHEAP: f64 = 0.1;
 
 /// What an evaluation did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Did {
-    /// Nothing: all is as it was.
+    /// Nothing: the policy was not due.
     Nothing,
+    /// It looked, and all is as it was.
+    Look,
     /// It told something new.
     Tell,
     /// It changed objects, or asked what a change would come to.
@@ -124,7 +126,7 @@ impl Throttle {
         // An object that we wrote wakes the policy once more, which then tells that it is as it should be.
         let is_cheap = match did {
             Did::Nothing => true,
-            Did::Tell => bucket.last == Did::Write,
+            Did::Look | Did::Tell => bucket.last == Did::Write,
             Did::Write => false,
         };
         if bucket.charged && is_cheap {
@@ -197,7 +199,7 @@ mod tests {
     fn a_drift_right_after_an_edit_is_not_delayed() {
         let (throttle, policy, now) = throttle(5);
         evaluate(&throttle, &policy, Did::Write);
-        for did in [Did::Tell, Did::Nothing, Did::Write, Did::Tell] {
+        for did in [Did::Tell, Did::Look, Did::Write, Did::Tell] {
             assert_eq!(throttle.wait(&policy, now), Duration::ZERO);
             evaluate(&throttle, &policy, did);
         }
@@ -211,6 +213,23 @@ mod tests {
             let now = start + Duration::from_millis(150 * tick);
             if throttle.wait(&policy, now).is_zero() {
                 evaluate(&throttle, &policy, Did::Write);
+                evaluated += 1;
+            }
+        }
+        assert!(
+            (8..12).contains(&evaluated),
+            "{evaluated} evaluations in 20 s"
+        );
+    }
+
+    #[test]
+    fn an_object_that_never_rests_is_looked_at_as_seldom() {
+        let (throttle, policy, start) = throttle(2);
+        let mut evaluated = 0;
+        for tick in 0..200 {
+            let now = start + Duration::from_millis(100 * tick);
+            if throttle.wait(&policy, now).is_zero() {
+                evaluate(&throttle, &policy, Did::Look);
                 evaluated += 1;
             }
         }

@@ -33,9 +33,32 @@ pub async fn create(
     object: &DynamicObject,
     write: Write,
 ) -> Result<DynamicObject, kube::Error> {
+    create_with(client, (collection, object), write.params()).await
+}
+
+/// Creates `object` at `collection` under a field manager of this name, by which the object
+/// remembers who made it.
+pub async fn create_as(
+    client: &Client,
+    collection: &str,
+    object: &DynamicObject,
+    manager: Option<&str>,
+) -> Result<DynamicObject, kube::Error> {
+    let params = PostParams {
+        field_manager: manager.map(str::to_owned),
+        ..Write::Real.params()
+    };
+    create_with(client, (collection, object), params).await
+}
+
+async fn create_with(
+    client: &Client,
+    (collection, object): (&str, &DynamicObject),
+    params: PostParams,
+) -> Result<DynamicObject, kube::Error> {
     let body = serde_json::to_vec(object).map_err(kube::Error::SerdeError)?;
     let request = Request::new(collection)
-        .create(&write.params(), body)
+        .create(&params, body)
         .map_err(kube::Error::BuildRequest)?;
     client.request(strictly(request)?).await
 }

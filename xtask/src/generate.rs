@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
 
-use crate::run;
+use crate::{rbac, run};
 
 /// Every generated file, by its path in the workspace, with its content.
 fn all() -> Result<Vec<(PathBuf, String)>> {
@@ -13,6 +13,9 @@ fn all() -> Result<Vec<(PathBuf, String)>> {
     for (name, crd) in reeve_api::crds::all()? {
         let yaml = serde_saphyr::to_string(&crd).with_context(|| format!("cannot write {name}"))?;
         files.push((PathBuf::from("deploy/crds").join(name), yaml));
+    }
+    for (name, yaml) in rbac::all()? {
+        files.push((PathBuf::from("deploy/rbac").join(name), yaml));
     }
     files.push((
         PathBuf::from("docs/reference/flags.md"),

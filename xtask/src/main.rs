@@ -3,6 +3,7 @@
 mod arrows;
 mod files;
 mod generate;
+mod rbac;
 mod record;
 mod run;
 
@@ -20,7 +21,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Write every generated file: the CRDs and the reference of all flags.
+    /// Write every generated file: the CRDs, the rights, and the reference of all flags.
     Gen,
     /// Formatting, clippy, fresh generated files, arrows between rooms, reachable and short files.
     Check {

@@ -144,8 +144,9 @@ impl Cluster for Live {
         kind: &ServedKind,
         place: &Place,
         object: &Value,
+        maker: Option<&str>,
     ) -> Result<Value, Refused> {
-        self.objects(kind, place).create(object).await
+        self.objects(kind, place).create(object, maker).await
     }
 
     async fn replace(
@@ -166,12 +167,12 @@ impl Cluster for Live {
     async fn recreate(
         &self,
         kind: &ServedKind,
-        place: &Place,
-        uid: &str,
+        (place, uid): (&Place, &str),
         object: &Value,
+        maker: Option<&str>,
     ) -> Result<Value, RecreateFailure> {
         let objects = self.objects(kind, place);
-        objects.recreate(&place.name, uid, object).await
+        objects.recreate((&place.name, uid), object, maker).await
     }
 
     async fn await_namespace(&self, namespace: &str) {

@@ -85,12 +85,13 @@ pub trait Cluster: Clone + Send + Sync + 'static {
         place: &Place,
     ) -> impl Future<Output = Result<Option<Value>, Unreadable>> + Send;
 
-    /// Creates an object. A misspelt field is an error.
+    /// Creates an object that remembers `maker`. A misspelt field is an error.
     fn create(
         &self,
         kind: &ServedKind,
         place: &Place,
         object: &Value,
+        maker: Option<&str>,
     ) -> impl Future<Output = Result<Value, Refused>> + Send;
 
     /// Replaces an object, or asks what replacing it would come to.
@@ -110,13 +111,13 @@ pub trait Cluster: Clone + Send + Sync + 'static {
         uid: &str,
     ) -> impl Future<Output = Result<(), Refused>> + Send;
 
-    /// Deletes the object with this UID and creates another in its place.
+    /// Deletes the object at this place, if it has this UID, and creates another, which remembers `maker`.
     fn recreate(
         &self,
         kind: &ServedKind,
-        place: &Place,
-        uid: &str,
+        which: (&Place, &str),
         object: &Value,
+        maker: Option<&str>,
     ) -> impl Future<Output = Result<Value, RecreateFailure>> + Send;
 
     /// The policy waits for this namespace: its creation wakes the policy.

@@ -193,7 +193,13 @@ impl Cluster for Offline {
         Ok(self.find(kind, place).map(|object| Value::clone(object)))
     }
 
-    async fn create(&self, _: &ServedKind, _: &Place, object: &Value) -> Result<Value, Refused> {
+    async fn create(
+        &self,
+        _: &ServedKind,
+        _: &Place,
+        object: &Value,
+        _: Option<&str>,
+    ) -> Result<Value, Refused> {
         Ok(object.clone())
     }
 
@@ -223,9 +229,9 @@ impl Cluster for Offline {
     async fn recreate(
         &self,
         _: &ServedKind,
-        place: &Place,
-        _: &str,
+        (place, _): (&Place, &str),
         _: &Value,
+        _: Option<&str>,
     ) -> Result<Value, RecreateFailure> {
         let refused = Refused::Other(messages::offline_write(&place.name));
         Err(RecreateFailure::Create(refused))

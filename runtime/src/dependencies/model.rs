@@ -405,7 +405,7 @@ fn played(steps: &[Step]) -> (World, Index<u8, Thing>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     /// Whatever happens in whatever order: once the watches have caught up, every reader either
     /// holds answers that are true or has been woken since its latest batch began.

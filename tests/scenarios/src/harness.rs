@@ -104,6 +104,16 @@ pub fn run_on_pair(scenarios: Vec<Scenario<Pair>>) -> ExitCode {
 }
 
 /// Tells what a failed scenario, given by its name, may have failed of.
+/// Runs scenarios on whatever `start` makes.
+pub fn run_on<W: Send + Sync + 'static>(
+    start: impl Future<Output = Result<W>>,
+    scenarios: Vec<Scenario<W>>,
+) -> ExitCode {
+    run(scenarios, start, None, |_, _| {
+        Box::pin(async { String::new() })
+    })
+}
+
 type Dump<W> = fn(Arc<W>, &'static str) -> BoxFuture<'static, String>;
 
 fn run<W: Send + Sync + 'static>(

@@ -11,7 +11,8 @@ mod text;
 pub use evaluator::{Controller, Evaluator, Pair, install_test_crds, namespace, steadily, within};
 pub use governed::{Governed, history};
 pub use harness::{
-    Scenario, run_in_turns, run_on_evaluator, run_on_pair, run_on_plane, run_on_world, scenario,
+    Scenario, run_in_turns, run_on, run_on_evaluator, run_on_pair, run_on_plane, run_on_world,
+    scenario,
 };
 pub use said::{Related, Said, same};
 pub use subject::Subject;
