@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 use crate::{Evaluator, Pair};
 
 /// How many scenarios of waits play at once: they wait far more than they compute.
-const SIDE_BY_SIDE: usize = 12;
+const SIDE_BY_SIDE: usize = 24;
 
 /// A test on something shared: its name, and what it does.
 pub struct Scenario<W> {

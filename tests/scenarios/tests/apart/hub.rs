@@ -305,3 +305,62 @@ pub(crate) async fn deletion(world: Arc<Pair>) -> Result<()> {
     let outcome = story.await;
     controller.vouch(outcome)
 }
+
+/// 18 and 36: what was resolved holds until the last word is said, and is not written down again while
+/// it is the same.
+pub(crate) async fn resolved_once(world: Arc<Pair>) -> Result<()> {
+    let policies = "rough-edge-18-policies";
+    namespace(&world.other, policies).await?;
+    world
+        .other
+        .apply(&source(policies, "words", "all is well"))
+        .await?;
+    let controller = start(&world, policies, world.other.kubeconfig()).await?;
+    let story = async {
+        let policy = Subject::new(&world.managed, policies, "rough-edge-18-words");
+        let map = format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: map, namespace: {policies}}}, data: {{a: b}}}}"
+        );
+        let words = "customMessage: {compliant: '{{hub fromConfigMap .ManagedClusterName \"words\" \"value\" hub}}'}\n";
+        policy
+            .apply(&(spec("enforce", &[("musthave", &map)]) + words))
+            .await?;
+        policy.is("Compliant").await?;
+        // The first of these messages follows the one that it was missing within one evaluation.
+        let want =
+            format!("NonCompliant; violation - configmaps [map] not found in namespace {policies}");
+        policy.told_parent(&want, |message| message == want).await?;
+        policy
+            .told_parent("all is well", |message| message == "Compliant; all is well")
+            .await?;
+        let told = policy.parent_messages().await?;
+        ensure!(
+            !told.iter().any(|message| message.contains("{{hub")),
+            "the parent was told {told:#?}"
+        );
+
+        let version =
+            |secret: Option<Object>| secret.and_then(|secret| secret.metadata.resource_version);
+        let before =
+            version(cached(&world, policies, &policy).await?).context("nothing is cached")?;
+        let drift = json!({ "data": { "a": "drifted" } });
+        world
+            .managed
+            .patch("v1", "ConfigMap", Some(policies), "map", drift)
+            .await?;
+        within("the drift is undone", || async {
+            let live = world
+                .managed
+                .get("v1", "ConfigMap", Some(policies), "map")
+                .await?
+                .context("absent")?;
+            same("the data", &live.data["data"], &json!({ "a": "b" }))
+        })
+        .await?;
+        policy.is("Compliant").await?;
+        let after = version(cached(&world, policies, &policy).await?);
+        same("the version of the cache", after, Some(before))
+    };
+    let outcome = story.await;
+    controller.vouch(outcome)
+}

@@ -1,4 +1,4 @@
-//! Rough edge 5: a controller that may not do everything.
+//! Rough edges 2 and 5: a controller that may not do everything.
 
 use std::sync::Arc;
 
@@ -70,4 +70,67 @@ async fn may_not_list(world: &Pair, policies: &str) -> Result<()> {
         same("the compliance", said.compliance(), "NonCompliant")?;
     }
     Ok(())
+}
+
+/// What a controller needs to look and to tell, but for the events.
+const SILENT: &str = "apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: rough-2}
+rules:
+- {apiGroups: ['*'], resources: ['*'], verbs: [get, list, watch]}
+- {apiGroups: [policy.open-cluster-management.io], resources: ['*'], verbs: ['*']}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: rough-2}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: rough-2}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: rough-2}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: rough-2-events}
+rules:
+- {apiGroups: ['', events.k8s.io], resources: [events], verbs: ['*']}
+";
+
+const VOICE: &str = "apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: rough-2-events}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: rough-2-events}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: rough-2}]
+";
+
+/// What the parent could not be told is told as soon as it can be, without anything else having changed.
+pub(crate) async fn told_later(world: Arc<Pair>) -> Result<()> {
+    let policies = "rough-edge-2-policies";
+    namespace(&world.managed, policies).await?;
+    world.managed.apply(SILENT).await?;
+    let identity = world.managed.kubeconfig_for("rough-2", None)?;
+    let controller = Controller::start_as(identity, policies, &[]).await?;
+    let story = async {
+        let policy = Subject::new(&world.managed, policies, "rough-edge-2-events");
+        let object = "{apiVersion: v1, kind: Namespace, metadata: {name: default}}";
+        policy
+            .apply(&spec("inform", &[("musthave", object)]))
+            .await?;
+        // The status tells no more than the parent was told.
+        policy
+            .stays("it says nothing", |said| said.compliance().is_empty())
+            .await?;
+        same(
+            "what the parent was told",
+            policy.parent_messages().await?.len(),
+            0,
+        )?;
+        world.managed.apply(VOICE).await?;
+        policy.is("Compliant").await?;
+        let message = "Compliant; notification - namespaces [default] found as specified";
+        same(
+            "what the parent was told",
+            policy.parent_messages().await?,
+            vec![message.to_owned()],
+        )
+    };
+    let outcome = story.await;
+    controller.vouch(outcome)
 }

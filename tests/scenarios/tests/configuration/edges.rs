@@ -254,3 +254,73 @@ pub(crate) async fn failed_creation(world: Arc<Evaluator>) -> Result<()> {
     );
     policy.remove().await
 }
+
+/// 16: items that make no sense are said to make none.
+pub(crate) async fn raw_nonsense(world: Arc<Evaluator>) -> Result<()> {
+    let policy = world.policy("rough-edge-16-raw");
+    let sound = "- complianceType: musthave
+  objectDefinition: {apiVersion: v1, kind: Namespace, metadata: {name: default}}
+";
+    for nonsense in [
+        "- null\n".to_owned(),
+        "- just a text\n".to_owned(),
+        sound.replace("musthave", "mustwant"),
+    ] {
+        let raw = reeve_scenarios::indent(&format!("{sound}{nonsense}"), 2);
+        policy
+            .apply(&format!(
+                "remediationAction: inform\nobject-templates-raw: |\n{raw}"
+            ))
+            .await?;
+        let said = policy
+            .is("NonCompliant")
+            .await
+            .with_context(|| nonsense.clone())?;
+        same(
+            "the reason",
+            said.reason(said.details() - 1),
+            "Error processing template",
+        )?;
+    }
+    let raw = reeve_scenarios::indent(sound, 2);
+    policy
+        .apply(&format!(
+            "remediationAction: inform\nobject-templates-raw: |\n{raw}"
+        ))
+        .await?;
+    policy.is("Compliant").await?;
+    Ok(())
+}
+
+/// 30: a kind that is removed is not believed in, and one that is back is.
+pub(crate) async fn removed_kind(world: Arc<Evaluator>) -> Result<()> {
+    let definition = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: leaflets.rough30.example.com}
+spec:
+  group: rough30.example.com
+  scope: Cluster
+  names: {kind: Leaflet, plural: leaflets}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}
+";
+    let policy = world.policy("rough-edge-30-kind");
+    let leaflet = "{apiVersion: rough30.example.com/v1, kind: Leaflet, metadata: {name: leaflet}}";
+    policy
+        .apply(&spec("inform", &[("musthave", leaflet)]))
+        .await?;
+    let unknown = "couldn't find mapping resource with kind Leaflet in API version rough30.example.com/v1, please \
+                   check if you have CRD deployed";
+    for _ in 0..2 {
+        policy.says(unknown).await?;
+        world.apply(definition).await?;
+        policy.says("leaflets [leaflet] not found").await?;
+        world.delete(definition).await?;
+    }
+    policy.says(unknown).await?;
+    Ok(())
+}

@@ -165,10 +165,12 @@ fn rough_edges() -> Vec<Scenario<Evaluator>> {
         rough_edge_6_a_templated_name_in_several_namespaces: edges::templated_name,
         rough_edge_7_last_applied_annotation_survives: edges::last_applied,
         rough_edge_14_a_status_is_never_written: edges::status_is_not_written,
+        rough_edge_16_raw_items_that_make_no_sense: edges::raw_nonsense,
         rough_edge_19_a_failed_prune_is_not_forgotten: edges::failed_prune,
         rough_edge_20_a_failed_creation_is_no_creation: edges::failed_creation,
         rough_edge_22_a_rotated_key_is_noticed: encryption::rotation_is_noticed,
         rough_edge_25_events_of_the_policy_are_verbatim: edges::own_events,
+        rough_edge_30_a_kind_that_is_removed: edges::removed_kind,
         rough_edge_33_a_namespace_starts_to_go: namespaces::terminating,
         rough_edge_35_intervals_that_say_little: intervals::nonsense,
     ]
