@@ -21,13 +21,14 @@ use crate::diff::{Length, Origin};
 use crate::error::PolicyError;
 use crate::evaluation::Evaluator;
 use crate::finalizer;
-use crate::hub::HubTemplates;
+use crate::hub::{HubTemplates, Resolved};
 use crate::keys::{self, KeyPair};
 use crate::messages;
 use crate::namespaces::Selection;
 use crate::prune::{self, Behavior};
 use crate::publish::{Publisher, Telling};
 use crate::schedule::{Due, Interval, due};
+use crate::secrets::Secrets;
 use crate::selections::Selections;
 use crate::spec::{Problem, selector};
 use crate::status::{self, Context, record_terminating};
@@ -96,13 +97,14 @@ impl Controller {
         let resolved = match self.hub.resolve(&policy).await {
             Ok(resolved) => resolved,
             // A policy that is to go does not have to wait for the hub.
-            Err(_) if policy.metadata.deletion_timestamp.is_some() => crate::hub::Resolved {
+            Err(_) if policy.metadata.deletion_timestamp.is_some() => Resolved {
                 policy: Arc::clone(&policy),
                 origin: Origin::Plain,
+                secrets: Secrets::default(),
             },
             Err(error) => return self.hub_failed(&policy, &before, error).await,
         };
-        let policy = resolved.policy;
+        let policy = Arc::clone(&resolved.policy);
         if policy.metadata.deletion_timestamp.is_some() {
             return self.delete(&policy, &before).await;
         }
@@ -116,17 +118,16 @@ impl Controller {
             Due::In(rest) => return Ok(Next::After(rest)),
             Due::Never => return Ok(Next::Done),
         }
-        self.evaluate(&policy, resolved.origin, before, &mut underway)
-            .await
+        self.evaluate(&resolved, before, &mut underway).await
     }
 
     async fn evaluate(
         &self,
-        policy: &ConfigurationPolicy,
-        origin: Origin,
+        resolved: &Resolved,
         before: ConfigurationPolicyStatus,
         underway: &mut Underway<'_>,
     ) -> Result<Next, PolicyError> {
+        let policy = resolved.policy.as_ref();
         let key = &ObjectKey::of(policy);
         let started = Instant::now();
         let intervals = policy.spec.evaluation_interval.as_ref();
@@ -143,7 +144,8 @@ impl Controller {
             before: &before,
             templates: self.templates(policy),
             selection: self.selection(policy, key),
-            origin,
+            origin: resolved.origin,
+            secrets: resolved.secrets.clone(),
             length: Length::Truncated,
         };
         let outcome = turn.run().await;

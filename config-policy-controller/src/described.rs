@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::compare::ComplianceType;
 use crate::diff::Origin;
 use crate::messages;
+use crate::secrets::Secrets;
 use crate::spec::{Problem, Recreate, Templating};
 
 /// One object template of a policy.
@@ -38,6 +39,8 @@ pub struct Described<'a> {
     pub recreate: Recreate,
     /// Whether what the description is made of was sensitive.
     pub origin: Origin,
+    /// The secret values that it is made of.
+    pub secrets: &'a Secrets,
     /// What templates in it look at; `None` if there is nothing to resolve.
     pub uses: Option<Uses>,
 }
@@ -80,7 +83,7 @@ impl<'a> Described<'a> {
     pub fn read(
         policy: &str,
         (index, template): (usize, &'a ObjectTemplate),
-        (templating, origin): (Templating, Origin),
+        (templating, origin, secrets): (Templating, Origin, &'a Secrets),
     ) -> Result<Self, Problem> {
         let undecodable = || {
             Problem::of_policy(
@@ -128,6 +131,7 @@ impl<'a> Described<'a> {
                 _ => Recreate::Never,
             },
             origin,
+            secrets,
             uses: (templating == Templating::On && is_templated(&text)).then(|| Uses::of(&text)),
         })
     }

@@ -20,6 +20,7 @@ use crate::messages;
 use crate::metrics::PolicyMetrics;
 use crate::namespaces::{Terminating, select};
 use crate::publish::{Telling, Verdicts, decide};
+use crate::secrets::Secrets;
 use crate::spec::selector;
 use crate::status::{Context, record_whole};
 use crate::status_text::TemplateVerdict;
@@ -114,6 +115,7 @@ pub fn evaluate(policy: &ConfigurationPolicy, objects: &Offline, options: &Optio
         templates,
         selection,
         origin: Origin::Plain,
+        secrets: Secrets::default(),
         length: options.length,
     };
     let (status, failures) = match now(turn.run()) {

@@ -24,6 +24,7 @@ use crate::messages;
 use crate::metrics::{Fault, PolicyMetrics};
 use crate::prune;
 use crate::report::{Finding, Place};
+use crate::secrets::Secrets;
 use crate::spec::{Problem, Retry, Templating, Wanted, mode, parent};
 use crate::status::{add_related, sort_related};
 
@@ -51,6 +52,8 @@ pub struct Work<'a> {
     pub templating: Templating,
     /// Whether what they are made of was sensitive.
     pub origin: Origin,
+    /// The secret values that they are made of.
+    pub secrets: &'a Secrets,
     /// The related objects of the policy's latest status.
     pub before: &'a [RelatedObject],
     /// How much of a difference is recorded.
@@ -115,7 +118,7 @@ impl Evaluator {
             known: HashMap::new(),
         };
         for template in work.templates.iter().enumerate() {
-            let how = (work.templating, work.origin);
+            let how = (work.templating, work.origin, work.secrets);
             let outcome = match Described::read(around.policy, template, how) {
                 Ok(described) => run.template(&described).await,
                 Err(problem) => run.problem(String::new(), problem),
@@ -308,6 +311,8 @@ impl<C: Cluster> Run<'_, C> {
         let (cluster, place) = (self.around.cluster, &target.place);
         let maker = prune::maker(self.work.policy);
         let maker = maker.as_deref();
+        // What is wanted may be secret, and the API server quotes what it refuses.
+        let clean = |refused: Refused| refused.without(&target.wanted.secrets);
         let mut latest = seen.object();
         let mut step = decide::first(target, &seen);
         let mut conflicts = 0;
@@ -316,19 +321,23 @@ impl<C: Cluster> Run<'_, C> {
             let (next, written) = match step {
                 Step::Done(settled) => return (*settled, latest),
                 Step::Create(object) => {
-                    let created = cluster.create(kind, place, &object, maker).await;
+                    let created = cluster
+                        .create(kind, place, &object, maker)
+                        .await
+                        .map_err(clean);
                     let next = decide::after_create(target, created.as_ref());
                     (next, created)
                 }
                 Step::Delete { uid } => {
-                    let deleted = cluster.delete(kind, place, &uid).await;
+                    let deleted = cluster.delete(kind, place, &uid).await.map_err(clean);
                     let next = decide::after_delete(target, deleted.as_ref().copied());
                     (next, deleted.map(|()| Value::Null))
                 }
                 Step::DryRun(draft) => {
                     let answer = cluster
                         .replace(kind, place, &draft.to_write, Write::DryRun)
-                        .await;
+                        .await
+                        .map_err(clean);
                     let next = decide::after_dry_run(target, *draft, answer.as_ref());
                     // What would be is not what is.
                     (next, answer.map(|_| Value::Null))
@@ -336,7 +345,8 @@ impl<C: Cluster> Run<'_, C> {
                 Step::Update(draft) => {
                     let answer = cluster
                         .replace(kind, place, &draft.to_write, Write::Real)
-                        .await;
+                        .await
+                        .map_err(clean);
                     let next = decide::after_update(target, *draft, answer.as_ref());
                     (next, answer)
                 }
@@ -344,7 +354,8 @@ impl<C: Cluster> Run<'_, C> {
                     let object = target.to_create();
                     let created = cluster
                         .recreate(kind, (place, draft.uid()), &object, maker)
-                        .await;
+                        .await
+                        .map_err(|failure| failure.without(&target.wanted.secrets));
                     let next = decide::after_recreate(target, *draft, created.as_ref());
                     (next, created.map_err(decide::RecreateFailure::into_refused))
                 }

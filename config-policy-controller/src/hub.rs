@@ -27,8 +27,9 @@ use crate::cluster::{Cluster, Freshness};
 use crate::diff::Origin;
 use crate::messages;
 use crate::report::Place;
+use crate::secrets::Secrets;
 use crate::spec::{self, Templating};
-use crate::templates::{Member, Templates};
+use crate::templates::{Member, Rendered, Templates};
 use crate::wiring::Hub;
 
 /// The key in the Secret.
@@ -59,6 +60,8 @@ pub struct Resolved {
     pub policy: Arc<ConfigurationPolicy>,
     /// Whether something sensitive was read on the hub.
     pub origin: Origin,
+    /// The secret values that were read there, as far as they are known.
+    pub secrets: Secrets,
 }
 
 impl HubTemplates {
@@ -98,6 +101,7 @@ impl HubTemplates {
         let plain = || Resolved {
             policy: Arc::clone(policy),
             origin: Origin::Plain,
+            secrets: Secrets::default(),
         };
         if spec::templating(policy) == Templating::Off {
             return Ok(plain());
@@ -112,16 +116,27 @@ impl HubTemplates {
             return Err(messages::HUB_TEMPLATES_NEED_ADDON.to_owned());
         };
         match hub.resolve(policy, text).await {
-            Ok((resolved, origin)) => {
-                let policy = with_spec(policy, &resolved)?;
-                self.keep(&policy, &resolved).await?;
-                Ok(Resolved { policy, origin })
+            Ok(rendered) => {
+                let policy = with_spec(policy, &rendered.value)?;
+                self.keep(&policy, &rendered.value).await?;
+                Ok(Resolved {
+                    policy,
+                    origin: if rendered.sensitive {
+                        Origin::Sensitive
+                    } else {
+                        Origin::Plain
+                    },
+                    secrets: rendered.secrets,
+                })
             }
             Err(error) => {
                 let policy = self.remembered(hub, policy, error).await?;
                 // It is not known any more what was read.
-                let origin = Origin::Sensitive;
-                Ok(Resolved { policy, origin })
+                Ok(Resolved {
+                    policy,
+                    origin: Origin::Sensitive,
+                    secrets: Secrets::default(),
+                })
             }
         }
     }
@@ -218,7 +233,7 @@ impl Connection {
         &self,
         policy: &ConfigurationPolicy,
         text: String,
-    ) -> Result<(Value, Origin), String> {
+    ) -> Result<Rendered, String> {
         let hub = Live::new(
             self.watches.begin(&ObjectKey::of(policy)),
             self.client.clone(),
@@ -230,7 +245,7 @@ impl Connection {
         resolved
     }
 
-    async fn resolve_at(&self, hub: &Live, text: String) -> Result<(Value, Origin), String> {
+    async fn resolve_at(&self, hub: &Live, text: String) -> Result<Rendered, String> {
         let mut member = Member {
             name: self.cluster_name.clone(),
             labels: BTreeMap::new(),
@@ -239,13 +254,7 @@ impl Connection {
             member.labels = self.labels(hub).await?;
         }
         let rendered = self.templates.policy(hub, text.into_bytes(), member).await;
-        let rendered = rendered.map_err(|error| error.to_string())?;
-        let origin = if rendered.sensitive {
-            Origin::Sensitive
-        } else {
-            Origin::Plain
-        };
-        Ok((rendered.value, origin))
+        rendered.map_err(|error| error.to_string())
     }
 
     async fn labels(&self, hub: &Live) -> Result<BTreeMap<String, String>, String> {

@@ -47,6 +47,7 @@ pub mod publish;
 pub mod raw;
 pub mod report;
 pub mod schedule;
+pub mod secrets;
 pub mod selections;
 pub mod spec;
 pub mod status;

@@ -11,6 +11,7 @@ use crate::compare::{ComplianceType, Desired};
 use crate::diff::{Origin, RecordDiff};
 use crate::messages;
 use crate::report::{Event, Place};
+use crate::secrets::Secrets;
 
 /// What a policy asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +46,8 @@ pub struct Wanted {
     pub record_diff: RecordDiff,
     /// Whether values of the description may be shown.
     pub origin: Origin,
+    /// Those that must not be, for texts that the API server makes of them.
+    pub secrets: Secrets,
     /// Identifies what is wanted of the object.
     pub digest: [u8; 32],
 }

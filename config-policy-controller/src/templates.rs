@@ -3,6 +3,7 @@
 //! The engine computes and never waits; here its reads become reads of the cluster, which are watched for the policy
 //! like all others. A render may take long and its values stay on one thread, so it has a thread of its own.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -11,8 +12,9 @@ use std::sync::Arc;
 use futures::future::join_all;
 use kube::core::GroupVersionKind;
 use reeve_api::names::split_api_version;
+use reeve_runtime::discovery::ServedKind;
 use reeve_templates_engine::ambient::System;
-use reeve_templates_engine::encryption::EncryptionError;
+use reeve_templates_engine::encryption::{Encryption, EncryptionError, TOKEN_PREFIX};
 use reeve_templates_engine::lookup::{
     Found, LookupError, Needed, Object, Read, ReadError, Reads, Resource, Snapshot,
 };
@@ -26,6 +28,7 @@ use zeroize::Zeroizing;
 use crate::cluster::{Cluster, Freshness};
 use crate::messages;
 use crate::report::Place;
+use crate::secrets::{self, Secrets};
 
 /// What decrypts values in a policy. Nothing prints it.
 pub struct Keys {
@@ -55,8 +58,8 @@ pub struct Rendered {
     pub value: Value,
     /// Whether a Secret was read or a value decrypted, whether or not it shows.
     pub sensitive: bool,
-    /// JSON pointers to the fields that were computed from secrets.
-    pub fields: Vec<String>,
+    /// The secret values that it was made of, and those in it that were computed from secrets.
+    pub secrets: Secrets,
 }
 
 /// What resolving a document for one object came to.
@@ -182,6 +185,36 @@ impl Templates {
         cluster.on_a_thread(work).await
     }
 
+    /// The values that are encrypted in a document.
+    fn decrypted(&self, document: &Document<'_>) -> Secrets {
+        let Some(keys) = &self.keys else {
+            return Secrets::default();
+        };
+        let previous = keys.previous.as_ref().map(|key| key.as_slice());
+        let Ok(encryption) = Encryption::new(&keys.key, previous, &keys.vector) else {
+            return Secrets::default();
+        };
+        let text = match document {
+            Document::Definition(json, ..) | Document::Policy(json, _) => {
+                String::from_utf8_lossy(json)
+            }
+            Document::Raw(text) => Cow::Borrowed(*text),
+        };
+        let is_base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+        let tokens = text.split(TOKEN_PREFIX).skip(1).filter_map(|rest| {
+            let end = rest.find(|c| !is_base64(c)).unwrap_or(rest.len());
+            rest.get(..end)
+        });
+        let plain = tokens.filter_map(|token| {
+            let token = format!("{TOKEN_PREFIX}{token}");
+            encryption
+                .decrypt(&token)
+                .ok()
+                .map(|plain| plain.to_string())
+        });
+        plain.collect()
+    }
+
     fn resolve<C: Cluster>(
         &self,
         document: &Document<'_>,
@@ -214,20 +247,21 @@ impl Templates {
             encryption,
             ..Options::default()
         };
-        let prepared = self
-            .resolver
-            .prepare(input, options)
-            .map_err(|error| in_words(&error))?;
+        // What is decrypted may be quoted by errors as what is read.
+        let decrypted = self.decrypted(document);
+        let prepared = self.resolver.prepare(input, options);
+        let prepared = prepared.map_err(|error| in_words(&error, &decrypted))?;
         reads.fetch(prepared.constant_reads());
-        let reads = Rc::clone(reads) as Rc<dyn Reads>;
-        let resolved = prepared.resolve(reads, &mut System);
-        let resolved = resolved.map_err(|Failed { error, .. }| in_words(&error))?;
-        let value = serde_json::from_slice(&resolved.json)
+        let resolved = prepared.resolve(Rc::clone(reads) as Rc<dyn Reads>, &mut System);
+        let secrets = reads.secrets().and(&decrypted);
+        let resolved = resolved.map_err(|Failed { error, .. }| in_words(&error, &secrets))?;
+        let value: Value = serde_json::from_slice(&resolved.json)
             .map_err(|error| TemplateError::Other(error.to_string()))?;
+        let computed = secrets::at_pointers(&value, &resolved.sensitive_fields);
         Ok(Rendered {
-            value,
             sensitive: resolved.has_sensitive_data,
-            fields: resolved.sensitive_fields,
+            secrets: secrets.and(&computed.into_iter().collect()),
+            value,
         })
     }
 }
@@ -283,7 +317,9 @@ fn without_managed_fields(object: &Value) -> Value {
     object
 }
 
-fn in_words(error: &ResolveError) -> TemplateError {
+/// The error in words that quote no secret.
+fn in_words(error: &ResolveError, secrets: &Secrets) -> TemplateError {
+    let text = || secrets.taken_out_of(&error.to_string());
     match (error, error.lookup()) {
         (ResolveError::Encryption(EncryptionError::NoKey | EncryptionError::KeySize(_)), _) => {
             TemplateError::Key
@@ -291,8 +327,8 @@ fn in_words(error: &ResolveError) -> TemplateError {
         (ResolveError::Encryption(EncryptionError::NoVector | EncryptionError::VectorSize), _) => {
             TemplateError::Vector
         }
-        (_, Some(LookupError::Unwatchable(..))) => TemplateError::Unwatchable(error.to_string()),
-        _ => TemplateError::Other(error.to_string()),
+        (_, Some(LookupError::Unwatchable(..))) => TemplateError::Unwatchable(text()),
+        _ => TemplateError::Other(text()),
     }
 }
 
@@ -300,6 +336,7 @@ fn in_words(error: &ResolveError) -> TemplateError {
 struct Fetched<C> {
     cluster: C,
     kept: RefCell<Snapshot>,
+    secrets: RefCell<Vec<String>>,
 }
 
 impl<C: Cluster> Fetched<C> {
@@ -307,7 +344,20 @@ impl<C: Cluster> Fetched<C> {
         Self {
             cluster,
             kept: RefCell::default(),
+            secrets: RefCell::default(),
         }
+    }
+
+    /// The values of the Secrets that were read so far.
+    fn secrets(&self) -> Secrets {
+        self.secrets.borrow().iter().cloned().collect()
+    }
+
+    fn noted(&self, kind: &ServedKind, object: &Value) -> Object {
+        if kind.resource.api_version == "v1" && kind.resource.kind == "Secret" {
+            self.secrets.borrow_mut().extend(secrets::of_object(object));
+        }
+        Object::new(object)
     }
 
     /// Makes several reads at once: each may have to wait for a watch to be established.
@@ -377,12 +427,15 @@ impl<C: Cluster> Fetched<C> {
                 .cluster
                 .list(&served, &read.namespace, &read.selector)
                 .await;
-            listed.map(|all| Found::List(all.iter().map(|object| Object::new(object)).collect()))
+            let noted = |object: &Arc<Value>| self.noted(&served, object);
+            listed.map(|all| Found::List(all.iter().map(noted).collect()))
         } else {
             let place = Place::new(&read.namespace, &read.name);
             let found = self.cluster.get(&served, &place).await;
             found.map(|object| {
-                object.map_or(Found::Nothing, |object| Found::Object(Object::new(&object)))
+                object.map_or(Found::Nothing, |object| {
+                    Found::Object(self.noted(&served, &object))
+                })
             })
         };
         let found = found.map_err(|error| ReadError::Api(error.text().to_owned()));

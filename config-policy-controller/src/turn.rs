@@ -20,6 +20,7 @@ use crate::prune;
 use crate::publish::Telling;
 use crate::raw;
 use crate::report::Event;
+use crate::secrets::Secrets;
 use crate::spec::{self, Plan, Problem, Retry, Templating, parent};
 use crate::status::{add_related, sort_related};
 use crate::status_text::TemplateVerdict;
@@ -44,6 +45,8 @@ pub struct Turn<'a, C, S> {
     pub selection: Option<Selection>,
     /// Whether what its hub templates read was sensitive.
     pub origin: Origin,
+    /// The secret values that these templates read.
+    pub secrets: Secrets,
     /// How much of a difference is recorded.
     pub length: Length,
 }
@@ -72,13 +75,14 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
             // Nothing is resolved, so nothing is missing.
             Err(_) => &Templates::default(),
         };
-        let (object_templates, origin) = match plan {
-            Plan::Templates(listed) => (listed, self.origin),
+        let none = self.secrets.clone();
+        let (object_templates, origin, secrets) = match plan {
+            Plan::Templates(listed) => (listed, self.origin, none),
             Plan::Raw(text) => match self.read_raw(templates, &text).await {
                 Ok(read) => read,
                 Err(problem) => return self.refused(&problem).await,
             },
-            Plan::Refused(_) => (Vec::new(), self.origin),
+            Plan::Refused(_) => (Vec::new(), self.origin, none),
         };
         if object_templates.is_empty() {
             return self.nothing().await;
@@ -92,6 +96,7 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
                 None => templating,
             },
             origin,
+            secrets: &secrets,
             before: self.related_before(),
             length: self.length,
         };
@@ -116,12 +121,12 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
         &self,
         templates: &Templates,
         text: &str,
-    ) -> Result<(Vec<ObjectTemplate>, Origin), Problem> {
+    ) -> Result<(Vec<ObjectTemplate>, Origin, Secrets), Problem> {
         let reason = messages::TEMPLATE_ERROR;
         if !is_templated(text) {
             let listed = raw::parse(text);
             let listed = listed.map_err(|message| Problem::of_policy(reason, message))?;
-            return Ok((listed, self.origin));
+            return Ok((listed, self.origin, self.secrets.clone()));
         }
         let rendered = templates
             .raw(self.cluster, text)
@@ -133,14 +138,16 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
                     _ => Retry::Soon,
                 },
             })?;
-        let listed = raw::resolved(rendered.value);
-        let listed = listed.map_err(|message| Problem::passing(reason, message))?;
+        let listed = raw::resolved(rendered.value).map_err(|message| {
+            let message = rendered.secrets.taken_out_of(&message);
+            Problem::passing(reason, message)
+        })?;
         let origin = if rendered.sensitive {
             Origin::Sensitive
         } else {
             self.origin
         };
-        Ok((listed, origin))
+        Ok((listed, origin, self.secrets.and(&rendered.secrets)))
     }
 
     fn telling<'t>(&'t self, objects: &'t Objects) -> Telling<'t> {

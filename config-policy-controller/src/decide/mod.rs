@@ -21,6 +21,7 @@ use crate::compare::ComplianceType;
 use crate::diff::Length;
 use crate::messages;
 use crate::report::{Event, Finding, Place, Reason, related};
+use crate::secrets::Secrets;
 use crate::spec::Wanted;
 
 pub use absent::{after_create, after_delete};
@@ -155,6 +156,21 @@ pub enum Refused {
 }
 
 impl Refused {
+    /// The refusal in words that quote no secret.
+    #[must_use]
+    pub fn without(self, secrets: &Secrets) -> Self {
+        let clean = |text: String| secrets.taken_out_of(&text);
+        match self {
+            Self::Conflict(text) => Self::Conflict(clean(text)),
+            Self::Invalid(text) => Self::Invalid(clean(text)),
+            Self::NotFound(text) => Self::NotFound(clean(text)),
+            Self::BadRequest(text) => Self::BadRequest(clean(text)),
+            Self::NoNamespace(text) => Self::NoNamespace(clean(text)),
+            Self::Forbidden(text) => Self::Forbidden(clean(text)),
+            Self::Other(text) => Self::Other(clean(text)),
+        }
+    }
+
     /// What the API server said.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -182,6 +198,16 @@ pub enum RecreateFailure {
 }
 
 impl RecreateFailure {
+    /// The failure in words that quote no secret.
+    #[must_use]
+    pub fn without(self, secrets: &Secrets) -> Self {
+        match self {
+            Self::Delete(refused) => Self::Delete(refused.without(secrets)),
+            Self::Create(refused) => Self::Create(refused.without(secrets)),
+            Self::StillThere => Self::StillThere,
+        }
+    }
+
     /// The refusal as that of one step. Only that of the deletion says that the object is another by now.
     #[must_use]
     pub fn into_refused(self) -> Refused {

@@ -11,7 +11,7 @@ use super::{
     fields, text,
 };
 use crate::compare;
-use crate::diff::{self, RecordDiff};
+use crate::diff::{self, Origin, RecordDiff};
 use crate::messages;
 use crate::report::{Event, Reason};
 use crate::spec::Recreate;
@@ -389,7 +389,7 @@ fn difference(target: &Target<'_>, live: &Value, updated: &Value) -> Recorded {
             in_log: None,
         },
         // A log has more readers than a Secret.
-        RecordDiff::Log if is_secret => Recorded {
+        RecordDiff::Log if is_secret || target.wanted.origin == Origin::Sensitive => Recorded {
             in_status: None,
             in_log: Some(messages::DIFF_REDACTED.to_owned()),
         },

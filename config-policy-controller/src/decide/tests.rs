@@ -40,6 +40,7 @@ fn wanted(compliance: ComplianceType, definition: Value) -> Wanted {
             definition["metadata"]["name"].as_str().unwrap_or_default(),
         ),
         origin: Origin::Plain,
+        secrets: crate::secrets::Secrets::default(),
         compliance,
         metadata_compliance: None,
         recreate: Recreate::Never,

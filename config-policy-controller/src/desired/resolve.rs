@@ -12,6 +12,7 @@ use crate::described::{Described, Identity};
 use crate::diff::{Origin, resolve as record_diff};
 use crate::messages;
 use crate::report::Place;
+use crate::secrets::Secrets;
 use crate::spec::{Problem, Retry, Wanted};
 use crate::templates::{Frame, Outcome, Rendered, TemplateError};
 
@@ -60,7 +61,7 @@ async fn outcomes<C: Cluster>(
             result: Ok(Rendered {
                 value: definition.clone(),
                 sensitive: false,
-                fields: Vec::new(),
+                secrets: Secrets::default(),
             }),
         };
         return candidates.iter().map(|_| plain()).collect();
@@ -148,6 +149,7 @@ fn wanted(
         recreate: described.recreate,
         digest: digest(described, &definition),
         origin,
+        secrets: described.secrets.and(&rendered.secrets),
         definition,
         place,
     })

@@ -2,6 +2,8 @@
 // The `json!` of a case stands in the call, where it is read.
 #![allow(clippy::needless_pass_by_value)]
 
+use std::sync::LazyLock;
+
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -41,7 +43,8 @@ fn refusal(policy: &ConfigurationPolicy) -> String {
 
 fn described(policy: &ConfigurationPolicy) -> Vec<Result<Described<'_>, Problem>> {
     let templates = policy.spec.object_templates.as_deref().unwrap_or_default();
-    let how = (templating(policy), Origin::Plain);
+    static NONE: LazyLock<Secrets> = LazyLock::new(Secrets::default);
+    let how = (templating(policy), Origin::Plain, &*NONE);
     let read = |template| Described::read("p", template, how);
     templates.iter().enumerate().map(read).collect()
 }

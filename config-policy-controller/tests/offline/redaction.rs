@@ -95,3 +95,24 @@ object-templates:
     );
     assert!(!report.messages[0].contains(SECRET));
 }
+
+#[rstest]
+#[case::fail(r#"{{ fail (fromSecret "default" "s" "password") }}"#)]
+#[case::of_the_decoded_value(r#"{{ fail (fromSecret "default" "s" "password" | base64dec) }}"#)]
+#[case::a_number(r#"{{ fromSecret "default" "s" "password" | base64dec | toInt | int | until }}"#)]
+#[case::a_date(r#"{{ mustToDate "2006" (fromSecret "default" "s" "password" | base64dec) }}"#)]
+fn errors_of_templates_quote_no_secrets(#[case] template: &str) {
+    let text = format!(
+        "object-templates:\n- complianceType: musthave\n  objectDefinition: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: c, namespace: default}}, data: {{a: '{template}'}}}}\n"
+    );
+    let report = report(&text, OBJECTS);
+    let message = crate::world::detail(&report, 0);
+    assert!(
+        message.contains("template") || message.contains("not as specified"),
+        "{message}"
+    );
+    assert!(
+        !message.contains("plaintext") && !message.contains(SECRET),
+        "{message}"
+    );
+}
