@@ -58,6 +58,7 @@ pub mod throttle;
 pub mod turn;
 pub mod uninstall;
 pub mod wake;
+pub mod warmup;
 pub mod wiring;
 
 pub use args::{Args, Command, ControllerArgs};

@@ -25,7 +25,7 @@ use crate::messages;
 use crate::metrics::PolicyMetrics;
 use crate::namespaces::Terminating;
 use crate::uninstall;
-use crate::wiring::{self, Hub, Surroundings};
+use crate::wiring::{self, Connection, Hub, Surroundings};
 
 const LEASE: &str = "config-policy-controller.open-cluster-management.io";
 const ADDON: &str = "config-policy-controller";
@@ -74,9 +74,13 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     let namespace = settings.pod.as_ref().map(|own| own.namespace.as_str());
     let tls = serving::tls_settings(&args.tls, &client, namespace, &mut tasks).await?;
     let cleanup = Cleanup::start(&client, settings.pod.clone(), &mut tasks).await;
+    let hosting = Connection {
+        calls: client.clone(),
+        watches: client::connect(&options).await?,
+    };
     let target = match &settings.target {
         Some(path) => target(path, &options, &cleanup, &mut tasks).await?,
-        None => client.clone(),
+        None => hosting.clone(),
     };
     let probes = settings.probes(&cleanup)?;
     serve(&args, (probes, tls), &client, metrics.clone(), &mut tasks)?;
@@ -101,7 +105,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     };
     let queue = Queue::with_backoff(CONTROLLER, &controllers, backoff);
     let around = Surroundings {
-        hosting: client,
+        hosting,
         target,
         hub,
         namespaces: settings.namespaces,
@@ -231,9 +235,12 @@ async fn target(
     options: &ClientOptions,
     cleanup: &Cleanup,
     tasks: &mut Supervisor,
-) -> Result<Client, ClientError> {
+) -> Result<Connection, ClientError> {
     let error = match connect_to(kubeconfig, options).await {
-        Ok(client) => return Ok(client),
+        Ok(calls) => {
+            let watches = connect_to(kubeconfig, options).await?;
+            return Ok(Connection { calls, watches });
+        }
         Err(error) => error,
     };
     if !cleanup.is_due() {
@@ -244,7 +251,11 @@ async fn target(
     tasks.spawn_infallible("the work without a target cluster", async move {
         tokio::select! { () = stop.cancelled() => {}, () = cleanup.over() => {} }
     });
-    Ok(client::unavailable(&error.to_string()))
+    let nobody = client::unavailable(&error.to_string());
+    Ok(Connection {
+        calls: nobody.clone(),
+        watches: nobody,
+    })
 }
 
 fn serve(

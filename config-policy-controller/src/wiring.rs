@@ -31,13 +31,14 @@ use crate::namespaces::{Namespace, Terminating};
 use crate::publish::Publisher;
 use crate::selections::Selections;
 use crate::throttle::Throttle;
+use crate::warmup;
 
 /// What the process gives to its controller.
 pub struct Surroundings {
     /// The cluster that policies live on, with their statuses, their events and the Secrets that belong to them.
-    pub hosting: Client,
+    pub hosting: Connection,
     /// The cluster that policies speak about. The same one, unless the mode is hosted.
-    pub target: Client,
+    pub target: Connection,
     /// The hub whose objects hub templates may read, if there is a connection to one.
     pub hub: Option<Hub>,
     /// Where policies are looked for; one empty name is everywhere.
@@ -60,6 +61,16 @@ pub struct Surroundings {
     pub registry: Metrics,
 }
 
+/// A connection to a cluster. Watches have a rate limit of their own: there are few of them, and when the process starts
+/// no verdict waits for them all.
+#[derive(Clone)]
+pub struct Connection {
+    /// For reads and writes.
+    pub calls: Client,
+    /// For watches.
+    pub watches: Client,
+}
+
 /// A hub for templates that are resolved on the managed cluster.
 #[derive(Clone)]
 pub struct Hub {
@@ -78,32 +89,36 @@ pub fn start(
     let policies: Vec<Watch<ConfigurationPolicy>> = around
         .namespaces
         .iter()
-        .map(|namespace| Watch::new(policies_in(&around.hosting, namespace)))
+        .map(|namespace| Watch::new(policies_in(&around.hosting.watches, namespace)))
         .collect();
     let stores: Vec<Store<ConfigurationPolicy>> = policies.iter().map(Watch::store).collect();
     let keys: Vec<Watch<Secret, KeyPair>> = around
         .namespaces
         .iter()
-        .map(|namespace| watch_keys(&around.hosting, namespace))
+        .map(|namespace| watch_keys(&around.hosting.watches, namespace))
         .collect();
-    let namespaces = Watch::projected(Api::all(around.target.clone()), project_namespace);
+    let namespaces = Watch::projected(Api::all(around.target.watches.clone()), project_namespace);
     let throttle = Arc::new(Throttle::new(around.backoff));
     let denied: Arc<[String]> = around.denied_functions.into();
     let hub = HubTemplates::new(
-        around.hosting.clone(),
+        around.hosting.calls.clone(),
         around.hub,
         Arc::clone(&denied),
         waker(queue, &throttle),
     )?;
-    let (kinds, kind_watches) = Kinds::new(around.target.clone(), waker(queue, &throttle));
+    let (kinds, kind_watches) = Kinds::new(around.target.watches.clone(), waker(queue, &throttle));
     kind_watches.start(tasks);
     wake_on_change(&around.cleanup, queue, &stores);
     let controller = Arc::new(Controller {
         policies: stores.clone(),
         keys: keys.iter().map(Watch::store).collect(),
-        hosting: around.hosting.clone(),
-        target: around.target.clone(),
-        watches: counted(&around.target, &around.registry, waker(queue, &throttle)),
+        hosting: around.hosting.calls.clone(),
+        target: around.target.calls,
+        watches: counted(
+            &around.target.watches,
+            &around.registry,
+            waker(queue, &throttle),
+        ),
         kinds,
         selections: Selections::new(namespaces.store(), around.terminating),
         evaluator: Evaluator {
@@ -113,7 +128,7 @@ pub fn start(
         resolver: Arc::default(),
         denied,
         hub,
-        publisher: Publisher::new(around.hosting, around.events, around.metrics),
+        publisher: Publisher::new(around.hosting.calls, around.events, around.metrics),
         throttle,
         backoff: around.backoff,
         cleanup: around.cleanup,
@@ -127,9 +142,22 @@ pub fn start(
         });
         tasks.spawn_infallible("the watch of policies", watching);
     }
+    let mut ready = watch_for_keys(&controller, keys, queue, tasks);
+    ready.push(watch_for_namespaces(&controller, namespaces, queue, tasks));
+    work(&controller, (stores, ready), (queue, around.workers), tasks);
+    Ok(())
+}
+
+/// New keys concern the policies that have encrypted values.
+fn watch_for_keys(
+    controller: &Arc<Controller>,
+    keys: Vec<Watch<Secret, KeyPair>>,
+    queue: &Queue<ObjectKey>,
+    tasks: &mut Supervisor,
+) -> Vec<Ready> {
     let mut ready: Vec<Ready> = Vec::new();
     for watch in keys {
-        let (controller, queue, store) = (Arc::clone(&controller), queue.clone(), watch.store());
+        let (controller, queue, store) = (Arc::clone(controller), queue.clone(), watch.store());
         ready.push(Box::pin(async move { store.ready().await }));
         let watching = watch.run(tasks.stop(), move |change| {
             for policy in controller.encrypted_in(&change.key.namespace) {
@@ -138,18 +166,34 @@ pub fn start(
         });
         tasks.spawn_infallible("the watch of encryption keys", watching);
     }
-    {
-        let (controller, queue) = (Arc::clone(&controller), queue.clone());
-        let store = namespaces.store();
-        ready.push(Box::pin(async move { store.ready().await }));
-        let watching = namespaces.run(tasks.stop(), move |change| {
-            for policy in controller.selections.changed(&change) {
-                queue.add(policy);
-            }
-        });
-        tasks.spawn_infallible("the watch of namespaces", watching);
-    }
-    let (queue, stop, workers) = (queue.clone(), tasks.stop(), around.workers);
+    ready
+}
+
+/// A namespace concerns the policies that select it now or did before.
+fn watch_for_namespaces(
+    controller: &Arc<Controller>,
+    namespaces: Watch<corev1::Namespace, Namespace>,
+    queue: &Queue<ObjectKey>,
+    tasks: &mut Supervisor,
+) -> Ready {
+    let (controller, queue, store) = (Arc::clone(controller), queue.clone(), namespaces.store());
+    let watching = namespaces.run(tasks.stop(), move |change| {
+        for policy in controller.selections.changed(&change) {
+            queue.add(policy);
+        }
+    });
+    tasks.spawn_infallible("the watch of namespaces", watching);
+    Box::pin(async move { store.ready().await })
+}
+
+/// Starts the workers, once what they rely on is known.
+fn work(
+    controller: &Arc<Controller>,
+    (stores, ready): (Vec<Store<ConfigurationPolicy>>, Vec<Ready>),
+    (queue, workers): (&Queue<ObjectKey>, usize),
+    tasks: &mut Supervisor,
+) {
+    let (controller, queue, stop) = (Arc::clone(controller), queue.clone(), tasks.stop());
     tasks.spawn_infallible("configuration policies", async move {
         // Before the first lists are complete, absence means nothing. To let go of the cluster takes the policies
         // only: the cluster that the others are read from may be gone.
@@ -164,6 +208,9 @@ pub fn start(
             let uids = store.collect(|_, policy| policy.metadata.uid.clone());
             controller.publisher.inherit(uids);
         }
+        if !controller.cleanup.is_due() {
+            warmup::open(&stores, &controller.watches, &controller.kinds).await;
+        }
         queue
             .run(workers, stop, move |key| {
                 let (controller, lists) = (Arc::clone(&controller), lists.clone());
@@ -176,7 +223,6 @@ pub fn start(
             })
             .await;
     });
-    Ok(())
 }
 
 /// Watches of what policies read, which the metrics tell the number of.
@@ -213,6 +259,9 @@ fn waker(
 ) -> impl Fn(&ObjectKey) + Send + Sync + 'static {
     let (queue, throttle) = (queue.clone(), Arc::clone(throttle));
     move |policy| {
+        if *policy == warmup::reader() {
+            return;
+        }
         let wait = throttle.wait(policy, tokio::time::Instant::now());
         if wait.is_zero() {
             queue.add(policy.clone());

@@ -41,9 +41,10 @@ fn refusal(policy: &ConfigurationPolicy) -> String {
     )
 }
 
+static NONE: LazyLock<Secrets> = LazyLock::new(Secrets::default);
+
 fn described(policy: &ConfigurationPolicy) -> Vec<Result<Described<'_>, Problem>> {
     let templates = policy.spec.object_templates.as_deref().unwrap_or_default();
-    static NONE: LazyLock<Secrets> = LazyLock::new(Secrets::default);
     let how = (templating(policy), Origin::Plain, &*NONE);
     let read = |template| Described::read("p", template, how);
     templates.iter().enumerate().map(read).collect()

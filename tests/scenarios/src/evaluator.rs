@@ -288,6 +288,11 @@ impl Controller {
         self.component.log()
     }
 
+    /// Where it serves its metrics.
+    pub fn metrics_url(&self) -> String {
+        format!("http://{}/metrics", self.metrics)
+    }
+
     /// The code and body of a page beside the probes, such as `healthz`.
     pub async fn probe(&self, page: &str) -> Result<(u16, String)> {
         http_get(&format!("http://{}/{page}", self.probes)).await
@@ -295,7 +300,7 @@ impl Controller {
 
     /// The lines of a metric whose labels contain each of `labels` (`name="x"`), with their values.
     pub async fn metric(&self, name: &str, labels: &[&str]) -> Result<Vec<(String, f64)>> {
-        let (code, page) = http_get(&format!("http://{}/metrics", self.metrics)).await?;
+        let (code, page) = http_get(&self.metrics_url()).await?;
         ensure!(code == 200, "the metrics page answers {code}: {page}");
         let series = page.lines().filter(|line| {
             let rest = line.strip_prefix(name);

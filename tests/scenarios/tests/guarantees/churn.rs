@@ -1,0 +1,71 @@
+//! An object that never rests, beside what a policy wants of it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use reeve_scenarios::{Evaluator, same, spec};
+use serde_json::json;
+
+/// How long it is written to.
+const CHURN: Duration = Duration::from_mins(2);
+/// Between two writes.
+const TICK: Duration = Duration::from_millis(100);
+/// With a backoff of two seconds: fewer than 12 in each 20 seconds.
+const EVALUATIONS: f64 = 72.0;
+
+/// Ten writes a second change nothing that the policy wants: it is evaluated seldom, and nobody hears of it.
+pub(crate) async fn beside_a_policy(world: Arc<Evaluator>) -> Result<()> {
+    world.namespaces(&["churn"]).await?;
+    let busy = "{apiVersion: v1, kind: ConfigMap, metadata: {name: busy, namespace: churn}, data: {wanted: x}}";
+    world.apply(busy).await?;
+    let policy = world.policy("churn-beside");
+    // What else is in the namespace is read too: by a template, and by a search without a name.
+    let reader = r#"apiVersion: v1
+kind: ConfigMap
+metadata: {name: '{{ if (lookup "v1" "ConfigMap" "churn" "busy") }}busy{{ end }}', namespace: churn}
+data: {wanted: x}
+"#;
+    let search =
+        "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: churn}, data: {wanted: x}}";
+    let templates = [
+        ("musthave", busy),
+        ("musthave", reader),
+        ("musthave", search),
+    ];
+    policy.apply(&spec("enforce", &templates)).await?;
+    let said = policy.is("Compliant").await?;
+    let before = world.settled(policy.name()).await?;
+    let (parents, own) = (
+        policy.parent_messages().await?,
+        policy.own_messages().await?,
+    );
+
+    let (start, mut writes) = (Instant::now(), 0_u32);
+    while start.elapsed() < CHURN {
+        writes += 1;
+        let noise = json!({ "data": { "noise": format!("{writes}") } });
+        world
+            .patch("v1", "ConfigMap", Some("churn"), "busy", noise)
+            .await?;
+        tokio::time::sleep(TICK).await;
+    }
+    let more = world.evaluations(policy.name()).await? - before;
+    ensure!(writes > 600, "only {writes} writes");
+    ensure!(
+        (1.0..EVALUATIONS).contains(&more),
+        "it was evaluated {more} times during {writes} writes"
+    );
+    same(
+        "what the parent was told",
+        &policy.parent_messages().await?,
+        &parents,
+    )?;
+    same(
+        "what the policy says of itself",
+        &policy.own_messages().await?,
+        &own,
+    )?;
+    let now = policy.said().await?;
+    same("the status", &now, &said)
+}

@@ -1,0 +1,25 @@
+//! What a `config-policy-controller` promises whatever happens: it does not flap, it tells no secret, and it may be
+//! killed at any moment.
+
+mod churn;
+mod kills;
+mod secrets;
+
+use std::process::ExitCode;
+
+use reeve_scenarios::{run_on_evaluator, scenario};
+
+fn main() -> ExitCode {
+    run_on_evaluator(vec![
+        scenario("churn_two_minutes_of_writes_beside_a_policy", |world| {
+            Box::pin(churn::beside_a_policy(world))
+        }),
+        scenario(
+            "secrets_nothing_that_is_emitted_holds_a_plaintext",
+            |world| Box::pin(secrets::nowhere(world)),
+        ),
+        scenario("kills_fifty_while_enforcing_and_pruning", |world| {
+            Box::pin(kills::fifty(world))
+        }),
+    ])
+}
