@@ -71,7 +71,8 @@ pub struct Evaluation {
     pub failures: Vec<String>,
     /// When it should be tried again although nothing failed.
     pub again: Option<Duration>,
-    /// An object template could not be turned into objects, so it is not known which objects are the policy's.
+    /// An object template could not be turned into objects, or objects could not be read, so it is not known which
+    /// objects are the policy's.
     pub incomplete: bool,
     /// Whether the cluster was asked to change something, or what a change would come to.
     pub wrote: bool,
@@ -221,6 +222,7 @@ impl<C: Cluster> Run<'_, C> {
             ),
             template: target.wanted.digest,
         };
+        self.outcome.incomplete |= matches!(seen, Seen::Unwatchable(_) | Seen::Unreadable(_));
         let remembered = self.evaluator.memories.recall(&self.version, &subject);
         let before = properties_of(self.work.before, &target);
         let made = self

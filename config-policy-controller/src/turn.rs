@@ -161,19 +161,20 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
         self.before.related_objects.as_deref().unwrap_or_default()
     }
 
-    /// Deletes what the policy no longer names. What could not be deleted stays on the list, so that it is not
-    /// forgotten.
+    /// Deletes what the policy no longer names. What is not deleted yet stays on the list, so that it is not forgotten.
     async fn prune(&self, evaluation: &mut Evaluation) {
-        if evaluation.incomplete || !evaluation.failures.is_empty() {
-            return;
-        }
         let gone = prune::candidates(self.policy, self.related_before(), &evaluation.related);
         if gone.is_empty() {
             return;
         }
-        evaluation.wrote = true;
-        let left = prune::prune(self.cluster, self.policy, &gone).await;
-        let left: Vec<RelatedObject> = left.into_iter().map(|left| left.entry).collect();
+        let left: Vec<RelatedObject> = if evaluation.incomplete {
+            // They may be wanted after all: that is for an evaluation that knows.
+            gone.into_iter().cloned().collect()
+        } else {
+            evaluation.wrote = true;
+            let left = prune::prune(self.cluster, self.policy, &gone).await;
+            left.into_iter().map(|left| left.entry).collect()
+        };
         add_related(&mut evaluation.related, left);
         sort_related(&mut evaluation.related);
     }
