@@ -1,5 +1,7 @@
 //! Deleting objects with the policy that they belong to, or that no longer names them.
 
+use std::collections::HashSet;
+
 use kube::core::GroupVersionKind;
 use reeve_api::RemediationAction;
 use reeve_api::configuration_policy::{
@@ -11,7 +13,7 @@ use serde_json::Value;
 use crate::cluster::{Cluster, Unreadable};
 use crate::decide::Refused;
 use crate::messages;
-use crate::report::Place;
+use crate::report::{Place, identity};
 use crate::spec::mode;
 
 /// What field managers of created objects start with.
@@ -79,12 +81,29 @@ pub fn candidates<'b>(
     if mode(policy) != RemediationAction::Enforce {
         return Vec::new();
     }
-    let gone = |entry: &&RelatedObject| !kept.iter().any(|kept| kept.object == entry.object);
+    let kept_objects: HashSet<[&str; 4]> = kept
+        .iter()
+        .filter_map(|kept| kept.object.as_ref())
+        .map(identity)
+        .collect();
+    // The same object may be served by several groups.
+    let kept_uids: HashSet<&str> = kept.iter().filter_map(uid).collect();
+    let gone = |entry: &&RelatedObject| {
+        let object = entry.object.as_ref();
+        !object.is_some_and(|object| kept_objects.contains(&identity(object)))
+            && !uid(entry).is_some_and(|uid| kept_uids.contains(uid))
+    };
     before
         .iter()
         .filter(gone)
         .filter(|entry| is_ours(entry.properties.as_ref(), behavior))
         .collect()
+}
+
+/// The UID under which an object was recorded.
+fn uid(entry: &RelatedObject) -> Option<&str> {
+    let uid = entry.properties.as_ref()?.uid.as_deref();
+    uid.filter(|uid| !uid.is_empty())
 }
 
 /// Whether the policy may delete the object. One without properties was never the policy's: it was to be absent, or

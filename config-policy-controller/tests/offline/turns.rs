@@ -337,3 +337,17 @@ fn an_object_is_not_forgotten_while_its_template_is_broken() {
     policy.turn("DeleteIfCreated", &[A]);
     assert_eq!(policy.cell.names(), ["a"]);
 }
+
+#[test]
+fn an_object_that_is_named_in_another_version_is_still_named() {
+    for prune in ["DeleteIfCreated", "DeleteAll"] {
+        let mut policy = Enforced::new();
+        let beta = A.replace("v1,", "v1beta1,");
+        policy.turn(prune, &[&beta]);
+        policy.turn(prune, &[A]);
+        assert_eq!(policy.cell.names(), ["a"], "{prune}");
+        assert_eq!(policy.related(), [entry("a", true)], "{prune}");
+        policy.turn(prune, &[B]);
+        assert_eq!(policy.cell.names(), ["b"], "{prune}");
+    }
+}
