@@ -351,3 +351,15 @@ fn an_object_that_is_named_in_another_version_is_still_named() {
         assert_eq!(policy.cell.names(), ["b"], "{prune}");
     }
 }
+
+#[test]
+fn two_templates_about_one_object_do_not_make_the_policy_forget_that_it_created_it() {
+    let mut policy = Enforced::new();
+    let labelled = A.replace("namespace: shop", "namespace: shop, labels: {l: x}");
+    policy.turn("DeleteIfCreated", &[A, &labelled]);
+    assert_eq!(policy.related(), [entry("a", true)]);
+    policy.turn("DeleteIfCreated", &[A, &labelled]);
+    assert_eq!(policy.related(), [entry("a", true)]);
+    policy.turn("DeleteIfCreated", &[B]);
+    assert_eq!(policy.cell.names(), ["b"]);
+}
