@@ -1,6 +1,8 @@
 //! One evaluation of a policy, from what it asks for to what is told: the same for a cluster behind an API server and
 //! for objects in memory.
 
+use std::time::Duration;
+
 use reeve_api::configuration_policy::{
     ConfigurationPolicy, ConfigurationPolicyStatus, ObjectTemplate, RelatedObject,
 };
@@ -16,7 +18,7 @@ use crate::evaluation::{Evaluation, Evaluator, Work};
 use crate::messages;
 use crate::metrics::Fault;
 use crate::namespaces::Selection;
-use crate::prune;
+use crate::prune::{self, Because};
 use crate::publish::Telling;
 use crate::raw;
 use crate::report::Event;
@@ -26,6 +28,9 @@ use crate::status::{add_related, sort_related};
 use crate::status_text::TemplateVerdict;
 use crate::tell::{Sink, tell, tell_changed, tell_whole};
 use crate::templates::{TemplateError, Templates};
+
+/// When the deletion of an object that failed is tried again.
+const PRUNE_AGAIN: Duration = Duration::from_secs(10);
 
 /// A policy's turn.
 pub struct Turn<'a, C, S> {
@@ -173,6 +178,9 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
         } else {
             evaluation.wrote = true;
             let left = prune::prune(self.cluster, self.policy, &gone).await;
+            if left.iter().any(|left| left.because != Because::Going) {
+                evaluation.again = Some(evaluation.again.unwrap_or(PRUNE_AGAIN));
+            }
             left.into_iter().map(|left| left.entry).collect()
         };
         add_related(&mut evaluation.related, left);

@@ -363,3 +363,17 @@ fn two_templates_about_one_object_do_not_make_the_policy_forget_that_it_created_
     policy.turn("DeleteIfCreated", &[B]);
     assert_eq!(policy.cell.names(), ["b"]);
 }
+
+#[test]
+fn what_could_not_be_deleted_is_tried_again() {
+    let mut policy = Enforced::new();
+    policy.turn("DeleteIfCreated", &[A, B]);
+    policy.cell.refuse(&["b"]);
+    let evaluation = policy.turn("DeleteIfCreated", &[A]);
+    assert!(evaluation.again.is_some(), "{evaluation:?}");
+    assert_eq!(policy.related(), [entry("a", true), entry("b", true)]);
+    policy.cell.refuse(&[]);
+    let evaluation = policy.turn("DeleteIfCreated", &[A]);
+    assert!(evaluation.again.is_none(), "{evaluation:?}");
+    assert_eq!(policy.cell.names(), ["a"]);
+}
