@@ -18,6 +18,7 @@ use reeve_config_policy_controller::memory::Memories;
 use reeve_config_policy_controller::metrics::PolicyMetrics;
 use reeve_config_policy_controller::publish::{Telling, Verdicts, decide};
 use reeve_config_policy_controller::report::Place;
+use reeve_config_policy_controller::schedule::{Due, due};
 use reeve_config_policy_controller::secrets::Secrets;
 use reeve_config_policy_controller::tell::Sink;
 use reeve_config_policy_controller::templates::Templates;
@@ -376,4 +377,30 @@ fn what_could_not_be_deleted_is_tried_again() {
     let evaluation = policy.turn("DeleteIfCreated", &[A]);
     assert!(evaluation.again.is_none(), "{evaluation:?}");
     assert_eq!(policy.cell.names(), ["a"]);
+}
+
+/// The status after a turn that is cut off after its first report.
+fn cut_off(interval: &str) -> (ConfigurationPolicy, ConfigurationPolicyStatus) {
+    let mut policy = Enforced::new();
+    let spec = format!(
+        "evaluationInterval: {{noncompliant: {interval}}}\nobject-templates:\n- complianceType: musthave\n  objectDefinition: {A}\n"
+    );
+    policy.turn_of(&spec);
+    let first = policy.written.0.lock().remove(0);
+    assert_eq!(first.compliant.as_deref(), Some("NonCompliant"));
+    assert_eq!(policy.status.compliant.as_deref(), Some("Compliant"));
+    assert!(policy.status.last_evaluated.is_some());
+    (world::policy(&spec), first)
+}
+
+#[test]
+fn a_turn_that_was_cut_off_between_two_reports_is_due_again() {
+    for interval in ["never", "2h", "watch"] {
+        let (policy, status) = cut_off(interval);
+        assert_eq!(
+            due(&policy, &status, Timestamp::now()),
+            Due::Now,
+            "{interval}"
+        );
+    }
 }
