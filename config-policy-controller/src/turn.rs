@@ -215,17 +215,19 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
         let metrics = &self.evaluator.metrics;
         let key = ObjectKey::of(self.policy);
         metrics.failed(&key, &parent(self.policy), Fault::InvalidTemplate);
+        // Errors quote the policy, which may hold what its hub templates read.
+        let message = self.secrets.taken_out_of(&problem.event.message);
         let verdict = TemplateVerdict {
             compliant: false,
             reason: messages::condition_reason(&problem.event.reason).to_owned(),
-            message: problem.event.message.clone(),
+            message: message.clone(),
         };
         let objects = Objects::new();
         let telling = self.telling(&objects);
         let status = tell_whole(self.sink, telling, self.before, &verdict).await?;
         let mut evaluation = Evaluation::default();
         if problem.retry != Retry::No {
-            evaluation.failures.push(problem.event.message.clone());
+            evaluation.failures.push(message);
         }
         Ok(Outcome {
             status,

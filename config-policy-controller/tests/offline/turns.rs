@@ -26,6 +26,7 @@ use reeve_config_policy_controller::turn::Turn;
 use reeve_runtime::discovery::{DiscoveryError, ServedKind};
 use reeve_runtime::metrics::Metrics;
 use reeve_runtime::strict::Write;
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::world;
@@ -242,6 +243,11 @@ impl Enforced {
     }
 
     fn turn_of(&mut self, spec: &str) -> Evaluation {
+        self.turn_with(spec, Secrets::default())
+    }
+
+    /// The turn of a policy whose hub templates read these secrets.
+    fn turn_with(&mut self, spec: &str, secrets: Secrets) -> Evaluation {
         let mut policy = world::policy(&format!("remediationAction: enforce\n{spec}"));
         policy.metadata.uid = Some("policy".to_owned());
         let turn = Turn {
@@ -253,7 +259,7 @@ impl Enforced {
             templates: Ok(Templates::default()),
             selection: None,
             origin: Origin::Plain,
-            secrets: Secrets::default(),
+            secrets,
             length: Length::Truncated,
         };
         let outcome = now(turn.run()).unwrap();
@@ -403,4 +409,42 @@ fn a_turn_that_was_cut_off_between_two_reports_is_due_again() {
             "{interval}"
         );
     }
+}
+
+#[rstest]
+#[case::an_error_that_quotes_the_template(
+    r#"object-templates:
+- complianceType: musthave
+  objectDefinition: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}, data: {a: hunter2, b: '{{ fail "no" }}'}}
+"#
+)]
+#[case::an_error_that_quotes_a_raw_template(
+    r#"object-templates-raw: |
+  - complianceType: musthave
+    objectDefinition: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}, data: {a: hunter2, b: '{{ fail "hunter2" }}'}}
+"#
+)]
+#[case::a_raw_text_that_is_no_list(
+    "object-templates-raw: |
+  - complianceType: musthave
+    recordDiff: [hunter2]
+    objectDefinition: *hunter2
+"
+)]
+#[case::a_compliance_type(
+    "object-templates-raw: |
+  - complianceType: hunter2
+    objectDefinition: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}
+"
+)]
+fn no_error_quotes_what_hub_templates_read(#[case] spec: &str) {
+    let mut policy = Enforced::new();
+    let secrets: Secrets = [String::from("hunter2")].into_iter().collect();
+    let evaluation = policy.turn_with(spec, secrets);
+    let told = serde_json::to_string(&policy.status).unwrap();
+    assert!(told.contains("violation"), "{told}");
+    assert!(!told.contains("hunter2"), "{told}");
+    // They go into the log.
+    let failures = evaluation.failures.join("; ");
+    assert!(!failures.contains("hunter2"), "{failures}");
 }
