@@ -23,7 +23,7 @@ use crate::memory::{Memories, PolicyVersion, Subject};
 use crate::messages;
 use crate::metrics::{Fault, PolicyMetrics};
 use crate::prune;
-use crate::report::{Finding, Place};
+use crate::report::{Finding, Place, identity};
 use crate::secrets::Secrets;
 use crate::spec::{Problem, Retry, Templating, Wanted, mode, parent};
 use crate::status::{add_related, sort_related};
@@ -71,7 +71,8 @@ pub struct Evaluation {
     pub failures: Vec<String>,
     /// When it should be tried again although nothing failed.
     pub again: Option<Duration>,
-    /// An object template could not be turned into objects, so it is not known which objects are the policy's.
+    /// An object template could not be turned into objects, or objects could not be read, so it is not known which
+    /// objects are the policy's.
     pub incomplete: bool,
     /// Whether the cluster was asked to change something, or what a change would come to.
     pub wrote: bool,
@@ -95,6 +96,8 @@ struct Run<'a, C> {
     work: &'a Work<'a>,
     version: PolicyVersion,
     mode: RemediationAction,
+    /// What the status says of objects.
+    before: HashMap<[&'a str; 4], &'a ObjectProperties>,
     outcome: Evaluation,
     known: HashMap<Subject, decide::Memory>,
 }
@@ -114,6 +117,7 @@ impl Evaluator {
             work,
             version,
             mode: mode(policy),
+            before: by_object(work.before),
             outcome: Evaluation::default(),
             known: HashMap::new(),
         };
@@ -221,8 +225,9 @@ impl<C: Cluster> Run<'_, C> {
             ),
             template: target.wanted.digest,
         };
+        self.outcome.incomplete |= matches!(seen, Seen::Unwatchable(_) | Seen::Unreadable(_));
         let remembered = self.evaluator.memories.recall(&self.version, &subject);
-        let before = properties_of(self.work.before, &target);
+        let before = properties_of(&self.before, &target);
         let made = self
             .made_unrecorded(before, (kind, &target.place), &seen)
             .await;
@@ -378,7 +383,9 @@ impl<C: Cluster> Run<'_, C> {
     }
 
     fn problem(&mut self, resource: String, problem: Problem) -> TemplateOutcome {
-        let Problem { event, retry } = problem;
+        let Problem { mut event, retry } = problem;
+        // Errors quote the policy, which may hold what its hub templates read.
+        event.message = self.work.secrets.taken_out_of(&event.message);
         match retry {
             Retry::No => {}
             Retry::Soon => self.outcome.failures.push(event.message.clone()),
@@ -403,24 +410,24 @@ enum Read {
     Several(Result<Vec<Arc<Value>>, Unreadable>),
 }
 
-/// What the policy's status says about the object.
+/// What the policy's status says about the object, in whatever version it named it.
 fn properties_of<'b>(
-    before: &'b [RelatedObject],
+    before: &HashMap<[&'b str; 4], &'b ObjectProperties>,
     target: &Target<'_>,
 ) -> Option<&'b ObjectProperties> {
-    let api_version = target.wanted.kind.api_version();
-    let same = |entry: &&RelatedObject| {
-        entry.object.as_ref().is_some_and(|object| {
-            let metadata = object.metadata.as_ref();
-            let name = metadata.and_then(|metadata| metadata.name.as_deref());
-            let namespace = metadata.and_then(|metadata| metadata.namespace.as_deref());
-            object.api_version.as_ref() == Some(&api_version)
-                && object.kind.as_ref() == Some(&target.wanted.kind.kind)
-                && name == Some(&target.place.name)
-                && namespace.unwrap_or_default() == target.place.namespace
-        })
-    };
-    before.iter().find(same)?.properties.as_ref()
+    let (kind, place) = (&target.wanted.kind, &target.place);
+    let object: [&str; 4] = [&kind.group, &kind.kind, &place.namespace, &place.name];
+    before.get(&object).copied()
+}
+
+fn by_object(before: &[RelatedObject]) -> HashMap<[&str; 4], &ObjectProperties> {
+    let mut all = HashMap::new();
+    for entry in before {
+        if let (Some(object), Some(properties)) = (&entry.object, &entry.properties) {
+            all.entry(identity(object)).or_insert(properties);
+        }
+    }
+    all
 }
 
 /// Looks at the object again, past the watch, which has not seen the other write yet.

@@ -117,7 +117,8 @@ impl HubTemplates {
         };
         match hub.resolve(policy, text).await {
             Ok(rendered) => {
-                let policy = with_spec(policy, &rendered.value)?;
+                let policy = with_spec(policy, &rendered.value)
+                    .map_err(|error| rendered.secrets.taken_out_of(&error))?;
                 self.keep(&policy, &rendered.value).await?;
                 Ok(Resolved {
                     policy,

@@ -48,9 +48,13 @@ fn text<'a>(
     labels: impl Iterator<Item = (&'a String, &'a String)>,
     expressions: impl Iterator<Item = (&'a String, &'a str, &'a [String])>,
 ) -> Result<String, LabelError> {
-    let mut parts: Vec<String> = labels
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
+    let check =
+        |key: &str, values: &[String]| Selector::check(key, values).map_err(LabelError::Syntax);
+    let mut parts = Vec::new();
+    for (key, value) in labels {
+        check(key, std::slice::from_ref(value))?;
+        parts.push(format!("{key}={value}"));
+    }
     for (key, operator, values) in expressions {
         parts.push(match (operator, values) {
             ("In" | "NotIn", []) => return Err(LabelError::NoValues),
@@ -61,6 +65,7 @@ fn text<'a>(
             ("Exists" | "DoesNotExist", values) => return Err(LabelError::Values(values.to_vec())),
             (operator, _) => return Err(LabelError::Operator(operator.to_owned())),
         });
+        check(key, values)?;
     }
     Ok(parts.join(","))
 }
@@ -102,5 +107,22 @@ mod tests {
             "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"
         );
         assert!(of(json!({"matchLabels": {"a": "in valid"}})).is_err());
+    }
+
+    #[test]
+    fn a_value_is_one_value_and_a_key_one_key() {
+        for selector in [
+            json!({"matchLabels": {"a": "1,b"}}),
+            json!({"matchLabels": {"a": " 1"}}),
+            json!({"matchLabels": {"a,b": "1"}}),
+            json!({"matchExpressions": [{"key": "a", "operator": "In", "values": ["x,y"]}]}),
+            json!({"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["x)"]}]}),
+            json!({"matchExpressions": [{"key": "a,!b", "operator": "Exists"}]}),
+        ] {
+            let error = of(selector.clone()).unwrap_err();
+            assert!(error.contains("Invalid value"), "{selector}: {error}");
+        }
+        let empty = of(json!({"matchLabels": {"a": ""}}));
+        assert_eq!(empty.unwrap(), "a=");
     }
 }

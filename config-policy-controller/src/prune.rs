@@ -1,5 +1,7 @@
 //! Deleting objects with the policy that they belong to, or that no longer names them.
 
+use std::collections::HashSet;
+
 use kube::core::GroupVersionKind;
 use reeve_api::RemediationAction;
 use reeve_api::configuration_policy::{
@@ -11,7 +13,7 @@ use serde_json::Value;
 use crate::cluster::{Cluster, Unreadable};
 use crate::decide::Refused;
 use crate::messages;
-use crate::report::Place;
+use crate::report::{Place, identity};
 use crate::spec::mode;
 
 /// What field managers of created objects start with.
@@ -66,6 +68,23 @@ pub struct Left {
     pub entry: RelatedObject,
     /// As the message names it.
     pub described: String,
+    /// Why.
+    pub because: Because,
+}
+
+/// Why an object is left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Because {
+    /// It is being deleted. It is watched, so the policy hears of its end.
+    Going,
+    /// It could not be read or deleted. Nobody tells when that may be otherwise.
+    Failed(String),
+}
+
+impl From<&str> for Because {
+    fn from(text: &str) -> Self {
+        Self::Failed(text.to_owned())
+    }
 }
 
 /// The objects to delete: those of the status that are not among `kept`.
@@ -79,12 +98,29 @@ pub fn candidates<'b>(
     if mode(policy) != RemediationAction::Enforce {
         return Vec::new();
     }
-    let gone = |entry: &&RelatedObject| !kept.iter().any(|kept| kept.object == entry.object);
+    let kept_objects: HashSet<[&str; 4]> = kept
+        .iter()
+        .filter_map(|kept| kept.object.as_ref())
+        .map(identity)
+        .collect();
+    // The same object may be served by several groups.
+    let kept_uids: HashSet<&str> = kept.iter().filter_map(uid).collect();
+    let gone = |entry: &&RelatedObject| {
+        let object = entry.object.as_ref();
+        !object.is_some_and(|object| kept_objects.contains(&identity(object)))
+            && !uid(entry).is_some_and(|uid| kept_uids.contains(uid))
+    };
     before
         .iter()
         .filter(gone)
         .filter(|entry| is_ours(entry.properties.as_ref(), behavior))
         .collect()
+}
+
+/// The UID under which an object was recorded.
+fn uid(entry: &RelatedObject) -> Option<&str> {
+    let uid = entry.properties.as_ref()?.uid.as_deref();
+    uid.filter(|uid| !uid.is_empty())
 }
 
 /// Whether the policy may delete the object. One without properties was never the policy's: it was to be absent, or
@@ -119,13 +155,18 @@ pub async fn prune<C: Cluster>(
             .as_ref()
             .and_then(|known| known.uid.as_deref());
         let only = created_uid.filter(|_| behavior == Behavior::DeleteIfCreated);
-        if let Err(reason) = delete(cluster, &kind, &place, only).await {
+        if let Err(because) = delete(cluster, &kind, &place, only).await {
             let at = (place.namespace.as_str(), place.name.as_str());
             let described = messages::pruned_object(&kind.group, &kind.version, &kind.kind, at);
-            tracing::info!(object = described, reason, "the object is not deleted yet");
+            tracing::info!(
+                object = described,
+                ?because,
+                "the object is not deleted yet"
+            );
             left.push(Left {
                 entry: (*entry).clone(),
                 described,
+                because,
             });
         }
     }
@@ -138,12 +179,12 @@ async fn delete<C: Cluster>(
     kind: &GroupVersionKind,
     place: &Place,
     only: Option<&str>,
-) -> Result<(), String> {
+) -> Result<(), Because> {
     let served = match cluster.kind(kind).await {
         Ok(served) => served,
         // With the kind, all its objects are gone.
         Err(error) if error.is_absent() => return Ok(()),
-        Err(error) => return Err(crate::error::chain(&error)),
+        Err(error) => return Err(Because::Failed(crate::error::chain(&error))),
     };
     // Watched, so that the policy is looked at again when the object goes.
     let found = match cluster.get(&served, place).await {
@@ -153,7 +194,7 @@ async fn delete<C: Cluster>(
         }
         read => read,
     };
-    let Some(object) = found.map_err(|error| error.text().to_owned())? else {
+    let Some(object) = found.map_err(|error| Because::from(error.text()))? else {
         return Ok(());
     };
     let text = |pointer| {
@@ -169,17 +210,17 @@ async fn delete<C: Cluster>(
     if object.pointer("/metadata/deletionTimestamp").is_some() {
         return match cluster.get_now(&served, place).await {
             Ok(None) => Ok(()),
-            _ => Err("it is being deleted".to_owned()),
+            _ => Err(Because::Going),
         };
     }
     match cluster.delete(&served, place, uid).await {
         Ok(()) | Err(Refused::NotFound(_)) => {}
-        Err(refused) => return Err(refused.text().to_owned()),
+        Err(refused) => return Err(refused.text().into()),
     }
     match cluster.get_now(&served, place).await {
         Ok(None) => Ok(()),
-        Ok(Some(_)) => Err("it is being deleted".to_owned()),
-        Err(error) => Err(error.text().to_owned()),
+        Ok(Some(_)) => Err(Because::Going),
+        Err(error) => Err(error.text().into()),
     }
 }
 

@@ -54,6 +54,8 @@ struct Written {
 pub enum Verdicts {
     /// At least one did.
     Changed,
+    /// At least one did, and the evaluation goes on: it will tell more.
+    ChangedSoFar,
     /// All are as they were.
     AsBefore,
 }
@@ -101,7 +103,7 @@ pub fn decide(
     status.compliant = state.map(|state| state.as_str().to_owned());
     let new_generation = before.last_evaluated_generation != policy.metadata.generation;
     let events =
-        verdicts == Verdicts::Changed || before.compliant != status.compliant || new_generation;
+        verdicts != Verdicts::AsBefore || before.compliant != status.compliant || new_generation;
     let message = status::message(telling, &status, state);
     if events || newest(&status) != Some(&message) {
         add_history(&mut status, &message, now);
@@ -109,7 +111,9 @@ pub fn decide(
     // Where the next evaluation depends on the time of this one, the time counts.
     let interval = Interval::of(policy.spec.evaluation_interval.as_ref(), state);
     let write = events || status != *before || matches!(interval, Interval::Every(_));
-    status.last_evaluated = Some(seconds(now));
+    // An evaluation that is cut off here must not wait for its interval, which may be for ever.
+    let may_be_cut_off = verdicts == Verdicts::ChangedSoFar && interval != Interval::Watch;
+    status.last_evaluated = (!may_be_cut_off).then(|| seconds(now));
     status.last_evaluated_generation = policy.metadata.generation;
     Publication {
         status,

@@ -4,6 +4,7 @@ use reeve_api::Compliance;
 use reeve_api::configuration_policy::{
     ObjectProperties, ObjectReference, ObjectReferenceMetadata, RelatedObject,
 };
+use reeve_api::names::split_api_version;
 
 /// Why an object complies or not.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,6 +132,21 @@ impl Finding {
             related: Vec::new(),
         }
     }
+}
+
+/// By what an object is known, whatever version of its kind it is named in: group, kind, namespace and name.
+#[must_use]
+pub fn identity(object: &ObjectReference) -> [&str; 4] {
+    let (group, _) = split_api_version(object.api_version.as_deref().unwrap_or_default());
+    let metadata = object.metadata.as_ref();
+    let namespace = metadata.and_then(|metadata| metadata.namespace.as_deref());
+    let name = metadata.and_then(|metadata| metadata.name.as_deref());
+    [
+        group,
+        object.kind.as_deref().unwrap_or_default(),
+        namespace.unwrap_or_default(),
+        name.unwrap_or_default(),
+    ]
 }
 
 /// The entry of a policy's status about an object.

@@ -12,6 +12,8 @@ use crate::messages;
 
 /// How soon a policy with an interval that nobody understands is evaluated again.
 const UNREADABLE_INTERVAL: Duration = Duration::from_secs(10);
+/// The longest duration that Go can express. The clock could not count to one that is much longer.
+const LONGEST_DURATION: Duration = Duration::from_nanos(i64::MAX.unsigned_abs());
 
 /// How a policy in some state is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +123,7 @@ fn recreation_is_unfinished(status: &ConfigurationPolicyStatus) -> bool {
         })
 }
 
-/// A duration as Go writes it: `1h30m`, `0.5s`, `100ms`.
+/// A duration as Go writes it: `1h30m`, `0.5s`, `100ms`. As in Go, none is longer than 292 years.
 fn duration(text: &str) -> Option<Duration> {
     let mut total = Duration::ZERO;
     let mut rest = text;
@@ -139,7 +141,7 @@ fn duration(text: &str) -> Option<Duration> {
         total = total.checked_add(Duration::try_from_secs_f64(seconds).ok()?)?;
         rest = remaining;
     }
-    (!text.is_empty()).then_some(total)
+    (!text.is_empty() && total <= LONGEST_DURATION).then_some(total)
 }
 
 fn unit_seconds(unit: &str) -> Option<f64> {
@@ -170,6 +172,10 @@ mod tests {
     #[case("10", None)]
     #[case("s", None)]
     #[case("", None)]
+    #[case("2562047h", Some(Duration::from_hours(2_562_047)))]
+    #[case("2562048h", None)]
+    #[case("2600000000000000h", None)]
+    #[case("99999999999999999999999999h", None)]
     fn durations(#[case] text: &str, #[case] expected: Option<Duration>) {
         assert_eq!(duration(text), expected);
     }

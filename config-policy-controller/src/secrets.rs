@@ -6,12 +6,16 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use reeve_templates_engine::json::{self, Escape};
+use reeve_templates_engine::value;
 use serde_json::Value;
 
 /// What stands in place of a secret value.
 const REDACTED: &str = "[redacted]";
 /// Shorter values are no secrets, and taking them out would leave no text.
 const SHORTEST: usize = 3;
+/// Of a value of several lines, shorter ones say nothing.
+const SHORTEST_LINE: usize = 8;
 
 /// Secret values. Clones share them, and nothing prints them.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -26,22 +30,25 @@ impl fmt::Debug for Secrets {
 impl FromIterator<String> for Secrets {
     fn from_iter<I: IntoIterator<Item = String>>(values: I) -> Self {
         let long = values.into_iter().filter(|value| value.len() >= SHORTEST);
-        let mut values: Vec<String> = long.collect();
+        Self::sorted(long.flat_map(forms).collect())
+    }
+}
+
+impl Secrets {
+    fn sorted(mut values: Vec<String>) -> Self {
         // The longest first: a value may be part of another one.
         values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
         Self(values.into())
     }
-}
 
-impl Secrets {
     /// These and those.
     #[must_use]
     pub fn and(&self, others: &Self) -> Self {
         if others.0.is_empty() {
             return self.clone();
         }
-        self.0.iter().chain(others.0.iter()).cloned().collect()
+        Self::sorted(self.0.iter().chain(others.0.iter()).cloned().collect())
     }
 
     /// The text without the values.
@@ -56,6 +63,24 @@ impl Secrets {
         };
         self.0.iter().fold(text.to_owned(), without)
     }
+}
+
+/// A value as texts may show it: as it is, in JSON, and line by line.
+fn forms(value: String) -> Vec<String> {
+    let quoted = |escape| {
+        let json = json::encode(&value::Value::str(&value), escape).ok()?;
+        let json = String::from_utf8(json).ok()?;
+        Some(json.strip_prefix('"')?.strip_suffix('"')?.to_owned())
+    };
+    let in_json = [quoted(Escape::Html), quoted(Escape::None)];
+    let mut forms: Vec<String> = in_json.into_iter().flatten().collect();
+    if value.contains('\n') {
+        let lines = value.lines().map(str::trim);
+        let long = lines.filter(|line| line.len() >= SHORTEST_LINE);
+        forms.extend(long.map(str::to_owned));
+    }
+    forms.push(value);
+    forms
 }
 
 /// The values in a Secret, as they are kept and as they are meant.
@@ -113,7 +138,26 @@ mod tests {
             secrets.taken_out_of("parsing \"password1\" and pass, ab"),
             "parsing \"[redacted]\" and [redacted], ab"
         );
-        assert_eq!(format!("{secrets:?}"), "Secrets(2)");
+        assert!(!format!("{secrets:?}").contains("pass"));
+    }
+
+    #[test]
+    fn values_are_taken_out_of_quotations() {
+        let secrets: Secrets = ["say \"<hunter>\"", "-----BEGIN-----\nMIIEpAIBAAK\n}\n"]
+            .map(str::to_owned)
+            .into_iter()
+            .collect();
+        for quotation in [
+            r#"{"a":"say \"<hunter>\""}"#,
+            r#"{"a":"say \"\u003chunter\u003e\""}"#,
+            r#"{"a":"-----BEGIN-----\nMIIEpAIBAAK\n}\n"}"#,
+        ] {
+            assert_eq!(secrets.taken_out_of(quotation), r#"{"a":"[redacted]"}"#);
+        }
+        assert_eq!(
+            secrets.taken_out_of("a: |\n  -----BEGIN-----\n  MIIEpAIBAAK\n  }\n"),
+            "a: |\n  [redacted]\n  [redacted]\n  }\n"
+        );
     }
 
     #[test]

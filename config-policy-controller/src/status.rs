@@ -263,19 +263,31 @@ pub fn seconds(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Adds related objects to a list. Of two entries about one object the later one stays, if it says anything else.
+/// Adds related objects to a list. Of two entries about one object the later one stays, if it says anything else; that
+/// the policy created the object is true for both.
 pub fn add_related(all: &mut Vec<RelatedObject>, new: Vec<RelatedObject>) {
-    for entry in new {
+    for mut entry in new {
         match all.iter_mut().find(|known| known.object == entry.object) {
             Some(known) => {
                 let differs =
                     known.compliant != entry.compliant || known.properties != entry.properties;
                 if differs {
+                    keep_origin(known, &mut entry);
                     *known = entry;
                 }
             }
             None => all.push(entry),
         }
+    }
+}
+
+/// The template that creates an object may not be the last one that speaks of it.
+fn keep_origin(known: &RelatedObject, entry: &mut RelatedObject) {
+    let (Some(known), Some(properties)) = (&known.properties, &mut entry.properties) else {
+        return;
+    };
+    if known.created_by_policy == Some(true) && known.uid == properties.uid {
+        properties.created_by_policy = Some(true);
     }
 }
 

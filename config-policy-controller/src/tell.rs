@@ -64,7 +64,7 @@ pub async fn tell<S: Sink>(
         for verdict in earlier {
             if record(&mut status, index, verdict, context) {
                 published = sink
-                    .publish(telling, &published, status, Verdicts::Changed)
+                    .publish(telling, &published, status, Verdicts::ChangedSoFar)
                     .await?;
                 status = published.clone();
                 news = false;

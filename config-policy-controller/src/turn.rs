@@ -1,6 +1,8 @@
 //! One evaluation of a policy, from what it asks for to what is told: the same for a cluster behind an API server and
 //! for objects in memory.
 
+use std::time::Duration;
+
 use reeve_api::configuration_policy::{
     ConfigurationPolicy, ConfigurationPolicyStatus, ObjectTemplate, RelatedObject,
 };
@@ -16,7 +18,7 @@ use crate::evaluation::{Evaluation, Evaluator, Work};
 use crate::messages;
 use crate::metrics::Fault;
 use crate::namespaces::Selection;
-use crate::prune;
+use crate::prune::{self, Because};
 use crate::publish::Telling;
 use crate::raw;
 use crate::report::Event;
@@ -26,6 +28,9 @@ use crate::status::{add_related, sort_related};
 use crate::status_text::TemplateVerdict;
 use crate::tell::{Sink, tell, tell_changed, tell_whole};
 use crate::templates::{TemplateError, Templates};
+
+/// When the deletion of an object that failed is tried again.
+const PRUNE_AGAIN: Duration = Duration::from_secs(10);
 
 /// A policy's turn.
 pub struct Turn<'a, C, S> {
@@ -161,19 +166,23 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
         self.before.related_objects.as_deref().unwrap_or_default()
     }
 
-    /// Deletes what the policy no longer names. What could not be deleted stays on the list, so that it is not
-    /// forgotten.
+    /// Deletes what the policy no longer names. What is not deleted yet stays on the list, so that it is not forgotten.
     async fn prune(&self, evaluation: &mut Evaluation) {
-        if evaluation.incomplete || !evaluation.failures.is_empty() {
-            return;
-        }
         let gone = prune::candidates(self.policy, self.related_before(), &evaluation.related);
         if gone.is_empty() {
             return;
         }
-        evaluation.wrote = true;
-        let left = prune::prune(self.cluster, self.policy, &gone).await;
-        let left: Vec<RelatedObject> = left.into_iter().map(|left| left.entry).collect();
+        let left: Vec<RelatedObject> = if evaluation.incomplete {
+            // They may be wanted after all: that is for an evaluation that knows.
+            gone.into_iter().cloned().collect()
+        } else {
+            evaluation.wrote = true;
+            let left = prune::prune(self.cluster, self.policy, &gone).await;
+            if left.iter().any(|left| left.because != Because::Going) {
+                evaluation.again = Some(evaluation.again.unwrap_or(PRUNE_AGAIN));
+            }
+            left.into_iter().map(|left| left.entry).collect()
+        };
         add_related(&mut evaluation.related, left);
         sort_related(&mut evaluation.related);
     }
@@ -206,17 +215,19 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
         let metrics = &self.evaluator.metrics;
         let key = ObjectKey::of(self.policy);
         metrics.failed(&key, &parent(self.policy), Fault::InvalidTemplate);
+        // Errors quote the policy, which may hold what its hub templates read.
+        let message = self.secrets.taken_out_of(&problem.event.message);
         let verdict = TemplateVerdict {
             compliant: false,
             reason: messages::condition_reason(&problem.event.reason).to_owned(),
-            message: problem.event.message.clone(),
+            message: message.clone(),
         };
         let objects = Objects::new();
         let telling = self.telling(&objects);
         let status = tell_whole(self.sink, telling, self.before, &verdict).await?;
         let mut evaluation = Evaluation::default();
         if problem.retry != Retry::No {
-            evaluation.failures.push(problem.event.message.clone());
+            evaluation.failures.push(message);
         }
         Ok(Outcome {
             status,

@@ -354,22 +354,23 @@ pub fn first(target: &Target<'_>, seen: &Seen) -> Step {
     use RemediationAction::{Enforce, Inform};
     let index = target.wanted.index;
     let bare = |event| Step::done(Settled::new(vec![event], Listed::With(None)));
+    // What is known of the object is kept where it cannot be read: that the policy created it must not be forgotten.
+    let as_before = || {
+        target
+            .before
+            .map_or(Listed::No, |before| Listed::With(Some(before.clone())))
+    };
     match (seen, target.wanted.compliance, target.mode) {
         (Seen::Unwatchable(error), _, _) => {
             let event = Event::problem(messages::UNWATCHABLE, messages::unwatchable(index, error));
-            Step::done(Settled::new(vec![event], Listed::No))
+            Step::done(Settled::new(vec![event], as_before()))
         }
         (Seen::Unreadable(error), _, _) => {
             let message = messages::unreadable(index, error);
             let event = Event::problem(messages::API_ERROR, message.clone());
-            // What is known of the object is kept: that the policy created it must not be forgotten because
-            // it could not be read once.
-            let listed = target
-                .before
-                .map_or(Listed::No, |before| Listed::With(Some(before.clone())));
             Step::done(Settled {
                 failure: Some(message),
-                ..Settled::new(vec![event], listed)
+                ..Settled::new(vec![event], as_before())
             })
         }
         (Seen::Absent, MustNotHave, _) => bare(Event::good(Reason::AbsentAsExpected)),

@@ -103,7 +103,8 @@ pub(super) fn first(target: &Target<'_>, live: &Arc<Value>) -> Step {
             live,
             Verdict {
                 written: Written::Tried,
-                ..Verdict::violation(error.to_string())
+                // It quotes what is wanted.
+                ..Verdict::violation(target.wanted.secrets.taken_out_of(&error.to_string()))
             },
         );
     }

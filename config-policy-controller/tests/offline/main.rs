@@ -10,5 +10,6 @@ mod names;
 mod namespaces;
 mod raw;
 mod redaction;
+mod turns;
 mod variables;
 mod world;

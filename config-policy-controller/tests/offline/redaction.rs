@@ -116,3 +116,23 @@ fn errors_of_templates_quote_no_secrets(#[case] template: &str) {
         "{message}"
     );
 }
+
+#[rstest]
+#[case::of_one_label(
+    "labels: {pin: '{{ fromSecret \"default\" \"pin\" \"pin\" | base64dec | toInt }}'}"
+)]
+#[case::of_all_annotations(
+    "annotations: '{{ fromSecret \"default\" \"pin\" \"pin\" | base64dec }}'"
+)]
+fn errors_of_comparisons_quote_no_secrets(#[case] metadata: &str) {
+    let objects = format!(
+        "{OBJECTS}---\napiVersion: v1\nkind: Secret\nmetadata: {{name: pin, namespace: default}}\ndata: {{pin: ODM1NTIx}}\n"
+    );
+    let text = format!(
+        "object-templates:\n- complianceType: musthave\n  objectDefinition:\n    apiVersion: v1\n    kind: ConfigMap\n    metadata:\n      name: c\n      namespace: default\n      {metadata}\n"
+    );
+    let report = report(&text, &objects);
+    let message = crate::world::detail(&report, 0);
+    assert!(message.contains("invalid"), "{message}");
+    assert!(!message.contains("835521"), "{message}");
+}

@@ -46,6 +46,13 @@ impl Selector {
         .map(Self)
     }
 
+    /// Whether a label can have this key and these values; the error is the API machinery's text. A selector that is
+    /// put together as a text is made of nothing else: a comma in a value would begin another requirement.
+    pub fn check(key: &str, values: &[String]) -> Result<(), String> {
+        check_key(key)?;
+        check_values(key, Operator::In, values)
+    }
+
     /// Whether labels fit, given what each label's value is.
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.0
