@@ -12,7 +12,11 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use parking_lot::Mutex;
 use tokio::time::Instant;
-use tower::{Layer, Service};
+use tower::{BoxError, Layer, Service};
+
+/// How long a request waits for the beginning of its answer. An API server gives up by itself after a minute; one that
+/// says nothing at all is behind a connection that is dead, and whoever waits for it would wait for ever.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Where to connect to and how hard.
 #[derive(Clone, Debug)]
@@ -152,6 +156,10 @@ impl Bucket {
     }
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error("the API server did not answer within {} seconds", PATIENCE.as_secs())]
+struct NoAnswer;
+
 #[derive(Clone)]
 struct RateLimitLayer(Arc<Mutex<Bucket>>);
 
@@ -173,14 +181,15 @@ struct RateLimit<S> {
 
 impl<S> Service<Request<Body>> for RateLimit<S>
 where
-    S: Service<Request<Body>>,
+    S: Service<Request<Body>, Error = BoxError>,
     S::Future: Send + 'static,
+    S::Response: Send,
 {
     type Response = S::Response;
-    type Error = S::Error;
-    type Future = BoxFuture<'static, Result<S::Response, S::Error>>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<S::Response, BoxError>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.inner.poll_ready(context)
     }
 
@@ -192,7 +201,11 @@ where
             if !wait.is_zero() {
                 tokio::time::sleep(wait).await;
             }
-            answer.await
+            // A watch answers at once, and goes on for as long as it likes.
+            match tokio::time::timeout(PATIENCE, answer).await {
+                Ok(answer) => answer,
+                Err(_) => Err(NoAnswer.into()),
+            }
         })
     }
 }
@@ -226,6 +239,25 @@ mod tests {
             Duration::ZERO,
             "a pause refills the bucket"
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_says_nothing_is_not_waited_for_for_ever() {
+        let limit = RateLimitLayer(Arc::new(Mutex::new(Bucket::new(1.0, 1))));
+        let silent = tower::service_fn(|_: Request<Body>| {
+            std::future::pending::<Result<http::Response<Body>, BoxError>>()
+        });
+        let mut client = limit.layer(silent);
+        // The second waits for its turn first, which is not the server's fault.
+        for expected in [90, 91] {
+            let started = Instant::now();
+            let answer = client.call(Request::new(Body::empty())).await;
+            assert_eq!(
+                answer.err().unwrap().to_string(),
+                "the API server did not answer within 90 seconds"
+            );
+            assert!(started.elapsed().as_secs() <= expected);
+        }
     }
 
     #[tokio::test]
