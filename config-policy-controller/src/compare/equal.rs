@@ -88,9 +88,8 @@ pub fn field(merged: &Value, live: Option<&Value>, zero: ZeroRule) -> Verdict {
         {
             Verdict::IfDefaulted
         }
-        (_, Some(_)) => Verdict::Different,
         (merged, None) if is_zero(merged) => Verdict::IfDefaulted,
-        (_, None) => Verdict::Different,
+        _ => Verdict::Different,
     }
 }
 
