@@ -14,7 +14,9 @@ use crate::messages;
 #[command(
     name = "config-policy-controller",
     version,
-    disable_help_subcommand = true
+    disable_help_subcommand = true,
+    // Of a flag that is given twice the last one counts, as in Go.
+    args_override_self = true
 )]
 pub struct Args {
     /// What to do.
@@ -234,6 +236,15 @@ mod tests {
         assert_eq!(args.evaluation_backoff, 2);
         assert_eq!(args.template_function_denylist, ["a", "b"]);
         assert!(controller(&["--no-such-flag"]).is_err());
+        let args = controller(&[
+            "--evaluation-backoff=2",
+            "--evaluation-backoff=3",
+            "--template-function-denylist=a",
+            "--template-function-denylist=b",
+        ]);
+        let args = args.unwrap();
+        assert_eq!(args.evaluation_backoff, 3);
+        assert_eq!(args.template_function_denylist, ["a", "b"]);
     }
 
     #[test]

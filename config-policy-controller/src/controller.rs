@@ -293,6 +293,9 @@ impl Controller {
 
     /// Looks at a change of a policy: whether the policy is to be evaluated.
     pub fn noticed(&self, change: &Change<ConfigurationPolicy>) -> bool {
+        if let (_, Some(new)) = change.valid() {
+            self.publisher.caught_up(new);
+        }
         if let (Some(old), None) = change.valid() {
             let uid = old.metadata.uid.as_deref().unwrap_or_default();
             self.publisher.forget(uid);

@@ -438,3 +438,6 @@ async fn anew<C: Cluster>(cluster: &C, kind: &ServedKind, place: &Place) -> Seen
         Err(error) => error.into(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,22 +1,34 @@
-//! Evaluates `ConfigurationPolicy` objects on the managed cluster.
+//! Evaluates `ConfigurationPolicy` objects: on a managed cluster as its controller, or over objects in memory by
+//! [`evaluate()`].
 //!
-//! The modules in the order of the calls:
+//! The modules in the order of the calls.
 //!
-//! - [`args`] are the flags; [`process`] checks them and starts what every process has; [`wiring`] starts the watches
-//!   and the workers; [`cleanup`] knows whether the add-on is being removed; [`error`] is what can go wrong.
-//! - [`wake`] says, for each change of a policy, whether it asks for a turn; [`throttle`] spaces the turns that
-//!   changes of other objects ask for.
-//! - [`controller`] is one policy's turn and calls all that follows; [`schedule`] says whether the turn is due and
-//!   when the next one is; [`spec`] reads what the policy asks for.
-//! - [`evaluate`] is what `controller` hands the templates to. For each object it lets [`observe`] read the cluster
-//!   ([`namespaces`] chooses namespaces for it), asks [`memory`] what it knows of the object, and drives [`decide`]:
-//!   `decide::first` gives a step, [`act`] carries it out, the matching `decide::after_…` takes the answer and gives
-//!   the next step, until one is done.
-//! - [`decide`] is pure; it uses [`compare`] for what differs and [`diff`] to show it.
-//! - [`report`] is what an evaluation found, object by object; [`batches`] puts these findings into the order in which
-//!   `controller` tells them, with the words of [`status_text`].
-//! - [`status`] records such a verdict in the policy's status; [`publish`] writes the status and the events.
-//! - [`messages`] has every text a user can see, [`metrics`] what is counted.
+//! **The process.** [`args`] are the flags; [`process`] checks them and starts what every process has; [`wiring`] starts
+//! the watches and the workers, [`warmup`] the watches that many policies share; [`cleanup`] knows whether the add-on is
+//! being removed, and [`uninstall`] has it removed; [`error`] is what can go wrong.
+//!
+//! **Whose turn it is.** [`wake`] says of each change of a policy whether it asks for a turn, [`selections`] of each change
+//! of a namespace whom it concerns, [`throttle`] spaces the turns that changes of other objects ask for. [`controller`] is
+//! one policy's turn: [`hub`] resolves its hub templates, [`finalizer`] holds it until its objects are gone, [`schedule`]
+//! says whether the turn is due and when the next one is.
+//!
+//! **The turn.** [`turn`] is one evaluation from the spec to what is told, the same for every [`cluster`]: a live one, where
+//! reading is watching and [`act`] writes, or one in memory, for [`dryrun`].
+//!
+//! 1. [`spec`] reads what the policy asks for; [`raw`] reads a list of object templates that is one text; [`keys`] are what
+//!    decrypts values.
+//! 2. [`described`] is one object template as it stands in the policy. [`desired`] turns it into the objects that it wants:
+//!    [`namespaces`] and [`labels`] choose them, [`templates`] resolves what is templated, [`secrets`] takes what must not
+//!    be seen out of errors.
+//! 3. [`evaluation`] drives [`decide`] for each object: `decide::first` gives a step, the cluster carries it out, the
+//!    matching `decide::after_…` takes the answer and gives the next one, until one is done. [`decide`] is pure; it uses
+//!    [`compare`] for what differs, [`diff`] to show it, and [`memory`] of what was compared before.
+//! 4. [`prune`] deletes what the policy no longer names.
+//! 5. [`report`] is what was found, object by object; [`batches`] puts it into the order in which things happened, with the
+//!    words of [`status_text`]; [`tell`] hands that on, [`status`] records it, [`custom`] lets the policy speak for itself,
+//!    [`publish`] writes statuses and events.
+//!
+//! [`messages`] has every text a user can see, [`metrics`] what is counted.
 
 pub mod act;
 pub mod args;

@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn series_come_and_go_with_their_policy() {
+    fn rough_edge_37_series_come_and_go_with_their_policy() {
         let metrics = Metrics::default();
         let ours = PolicyMetrics::new(&metrics);
         let policy = ObjectKey::new("managed", "p");

@@ -175,6 +175,19 @@ impl Publisher {
         }
     }
 
+    /// The watch brought a version of a policy: a status that is in it does not have to be kept here.
+    pub fn caught_up(&self, policy: &ConfigurationPolicy) {
+        let version = policy
+            .resource_version()
+            .and_then(|version| version.parse::<u64>().ok());
+        let mut written = self.written.lock();
+        let uid = policy.metadata.uid.as_deref().unwrap_or_default();
+        let is_behind = |known: &Written| version.is_none_or(|now| now < known.resource_version);
+        if written.get(uid).is_some_and(|known| !is_behind(known)) {
+            written.remove(uid);
+        }
+    }
+
     /// Says which policies were there before this process worked, by UID.
     pub fn inherit(&self, policies: impl IntoIterator<Item = String>) {
         self.predecessor.lock().extend(policies);

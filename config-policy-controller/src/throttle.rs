@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drift_right_after_an_edit_is_not_delayed() {
+    fn rough_edge_28_a_drift_right_after_an_edit_is_not_delayed() {
         let (throttle, policy, now) = throttle(5);
         evaluate(&throttle, &policy, Did::Write);
         for did in [Did::Tell, Did::Look, Did::Write, Did::Tell] {

@@ -13,7 +13,11 @@ use crate::error::Error;
 // Each is a flag of its own; no two say the same thing.
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Parser, Clone, Debug)]
-#[command(name = "governance-policy-framework-addon", version)]
+#[command(
+    name = "governance-policy-framework-addon",
+    version,
+    args_override_self = true
+)]
 pub struct Args {
     /// The namespace of the policies on the managed cluster. Required.
     #[arg(long, default_value = "", value_name = "NAMESPACE")]

@@ -10,7 +10,11 @@ use reeve_runtime::flags::{ListenAddress, LogArgs, TlsArgs, go_bool, listen_addr
 // Each is a flag of its own; no two say the same thing.
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Parser, Clone, Debug)]
-#[command(name = "governance-policy-propagator", version)]
+#[command(
+    name = "governance-policy-propagator",
+    version,
+    args_override_self = true
+)]
 pub struct Args {
     /// Address of the metrics server; 0 switches it off.
     #[arg(long, default_value = ":8383", value_parser = listen_address, value_name = "ADDRESS")]

@@ -47,7 +47,8 @@ struct Version {
 #[derive(Deserialize, Clone, Debug, Default)]
 #[serde(default)]
 struct Status {
-    conditions: Vec<Condition>,
+    /// `null` until the API server has looked at the definition.
+    conditions: Option<Vec<Condition>>,
 }
 
 #[derive(Deserialize, Clone, Debug, Default)]
@@ -83,7 +84,7 @@ impl Definition {
         versions.retain(|version| version.served);
         versions.sort_by_key(|version| !version.storage);
         Self {
-            established: crd.status.conditions.iter().any(is_established),
+            established: crd.status.conditions.iter().flatten().any(is_established),
             terminating: crd.metadata.deletion_timestamp.is_some(),
             group: crd.spec.group,
             kind: crd.spec.names.kind,
@@ -138,5 +139,15 @@ mod tests {
         assert!(definition.established && !definition.terminating);
         assert!(definition.is_of(&GroupVersionKind::gvk("shop", "v1", "Tea")));
         assert!(!definition.is_of(&GroupVersionKind::gvk("shop", "v1alpha1", "Tea")));
+    }
+
+    #[test]
+    fn a_definition_that_nobody_has_looked_at_can_be_read() {
+        let crd = Crd::deserialize(json!({
+            "metadata": {"name": "teas.shop"},
+            "spec": {"group": "shop", "names": {"kind": "Tea"}, "versions": []},
+            "status": {"conditions": null}
+        }));
+        assert!(!Definition::of(crd.unwrap()).established);
     }
 }

@@ -1,7 +1,9 @@
 //! What is told, and when.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use reeve_api::configuration_policy::{ConfigurationPolicySpec, CustomMessage, EvaluationInterval};
+use reeve_api::configuration_policy::{
+    ConfigurationPolicySpec, CustomMessage, EvaluationInterval, TemplateStatus,
+};
 
 use super::*;
 use crate::status::{Context, record, record_whole};
@@ -284,4 +286,27 @@ fn the_patch_replaces_the_whole_status_of_the_policy_it_means_and_of_no_other() 
             {"op": "add", "path": "/status", "value": {"compliant": "Compliant"}},
         ])
     );
+}
+
+#[test]
+fn rough_edge_23_a_detail_that_says_nothing_hides_no_other() {
+    let status = ConfigurationPolicyStatus {
+        compliancy_details: Some(vec![TemplateStatus::default()]),
+        ..ConfigurationPolicyStatus::default()
+    };
+    let mut after = status.clone();
+    let context = Context {
+        intervals: None,
+        now: now(),
+    };
+    record(&mut after, 1, &verdict(false, "bad"), context);
+    let policy = policy();
+    let publication = decide(
+        telling(&policy, &Objects::new()),
+        &status,
+        after,
+        Verdicts::Changed,
+        now(),
+    );
+    assert_eq!(publication.message, "NonCompliant; violation - bad");
 }

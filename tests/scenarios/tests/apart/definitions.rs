@@ -94,12 +94,17 @@ data:
         Ok(())
     })
     .await?;
+    // Between the kind and the object there is nothing to say, which is a word too.
+    within("the word has arrived", || async {
+        let live = cluster
+            .get("v1", "ConfigMap", Some("case18-objects"), "map")
+            .await?
+            .context("absent")?;
+        same("the data", &live.data["data"], &json!({ "word": "hello" }))
+    })
+    .await?;
     reading.is("Compliant").await?;
-    let live = cluster
-        .get("v1", "ConfigMap", Some("case18-objects"), "map")
-        .await?
-        .context("absent")?;
-    same("the data", &live.data["data"], &json!({ "word": "hello" }))
+    Ok(())
 }
 
 pub(crate) async fn deleted(world: Arc<Pair>) -> Result<()> {

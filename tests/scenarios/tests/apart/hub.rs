@@ -150,14 +150,18 @@ async fn resolved(world: &Pair, policies: &str) -> Result<()> {
         "the cache is old"
     );
     policy.is("Compliant").await?;
+    unresolved(world, policies, &policy).await
+}
 
+/// The source is gone, comes back, and then the policy goes.
+async fn unresolved(world: &Pair, policies: &str, policy: &Subject<'_>) -> Result<()> {
     world.other.delete(&source(policies, "late", "")).await?;
     let said = policy.mentions(&["failed to resolve the template"]).await?;
     same("the compliance", said.compliance(), "NonCompliant")?;
     within("the cache is gone", || async {
         same(
             "the cache",
-            cached(world, policies, &policy).await?.is_none(),
+            cached(world, policies, policy).await?.is_none(),
             true,
         )
     })
@@ -169,7 +173,7 @@ async fn resolved(world: &Pair, policies: &str) -> Result<()> {
         .apply(&source(policies, "late", "third"))
         .await?;
     policy.is("Compliant").await?;
-    let name = cached(world, policies, &policy)
+    let name = cached(world, policies, policy)
         .await?
         .and_then(|secret| secret.metadata.name);
     let name = name.context("nothing is cached")?;

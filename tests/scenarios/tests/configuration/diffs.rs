@@ -30,6 +30,44 @@ spec: {{name: {words}}}
         .await?;
     let said = policy.is("NonCompliant").await?;
     same("the diff in the status", said.related()[0].diff(), "")?;
+    logged(&world).await?;
+
+    policy
+        .apply(&recording("inform", "InStatus", &fake("wanted")))
+        .await?;
+    let said = policy
+        .until("the diff is in the status", |said| {
+            said.related()
+                .first()
+                .is_some_and(|related| !related.diff().is_empty())
+        })
+        .await?;
+    let related = said.related();
+    let diff = related[0].diff();
+    ensure!(
+        diff.starts_with("--- case39/fake : existing\n+++ case39/fake : updated\n@@ "),
+        "{diff}"
+    );
+    ensure!(
+        diff.contains("\n-  name: live\n+  name: wanted\n"),
+        "{diff}"
+    );
+
+    policy
+        .apply(&recording("inform", "None", &fake("wanted")))
+        .await?;
+    policy
+        .until("no diff", |said| {
+            said.related()
+                .first()
+                .is_some_and(|related| related.diff().is_empty())
+        })
+        .await?;
+    Ok(())
+}
+
+/// The diff is in the log: its heading, its lines as they are, and whom it is about.
+async fn logged(world: &Evaluator) -> Result<()> {
     let log = within("the diff is in the log", || async {
         let log = world.controller().log();
         let at = log
@@ -65,38 +103,6 @@ spec: {{name: {words}}}
         .collect();
     ensure!(until_fields.contains(&&"-  name: live"), "{log}");
     ensure!(until_fields.contains(&&"+  name: wanted"), "{log}");
-
-    policy
-        .apply(&recording("inform", "InStatus", &fake("wanted")))
-        .await?;
-    let said = policy
-        .until("the diff is in the status", |said| {
-            said.related()
-                .first()
-                .is_some_and(|related| !related.diff().is_empty())
-        })
-        .await?;
-    let related = said.related();
-    let diff = related[0].diff();
-    ensure!(
-        diff.starts_with("--- case39/fake : existing\n+++ case39/fake : updated\n@@ "),
-        "{diff}"
-    );
-    ensure!(
-        diff.contains("\n-  name: live\n+  name: wanted\n"),
-        "{diff}"
-    );
-
-    policy
-        .apply(&recording("inform", "None", &fake("wanted")))
-        .await?;
-    policy
-        .until("no diff", |said| {
-            said.related()
-                .first()
-                .is_some_and(|related| related.diff().is_empty())
-        })
-        .await?;
     Ok(())
 }
 

@@ -92,7 +92,11 @@ pub(crate) async fn decryption(world: Arc<Evaluator>) -> Result<()> {
     })
     .await?;
     old.is("Compliant").await?;
+    bad_input(&world).await
+}
 
+/// Vectors that are none, and a key that is none.
+async fn bad_input(world: &Evaluator) -> Result<()> {
     let annotated = |iv: &'static str| {
         let policy = world.policy("case16-bad-iv");
         async move {

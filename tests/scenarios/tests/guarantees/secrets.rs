@@ -110,8 +110,8 @@ fn uses() -> Vec<Case> {
 /// Errors quote what they are given.
 fn mistakes() -> Vec<Case> {
     let plain = r#"fromSecret "secrets" "source" "password" | base64dec"#;
-    let name = format!(
-        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: '{PLAIN}/', namespace: {AT}}}}}"
+    let label = format!(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: label, namespace: {AT}, labels: {{a: '{PLAIN}/'}}}}}}"
     );
     let number = map(
         "number",
@@ -121,7 +121,7 @@ fn mistakes() -> Vec<Case> {
     vec![
         (
             "invalid",
-            spec("enforce", &[("musthave", &name)]),
+            spec("enforce", &[("musthave", &label)]),
             "NonCompliant",
         ),
         (

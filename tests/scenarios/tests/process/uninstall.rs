@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use kube::Client;
 use reeve_config_policy_controller::cleanup::{Cleanup, UNINSTALLING};
 use reeve_config_policy_controller::finalizer::FINALIZER;
 use reeve_config_policy_controller::metrics::PolicyMetrics;
 use reeve_config_policy_controller::namespaces::Terminating;
-use reeve_config_policy_controller::wiring::{self, Surroundings};
+use reeve_config_policy_controller::wiring::{self, Connection, Surroundings};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
 use reeve_runtime::client;
@@ -76,6 +77,14 @@ fn is_annotated(object: &Object) -> bool {
     annotations.is_some_and(|annotations| annotations.contains_key(UNINSTALLING))
 }
 
+/// A connection that reads, writes and watches by one client.
+fn both(client: &Client) -> Connection {
+    Connection {
+        calls: client.clone(),
+        watches: client.clone(),
+    }
+}
+
 /// The controller as it runs in a Pod of the Deployment.
 async fn controller(plane: &Plane, namespace: &str) -> Result<Supervisor> {
     let mut tasks = Supervisor::new(CancellationToken::new());
@@ -85,9 +94,9 @@ async fn controller(plane: &Plane, namespace: &str) -> Result<Supervisor> {
     let announcements = Announcements::start(plane.client(), counted, &mut tasks);
     let own = ObjectKey::new(namespace, NAME);
     let around = Surroundings {
-        hosting: plane.client(),
+        hosting: both(&plane.client()),
         // As if the cluster that the policies speak about were gone.
-        target: client::unavailable("it is gone"),
+        target: both(&client::unavailable("it is gone")),
         hub: None,
         namespaces: vec![namespace.to_owned()],
         terminating: Terminating::IfMatch,

@@ -23,9 +23,10 @@ fn main() -> ExitCode {
         scenario("a_crowd_of_readers_is_answered_and_shares_one_watch", |p| {
             Box::pin(reading::crowd(p))
         }),
-        scenario("fifty_namespaces_are_read_by_few_watches", |p| {
-            Box::pin(sharing::many_namespaces(p))
-        }),
+        scenario(
+            "rough_edge_29_fifty_namespaces_are_read_by_few_watches",
+            |p| Box::pin(sharing::many_namespaces(p)),
+        ),
         scenario(
             "who_may_not_read_everywhere_reads_namespace_by_namespace",
             |p| Box::pin(sharing::refused_everywhere(p)),
@@ -33,9 +34,10 @@ fn main() -> ExitCode {
         scenario("a_forbidden_read_is_an_error_and_not_absence", |p| {
             Box::pin(reading::forbidden(p))
         }),
-        scenario("who_waits_for_a_kind_is_woken_when_it_comes", |p| {
-            Box::pin(kinds::come_and_go(p))
-        }),
+        scenario(
+            "rough_edge_31_who_waits_for_a_kind_is_woken_when_it_comes",
+            |p| Box::pin(kinds::come_and_go(p)),
+        ),
         scenario("an_undecodable_object_does_not_blind_a_watch", |p| {
             Box::pin(reading::undecodable(p))
         }),
