@@ -17,6 +17,7 @@ use reeve_runtime::watch::Store;
 
 use crate::described::{Identity, is_templated};
 use crate::schedule::Interval;
+use crate::spec::selector;
 
 /// From this many named objects of a kind in one namespace on.
 const MANY: usize = 8;
@@ -85,11 +86,54 @@ fn named(policy: &ConfigurationPolicy) -> Vec<(GroupVersionKind, String)> {
     let templates = policy.spec.object_templates.iter().flatten();
     let identities =
         templates.filter_map(|template| Identity::of(template.object_definition.as_object()?));
-    let literal = identities.filter(|identity| {
+    // Which namespaces a selector chooses is not known yet. They may be few, and a watch of all of them would keep what
+    // nobody reads.
+    let chooses = selector(policy).is_some();
+    let known = identities.filter(|identity| !(chooses && identity.namespace.is_empty()));
+    let literal = known.filter(|identity| {
         let texts = [&identity.name, &identity.namespace, &identity.kind.kind];
         !identity.name.is_empty() && !texts.into_iter().any(|text| is_templated(text))
     });
     literal
         .map(|identity| (identity.kind, identity.namespace))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case::in_a_namespace(json!({"name": "s", "namespace": "shop"}), json!(null), Some("shop"))]
+    #[case::without_namespaces(json!({"name": "s"}), json!(null), Some(""))]
+    #[case::where_a_selector_says(json!({"name": "s"}), json!({"include": ["a"]}), None)]
+    #[case::in_a_namespace_all_the_same(
+        json!({"name": "s", "namespace": "shop"}),
+        json!({"include": ["a"]}),
+        Some("shop")
+    )]
+    #[case::a_template_says(json!({"name": "{{ print }}", "namespace": "shop"}), json!(null), None)]
+    #[case::any(json!({"namespace": "shop"}), json!(null), None)]
+    fn only_what_is_known_is_counted(
+        #[case] metadata: serde_json::Value,
+        #[case] selector: serde_json::Value,
+        #[case] expected: Option<&str>,
+    ) {
+        let definition = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata});
+        let template = json!({"complianceType": "musthave", "objectDefinition": definition});
+        let mut policy = json!({
+            "apiVersion": "policy.open-cluster-management.io/v1", "kind": "ConfigurationPolicy",
+            "metadata": {"name": "p", "namespace": "managed"},
+            "spec": {"remediationAction": "inform", "object-templates": [template]},
+        });
+        if !selector.is_null() {
+            policy["spec"]["namespaceSelector"] = selector;
+        }
+        let policy: ConfigurationPolicy = serde_json::from_value(policy).unwrap();
+        let namespaces = named(&policy).into_iter().map(|(_, namespace)| namespace);
+        assert_eq!(namespaces.collect::<Vec<_>>(), Vec::from_iter(expected));
+    }
 }
