@@ -81,9 +81,15 @@ pub fn field(merged: &Value, live: Option<&Value>, zero: ZeroRule) -> Verdict {
         (Value::Array(merged), _) if merged.is_empty() => Verdict::IfDefaulted,
         (Value::Object(_) | Value::Array(_), _) => Verdict::Different,
         (Value::String(merged), live) => strings(merged, live),
-        (merged, Some(live)) => same_or_different(same_text(merged, live)),
+        (merged, Some(live)) if same_text(merged, live) => Verdict::Same,
+        // `cpu: 0.5` is how a user may write what the server keeps as "500m".
+        (Value::Number(merged), Some(Value::String(live)))
+            if same_amount(&merged.to_string(), live) =>
+        {
+            Verdict::IfDefaulted
+        }
         (merged, None) if is_zero(merged) => Verdict::IfDefaulted,
-        (_, None) => Verdict::Different,
+        _ => Verdict::Different,
     }
 }
 

@@ -53,6 +53,11 @@ fn merging_maps(#[case] desired: Value, #[case] live: Value, #[case] expected: V
     json!([{"image": "x", "name": "b"}]),
     json!([{"image": "x", "name": "a"}, {"image": "x", "name": "b"}])
 )]
+#[case::number_for_a_quantity(
+    json!([{"max": {"cpu": 0.5}}]),
+    json!([{"max": {"cpu": "500m"}, "type": "Container"}]),
+    json!([{"max": {"cpu": 0.5}, "type": "Container"}])
+)]
 #[case::partial_map(
     json!([{"kind": "User"}]),
     json!([{"kind": "Group", "name": "g"}, {"kind": "User", "name": "u"}]),
@@ -116,6 +121,8 @@ fn list_equality(#[case] a: Value, #[case] b: Value, #[case] expected: Verdict) 
 #[case::text_and_number(json!({"a": "1"}), json!({"a": 1}), STRICT, Verdict::Different)]
 #[case::float_and_whole(json!({"a": 1.0}), json!({"a": 1}), STRICT, Verdict::Same)]
 #[case::quantity(json!({"a": "1024Mi"}), json!({"a": "1Gi"}), STRICT, Verdict::IfDefaulted)]
+#[case::number_for_a_quantity(json!({"a": 0.5}), json!({"a": "500m"}), STRICT, Verdict::IfDefaulted)]
+#[case::number_for_another_quantity(json!({"a": 0.5}), json!({"a": "600m"}), STRICT, Verdict::Different)]
 #[case::other_quantity(json!({"a": "1024Mi"}), json!({"a": "2Gi"}), STRICT, Verdict::Different)]
 #[case::map_and_list(json!({"a": {}}), json!({"a": [1]}), STRICT, Verdict::Different)]
 #[case::text_and_null(json!(""), json!(null), LAX, Verdict::IfDefaulted)]
