@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::assign::{Pairing, equal_scalars, identical};
 use super::equal::deep;
+use super::sprint::same_text;
 use super::verdict::{Verdict, ZeroRule};
 
 /// The wanted map with everything of the live one that it does not speak about.
@@ -52,6 +53,10 @@ pub fn merge_lists(desired: &[Value], live: &[Value], zero: ZeroRule) -> Vec<Val
     };
     let mut pairing = Pairing::new(desired.len(), live.len(), |i, j| {
         match (candidate(i, j), live.get(j)) {
+            // A list in a list replaces its partner as it is, so one in the same order comes first.
+            (Some(list @ Value::Array(_)), Some(live)) if !same_text(&list, live) => {
+                deep(&list, live, zero).max(Verdict::IfServerAgrees)
+            }
             (Some(candidate), Some(live)) => deep(&candidate, live, zero),
             _ => Verdict::Different,
         }

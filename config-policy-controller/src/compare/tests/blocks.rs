@@ -58,6 +58,13 @@ fn merging_maps(#[case] desired: Value, #[case] live: Value, #[case] expected: V
     json!([{"max": {"cpu": "500m"}, "type": "Container"}]),
     json!([{"max": {"cpu": 0.5}, "type": "Container"}])
 )]
+#[case::list_in_the_same_order(
+    json!([[2, 1]]),
+    json!([[1, 2], [], [2, 1]]),
+    json!([[2, 1], [1, 2], []])
+)]
+#[case::list_in_another_order(json!([[2, 1]]), json!([[1, 2]]), json!([[2, 1]]))]
+#[case::empty_list_beside_null(json!([[]]), json!([null, []]), json!([[], null]))]
 #[case::partial_map(
     json!([{"kind": "User"}]),
     json!([{"kind": "Group", "name": "g"}, {"kind": "User", "name": "u"}]),
