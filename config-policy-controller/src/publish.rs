@@ -132,11 +132,35 @@ impl Sink for Publisher {
         after: ConfigurationPolicyStatus,
         verdicts: Verdicts,
     ) -> Result<ConfigurationPolicyStatus, PolicyError> {
-        self.write_and_tell(telling, before, after, verdicts).await
+        let policy = telling.policy;
+        let mut publication = decide(telling, before, after.clone(), verdicts, unique_now());
+        if !publication.write {
+            return Ok(before.clone());
+        }
+        if publication.events
+            && let Some(event) = parent_event(policy, &publication)
+        {
+            match self.already_told(policy, before, &event).await? {
+                Some(at) => publication = decide(telling, before, after, verdicts, at),
+                None => self.tell_parent(policy, &event, publication.at).await?,
+            }
+        }
+        self.write(policy, &publication.status).await?;
+        if publication.events {
+            self.tell_readers(policy, &publication.status);
+        }
+        Ok(publication.status)
     }
 
     fn inform(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
-        self.announce(policy, status);
+        let state = status.compliance().or_else(|| status::overall(status));
+        let event = Information {
+            reason: messages::INFO_EVENT,
+            action: &messages::info_action(&policy.name_any()),
+            note: &status::default_message(status, state),
+            warning: state != Some(Compliance::Compliant),
+        };
+        self.events.inform(&policy.object_ref(&()), &event);
     }
 }
 
@@ -198,46 +222,6 @@ impl Publisher {
         self.predecessor.lock().remove(uid);
         self.unwritten.lock().remove(uid);
         self.written.lock().remove(uid);
-    }
-
-    /// Tells what changed since `before`, if anything, and returns the status as it is now.
-    async fn write_and_tell(
-        &self,
-        telling: Telling<'_>,
-        before: &ConfigurationPolicyStatus,
-        after: ConfigurationPolicyStatus,
-        verdicts: Verdicts,
-    ) -> Result<ConfigurationPolicyStatus, PolicyError> {
-        let policy = telling.policy;
-        let mut publication = decide(telling, before, after.clone(), verdicts, unique_now());
-        if !publication.write {
-            return Ok(before.clone());
-        }
-        if publication.events
-            && let Some(event) = parent_event(policy, &publication)
-        {
-            match self.already_told(policy, before, &event).await? {
-                Some(at) => publication = decide(telling, before, after, verdicts, at),
-                None => self.tell_parent(policy, &event, publication.at).await?,
-            }
-        }
-        self.write(policy, &publication.status).await?;
-        if publication.events {
-            self.tell_readers(policy, &publication.status);
-        }
-        Ok(publication.status)
-    }
-
-    /// Creates the event about a policy as a whole.
-    fn announce(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
-        let state = status.compliance().or_else(|| status::overall(status));
-        let event = Information {
-            reason: messages::INFO_EVENT,
-            action: &messages::info_action(&policy.name_any()),
-            note: &status::default_message(status, state),
-            warning: state != Some(Compliance::Compliant),
-        };
-        self.events.inform(&policy.object_ref(&()), &event);
     }
 
     async fn tell_parent(

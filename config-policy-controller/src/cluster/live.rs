@@ -11,7 +11,7 @@ use reeve_runtime::object::{ObjectKey, api_message};
 use reeve_runtime::strict::Write;
 use serde_json::Value;
 
-use super::{Cluster, Freshness, Unreadable};
+use super::{Cluster, Freshness, Unreadable, gvk};
 use crate::act::Objects;
 use crate::decide::{RecreateFailure, Refused};
 use crate::report::Place;
@@ -203,9 +203,4 @@ impl Cluster for Live {
     fn wait<T>(&self, answer: impl Future<Output = T>) -> T {
         tokio::runtime::Handle::current().block_on(answer)
     }
-}
-
-fn gvk(kind: &ServedKind) -> GroupVersionKind {
-    let resource = &kind.resource;
-    GroupVersionKind::gvk(&resource.group, &resource.version, &resource.kind)
 }

@@ -132,3 +132,9 @@ pub trait Cluster: Clone + Send + Sync + 'static {
     /// Waits for a future. Only for what runs [on a thread](Cluster::on_a_thread).
     fn wait<T>(&self, answer: impl Future<Output = T>) -> T;
 }
+
+/// The kind that a resource serves.
+fn gvk(kind: &ServedKind) -> GroupVersionKind {
+    let resource = &kind.resource;
+    GroupVersionKind::gvk(&resource.group, &resource.version, &resource.kind)
+}

@@ -18,7 +18,7 @@ use reeve_runtime::strict::Write;
 use reeve_templates_engine::lookup::selector::Selector;
 use serde_json::{Value, json};
 
-use super::{Cluster, Freshness, Unreadable};
+use super::{Cluster, Freshness, Unreadable, gvk};
 use crate::compare::same_amount;
 use crate::decide::{RecreateFailure, Refused};
 use crate::messages;
@@ -280,9 +280,4 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
         }
         std::thread::yield_now();
     }
-}
-
-fn gvk(kind: &ServedKind) -> GroupVersionKind {
-    let resource = &kind.resource;
-    GroupVersionKind::gvk(&resource.group, &resource.version, &resource.kind)
 }
