@@ -39,6 +39,9 @@ use crate::throttle::{Did, Throttle, Underway};
 use crate::turn::Turn;
 use crate::wake::wakes;
 
+/// The shortest time between two evaluations that nothing asked for, whatever flags and intervals say.
+const SHORTEST: Duration = Duration::from_millis(100);
+
 /// Everything a policy's turn needs.
 pub struct Controller {
     /// The policies, one store per watched namespace.
@@ -101,6 +104,7 @@ impl Controller {
                 policy: Arc::clone(&policy),
                 origin: Origin::Plain,
                 secrets: Secrets::default(),
+                again: None,
             },
             Err(error) => return self.hub_failed(&policy, &before, error).await,
         };
@@ -112,13 +116,17 @@ impl Controller {
             Behavior::None => finalizer::remove(&self.hosting, &policy).await?,
             _ => finalizer::add(&self.hosting, &policy).await?,
         }
-        match due(&policy, &before, Timestamp::now()) {
-            Due::Now => {}
-            _ if self.selection_has_news(&policy, &key) => {}
-            Due::In(rest) => return Ok(Next::After(rest)),
-            Due::Never => return Ok(Next::Done),
-        }
-        self.evaluate(&resolved, before, &mut underway).await
+        let due = due(&policy, &before, Timestamp::now());
+        let next = match due {
+            Due::In(rest) if !self.selection_has_news(&policy, &key) => Next::After(rest),
+            Due::Never if !self.selection_has_news(&policy, &key) => Next::Done,
+            _ => self.evaluate(&resolved, before, &mut underway).await?,
+        };
+        Ok(match (next, resolved.again) {
+            (Next::Done, Some(again)) => Next::After(again),
+            (Next::After(next), Some(again)) => Next::After(next.min(again)),
+            (next, None) => next,
+        })
     }
 
     async fn evaluate(
@@ -184,7 +192,9 @@ impl Controller {
             .again
             .filter(|_| interval == Interval::Watch);
         // An interval shorter than the backoff is one of the backoff.
-        let next = interval.next().map(|next| next.max(self.backoff));
+        let next = interval
+            .next()
+            .map(|next| next.max(self.backoff).max(SHORTEST));
         Ok(again.or(next).map_or(Next::Done, Next::After))
     }
 

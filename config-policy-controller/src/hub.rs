@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -34,6 +34,8 @@ use crate::wiring::Hub;
 
 /// The key in the Secret.
 const CACHE_KEY: &str = "policy.json";
+/// How soon a hub that does not answer is asked again.
+const ASK_AGAIN: Duration = Duration::from_secs(30);
 /// How long the hub may take to say that it is there.
 const HUB_ANSWERS: Duration = Duration::from_secs(10);
 
@@ -52,6 +54,8 @@ struct Connection {
     watches: DependencyWatches<ObjectKey>,
     discovery: Discovery,
     templates: Templates,
+    /// When the hub was found not to answer.
+    away_since: Mutex<Option<Instant>>,
 }
 
 /// A policy with its hub templates resolved.
@@ -62,6 +66,8 @@ pub struct Resolved {
     pub origin: Origin,
     /// The secret values that were read there, as far as they are known.
     pub secrets: Secrets,
+    /// When the hub is asked again, if it could not be: no watch tells that it is back.
+    pub again: Option<Duration>,
 }
 
 impl HubTemplates {
@@ -88,6 +94,7 @@ impl HubTemplates {
             client: hub.client,
             cluster_name: hub.cluster_name,
             templates,
+            away_since: Mutex::default(),
         });
         Ok(Self {
             hosting,
@@ -102,8 +109,10 @@ impl HubTemplates {
             policy: Arc::clone(policy),
             origin: Origin::Plain,
             secrets: Secrets::default(),
+            again: None,
         };
         if spec::templating(policy) == Templating::Off {
+            self.let_go(policy);
             return Ok(plain());
         }
         let document = document(policy);
@@ -115,6 +124,11 @@ impl HubTemplates {
         let Some(hub) = &self.hub else {
             return Err(messages::HUB_TEMPLATES_NEED_ADDON.to_owned());
         };
+        if hub.is_known_to_be_away()
+            && let Ok(Some(kept)) = self.kept(policy).await
+        {
+            return Ok(from_memory(kept));
+        }
         match hub.resolve(policy, text).await {
             Ok(rendered) => {
                 let policy = with_spec(policy, &rendered.value)
@@ -128,17 +142,10 @@ impl HubTemplates {
                         Origin::Plain
                     },
                     secrets: rendered.secrets,
+                    again: None,
                 })
             }
-            Err(error) => {
-                let policy = self.remembered(hub, policy, error).await?;
-                // It is not known any more what was read.
-                Ok(Resolved {
-                    policy,
-                    origin: Origin::Sensitive,
-                    secrets: Secrets::default(),
-                })
-            }
+            Err(error) => self.remembered(hub, policy, error).await.map(from_memory),
         }
     }
 
@@ -179,19 +186,28 @@ impl HubTemplates {
             self.written.lock().remove(uid(policy));
             return Err(error);
         }
-        let secret =
-            absent_is_none(secrets.get(&name).await).map_err(|error| api_message(&error))?;
+        match self.kept(policy).await? {
+            Some(kept) => {
+                tracing::info!(policy = %ObjectKey::of(policy.as_ref()), "the hub cannot be reached: using what its templates came to before");
+                Ok(kept)
+            }
+            None => Err(error),
+        }
+    }
+
+    /// What the templates of this generation of the policy came to, as far as that is kept.
+    async fn kept(
+        &self,
+        policy: &Arc<ConfigurationPolicy>,
+    ) -> Result<Option<Arc<ConfigurationPolicy>>, String> {
+        let secret = self.secrets(policy).get(&secret_name(policy)).await;
+        let secret = absent_is_none(secret).map_err(|error| api_message(&error))?;
         let kept = secret.and_then(|secret| secret.data?.remove(CACHE_KEY));
         let kept: Option<Value> = kept.and_then(|kept| serde_json::from_slice(&kept.0).ok());
         let generation =
             |kept: &Value| kept.pointer("/metadata/generation").and_then(Value::as_i64);
-        match kept {
-            Some(kept) if generation(&kept) == policy.metadata.generation => {
-                tracing::info!(policy = %ObjectKey::of(policy.as_ref()), "the hub cannot be reached: using what its templates came to before");
-                with_spec(policy, &kept)
-            }
-            _ => Err(error),
-        }
+        let kept = kept.filter(|kept| generation(kept) == policy.metadata.generation);
+        kept.map(|kept| with_spec(policy, &kept)).transpose()
     }
 
     /// Keeps what the templates came to.
@@ -281,9 +297,28 @@ impl Connection {
             .collect())
     }
 
+    /// Whether the hub answers. That it does not is known for a while, so that the policies do not wait for it one
+    /// after the other.
     async fn is_there(&self) -> bool {
         let version = tokio::time::timeout(HUB_ANSWERS, self.client.apiserver_version()).await;
-        matches!(version, Ok(Ok(_)))
+        let answers = matches!(version, Ok(Ok(_)));
+        *self.away_since.lock() = (!answers).then(Instant::now);
+        answers
+    }
+
+    fn is_known_to_be_away(&self) -> bool {
+        let since = *self.away_since.lock();
+        since.is_some_and(|since| since.elapsed() < ASK_AGAIN)
+    }
+}
+
+/// A policy by what is kept of it: it is not known any more what was read.
+fn from_memory(policy: Arc<ConfigurationPolicy>) -> Resolved {
+    Resolved {
+        policy,
+        origin: Origin::Sensitive,
+        secrets: Secrets::default(),
+        again: Some(ASK_AGAIN),
     }
 }
 
