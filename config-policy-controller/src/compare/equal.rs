@@ -80,6 +80,9 @@ pub fn field(merged: &Value, live: Option<&Value>, zero: ZeroRule) -> Verdict {
         (Value::Array(merged), Some(Value::Array(live))) => lists(live, merged),
         (Value::Array(merged), _) if merged.is_empty() => Verdict::IfDefaulted,
         (Value::Object(_) | Value::Array(_), _) => Verdict::Different,
+        (Value::String(merged), None) if merged.is_empty() && zero == ZeroRule::EqualsAbsent => {
+            Verdict::IfServerAgrees
+        }
         (Value::String(merged), live) => strings(merged, live),
         (merged, Some(live)) if same_text(merged, live) => Verdict::Same,
         // `cpu: 0.5` is how a user may write what the server keeps as "500m".

@@ -57,7 +57,13 @@ pub fn merge_lists(desired: &[Value], live: &[Value], zero: ZeroRule) -> Vec<Val
             (Some(list @ Value::Array(_)), Some(live)) if !same_text(&list, live) => {
                 deep(&list, live, zero).max(Verdict::IfServerAgrees)
             }
-            (Some(candidate), Some(live)) => deep(&candidate, live, zero),
+            (Some(candidate), Some(live)) => match deep(&candidate, live, zero) {
+                // Servers drop empty texts. Added instead, the item would be added again and again.
+                Verdict::Different => {
+                    deep(&without_blanks(&candidate, live), live, zero).max(Verdict::IfServerAgrees)
+                }
+                verdict => verdict,
+            },
             _ => Verdict::Different,
         }
     });
@@ -74,6 +80,22 @@ pub fn merge_lists(desired: &[Value], live: &[Value], zero: ZeroRule) -> Vec<Val
     let unclaimed = live.iter().enumerate().filter(|(j, _)| pairing.is_free(*j));
     merged.extend(unclaimed.map(|(_, item)| item.clone()));
     merged
+}
+
+/// A map without the empty texts that the live one does not have at all.
+fn without_blanks(candidate: &Value, live: &Value) -> Value {
+    let (Value::Object(fields), Value::Object(live)) = (candidate, live) else {
+        return candidate.clone();
+    };
+    let is_blank = |key: &str, value: &Value| !live.contains_key(key) && value == "";
+    fields
+        .iter()
+        .filter(|(key, value)| !is_blank(key, value))
+        .map(|(key, value)| {
+            let live = live.get(key).unwrap_or(&Value::Null);
+            (key.clone(), without_blanks(value, live))
+        })
+        .collect()
 }
 
 /// Named items come first: they have one natural partner, items without a name take what is left.

@@ -65,6 +65,11 @@ fn merging_maps(#[case] desired: Value, #[case] live: Value, #[case] expected: V
 )]
 #[case::list_in_another_order(json!([[2, 1]]), json!([[1, 2]]), json!([[2, 1]]))]
 #[case::empty_list_beside_null(json!([[]]), json!([null, []]), json!([[], null]))]
+#[case::empty_text_that_was_dropped(
+    json!([{"key": "a", "value": ""}]),
+    json!([{"key": "b"}, {"key": "a", "effect": "e"}]),
+    json!([{"key": "a", "value": "", "effect": "e"}, {"key": "b"}])
+)]
 #[case::partial_map(
     json!([{"kind": "User"}]),
     json!([{"kind": "Group", "name": "g"}, {"kind": "User", "name": "u"}]),

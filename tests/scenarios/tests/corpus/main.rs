@@ -76,5 +76,8 @@ fn objects() -> Vec<Scenario<Evaluator>> {
         corpus45_gadget: custom::GADGET,
         corpus46_loose: custom::LOOSE,
         corpus47_definition: custom::DEFINITION,
+        corpus48_blanks: workloads::BLANKS,
+        corpus49_twofold_secret: settings::TWOFOLD_SECRET,
+        corpus50_null_map: settings::NULL_MAP,
     ]
 }

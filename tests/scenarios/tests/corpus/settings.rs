@@ -141,3 +141,25 @@ spec:
     only: Updated,
     ..PLAIN
 };
+
+/// `stringData` wins over `data`, whenever the object is written.
+pub(crate) const TWOFOLD_SECRET: Item = Item {
+    text: "apiVersion: v1
+kind: Secret
+metadata: {name: twofold, namespace: corpus}
+stringData: {user: one}
+data: {user: dHdv}
+",
+    changes: &[("/type", Immutable)],
+    ..PLAIN
+};
+
+pub(crate) const NULL_MAP: Item = Item {
+    text: "apiVersion: v1
+kind: ConfigMap
+metadata: {name: nulls, namespace: corpus}
+data: null
+binaryData: {}
+",
+    ..PLAIN
+};

@@ -257,3 +257,23 @@ spec: {maxUnavailable: 0, selector: {}}
     only: Updated,
     ..PLAIN
 };
+
+/// What is written empty in an item without a name, the server drops.
+pub(crate) const BLANKS: Item = Item {
+    text: "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: blanks, namespace: corpus}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: blanks}}
+  template:
+    metadata: {labels: {app: blanks}}
+    spec:
+      tolerations: [{key: a, operator: Exists, value: ''}, {key: b, operator: Exists, effect: ''}]
+      containers:
+      - {name: c, image: c, ports: [{containerPort: 80, hostIP: ''}]}
+",
+    changes: &[("/spec/template/spec/containers/0/image", Updated)],
+    only: Updated,
+    ..PLAIN
+};
