@@ -1,8 +1,7 @@
 //! From findings to the verdicts that are published one after the other. Pure.
 
-use crate::evaluation::TemplateOutcome;
 use crate::messages;
-use crate::report::Finding;
+use crate::report::{Finding, TemplateOutcome};
 use crate::status_text::{Entry, TemplateVerdict, sum_up};
 
 /// The verdicts on one template, in the order things happened: what was found, then what was done about it.

@@ -19,7 +19,7 @@ use crate::memory::Memories;
 use crate::messages;
 use crate::metrics::PolicyMetrics;
 use crate::namespaces::{Terminating, select};
-use crate::publish::{Telling, Verdicts, decide};
+use crate::publication::{Telling, Verdicts, decide};
 use crate::secrets::Secrets;
 use crate::spec::selector;
 use crate::status::{Context, record_whole};

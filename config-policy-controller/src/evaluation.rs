@@ -23,7 +23,7 @@ use crate::memory::{Memories, PolicyVersion, Subject};
 use crate::messages;
 use crate::metrics::{Fault, PolicyMetrics};
 use crate::prune;
-use crate::report::{Finding, Place, identity};
+use crate::report::{Finding, Place, TemplateOutcome, identity};
 use crate::secrets::Secrets;
 use crate::spec::{Problem, Retry, Templating, Wanted, mode, parent};
 use crate::status::{add_related, sort_related};
@@ -78,15 +78,6 @@ pub struct Evaluation {
     pub wrote: bool,
     /// The objects as they are now, by kind (`apiVersion kind`) and place.
     pub objects: HashMap<(String, Place), Arc<Value>>,
-}
-
-/// What one object template came to.
-#[derive(Debug)]
-pub struct TemplateOutcome {
-    /// The plural name of the kind, where it is known.
-    pub resource: String,
-    /// What was found, place by place.
-    pub findings: Vec<Finding>,
 }
 
 /// One evaluation under way.

@@ -30,7 +30,6 @@ use crate::report::Place;
 use crate::secrets::Secrets;
 use crate::spec::{self, Templating};
 use crate::templates::{Member, Rendered, Templates};
-use crate::wiring::Hub;
 
 /// The key in the Secret.
 const CACHE_KEY: &str = "policy.json";
@@ -38,6 +37,15 @@ const CACHE_KEY: &str = "policy.json";
 const ASK_AGAIN: Duration = Duration::from_secs(30);
 /// How long the hub may take to say that it is there.
 const HUB_ANSWERS: Duration = Duration::from_secs(10);
+
+/// A hub for templates that are resolved on the managed cluster.
+#[derive(Clone)]
+pub struct Hub {
+    /// The connection.
+    pub client: Client,
+    /// This cluster's name there.
+    pub cluster_name: String,
+}
 
 /// Resolves the hub templates of policies.
 pub struct HubTemplates {

@@ -26,7 +26,7 @@
 //! 4. [`prune`] deletes what the policy no longer names.
 //! 5. [`report`] is what was found, object by object; [`batches`] puts it into the order in which things happened, with the
 //!    words of [`status_text`]; [`tell`] hands that on, [`status`] records it, [`custom`] lets the policy speak for itself,
-//!    [`publish`] writes statuses and events.
+//!    [`publication`] decides what is to be told, [`publish`] writes statuses and events.
 //!
 //! [`messages`] has every text a user can see, [`metrics`] what is counted.
 
@@ -55,6 +55,7 @@ pub mod metrics;
 pub mod namespaces;
 pub mod process;
 pub mod prune;
+pub mod publication;
 pub mod publish;
 pub mod raw;
 pub mod report;

@@ -21,11 +21,12 @@ use reeve_runtime::supervisor::Supervisor;
 use crate::args::{Args, Command, ControllerArgs};
 use crate::cleanup::Cleanup;
 use crate::error::Error;
+use crate::hub::Hub;
 use crate::messages;
 use crate::metrics::PolicyMetrics;
 use crate::namespaces::Terminating;
 use crate::uninstall;
-use crate::wiring::{self, Connection, Hub, Surroundings};
+use crate::wiring::{self, Connection, Surroundings};
 
 const LEASE: &str = "config-policy-controller.open-cluster-management.io";
 const ADDON: &str = "config-policy-controller";

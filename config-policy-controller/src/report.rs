@@ -149,6 +149,15 @@ pub fn identity(object: &ObjectReference) -> [&str; 4] {
     ]
 }
 
+/// What one object template came to.
+#[derive(Debug)]
+pub struct TemplateOutcome {
+    /// The plural name of the kind, where it is known.
+    pub resource: String,
+    /// What was found, place by place.
+    pub findings: Vec<Finding>,
+}
+
 /// The entry of a policy's status about an object.
 #[must_use]
 pub fn related(

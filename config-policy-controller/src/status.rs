@@ -3,13 +3,12 @@
 use jiff::Timestamp;
 use reeve_api::Compliance;
 use reeve_api::configuration_policy::{
-    Condition, ConfigurationPolicyStatus, EvaluationInterval, HistoryEntry, RelatedObject,
-    TemplateStatus,
+    Condition, ConfigurationPolicy, ConfigurationPolicyStatus, EvaluationInterval, HistoryEntry,
+    RelatedObject, TemplateStatus,
 };
 
 use crate::custom;
 use crate::messages;
-use crate::publish::Telling;
 use crate::schedule::Interval;
 use crate::status_text::TemplateVerdict;
 
@@ -151,12 +150,12 @@ pub fn overall(status: &ConfigurationPolicyStatus) -> Option<Compliance> {
 /// The compliance message: the policy's own words if it has some, and at most 4096 bytes.
 #[must_use]
 pub fn message(
-    telling: Telling<'_>,
+    (policy, objects): (&ConfigurationPolicy, &custom::Objects),
     status: &ConfigurationPolicyStatus,
     state: Option<Compliance>,
 ) -> String {
     let default = default_message(status, state);
-    let custom = telling.policy.spec.custom_message.as_ref();
+    let custom = policy.spec.custom_message.as_ref();
     let custom = custom.and_then(|custom| match state {
         Some(Compliance::Compliant) => custom.compliant.as_deref(),
         _ => custom.noncompliant.as_deref(),
@@ -166,7 +165,7 @@ pub fn message(
     };
     let mut status = status.clone();
     status.compliant = state.map(|state| state.as_str().to_owned());
-    let data = custom::data(telling.policy, &status, telling.objects);
+    let data = custom::data(policy, &status, objects);
     shorten(&match custom::render(text, &default, &data) {
         Err(error) => messages::custom_message_failed(&default, &error),
         Ok(message) => {

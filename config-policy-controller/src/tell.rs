@@ -6,7 +6,7 @@ use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicySt
 use crate::batches;
 use crate::error::PolicyError;
 use crate::evaluation::Evaluation;
-use crate::publish::{Telling, Verdicts};
+use crate::publication::{Telling, Verdicts};
 use crate::status::{Context, keep_templates, record, record_whole};
 use crate::status_text::TemplateVerdict;
 

@@ -19,7 +19,7 @@ use crate::messages;
 use crate::metrics::Fault;
 use crate::namespaces::Selection;
 use crate::prune::{self, Because};
-use crate::publish::Telling;
+use crate::publication::Telling;
 use crate::raw;
 use crate::report::Event;
 use crate::secrets::Secrets;

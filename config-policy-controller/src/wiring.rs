@@ -23,7 +23,7 @@ use reeve_templates_engine::resolver::HalfDelimiters;
 use crate::cleanup::Cleanup;
 use crate::controller::Controller;
 use crate::evaluation::Evaluator;
-use crate::hub::HubTemplates;
+use crate::hub::{Hub, HubTemplates};
 use crate::keys::{self, KeyPair};
 use crate::memory::Memories;
 use crate::metrics::PolicyMetrics;
@@ -69,15 +69,6 @@ pub struct Connection {
     pub calls: Client,
     /// For watches.
     pub watches: Client,
-}
-
-/// A hub for templates that are resolved on the managed cluster.
-#[derive(Clone)]
-pub struct Hub {
-    /// The connection.
-    pub client: Client,
-    /// This cluster's name there.
-    pub cluster_name: String,
 }
 
 /// Starts the watches of policies and the workers.

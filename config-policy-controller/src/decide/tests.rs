@@ -20,9 +20,8 @@ use super::{
 use crate::batches::verdicts;
 use crate::compare::ComplianceType::{self, MustHave, MustNotHave, MustOnlyHave};
 use crate::diff::{Origin, RecordDiff};
-use crate::evaluation::TemplateOutcome;
 use crate::messages;
-use crate::report::{Place, Reason};
+use crate::report::{Place, Reason, TemplateOutcome};
 use crate::spec::{Recreate, Wanted};
 
 const EXISTS: &str = "K8s `must have` object already exists";

@@ -6,6 +6,7 @@ use reeve_api::configuration_policy::{
 };
 
 use super::*;
+use crate::custom::Objects;
 use crate::status::{Context, record, record_whole};
 use crate::status_text::TemplateVerdict;
 

@@ -16,7 +16,7 @@ use reeve_config_policy_controller::error::PolicyError;
 use reeve_config_policy_controller::evaluation::{Evaluation, Evaluator};
 use reeve_config_policy_controller::memory::Memories;
 use reeve_config_policy_controller::metrics::PolicyMetrics;
-use reeve_config_policy_controller::publish::{Telling, Verdicts, decide};
+use reeve_config_policy_controller::publication::{Telling, Verdicts, decide};
 use reeve_config_policy_controller::report::Place;
 use reeve_config_policy_controller::schedule::{Due, due};
 use reeve_config_policy_controller::secrets::Secrets;
