@@ -244,11 +244,7 @@ impl Controller {
         before: &ConfigurationPolicyStatus,
         reason: String,
     ) -> Result<Next, PolicyError> {
-        let verdict = TemplateVerdict {
-            compliant: false,
-            reason: messages::HUB_TEMPLATE_FAILURE.to_owned(),
-            message: reason.clone(),
-        };
+        let verdict = TemplateVerdict::violation(messages::HUB_TEMPLATE_FAILURE, reason.clone());
         let none = Objects::new();
         let telling = Telling {
             policy,

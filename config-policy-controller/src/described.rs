@@ -3,7 +3,8 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::GroupVersionKind;
 use reeve_api::configuration_policy::ObjectTemplate;
-use reeve_api::names::split_api_version;
+use reeve_runtime::discovery::group_version_kind;
+use reeve_templates_engine::detect::{Encrypted, has_template};
 use serde_json::{Map, Value};
 
 use crate::compare::ComplianceType;
@@ -153,7 +154,7 @@ impl<'a> Described<'a> {
 /// Whether a text has something to resolve in it.
 #[must_use]
 pub fn is_templated(text: &str) -> bool {
-    text.contains("{{") || text.contains("$ocm_encrypted:")
+    has_template(text, "", Encrypted::Counts)
 }
 
 fn compliance_type(index: usize, word: &str) -> Result<ComplianceType, Problem> {
@@ -189,9 +190,8 @@ impl Identity {
             Some(_) => return None,
         };
         let api_version = text(definition.get("apiVersion"))?;
-        let (group, version) = split_api_version(&api_version);
         Some(Self {
-            kind: GroupVersionKind::gvk(group, version, &text(definition.get("kind"))?),
+            kind: group_version_kind(&api_version, &text(definition.get("kind"))?),
             name: text(metadata.get("name"))?,
             namespace: text(metadata.get("namespace"))?,
         })

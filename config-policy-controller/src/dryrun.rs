@@ -11,6 +11,7 @@ use reeve_api::configuration_policy::{
 use reeve_runtime::metrics::Metrics;
 
 use crate::cluster::offline::{Offline, now};
+use crate::custom::Objects;
 use crate::diff::{Length, Origin};
 use crate::error::PolicyError;
 use crate::evaluation::Evaluator;
@@ -21,10 +22,9 @@ use crate::metrics::PolicyMetrics;
 use crate::namespaces::{Terminating, select};
 use crate::publication::{Telling, Verdicts, decide};
 use crate::secrets::Secrets;
-use crate::spec::selector;
-use crate::status::{Context, record_whole};
+use crate::spec::{self, Templating, selector};
 use crate::status_text::TemplateVerdict;
-use crate::tell::Sink;
+use crate::tell::{Sink, tell_whole};
 use crate::templates::Templates;
 use crate::turn::Turn;
 
@@ -90,10 +90,8 @@ pub fn evaluate(policy: &ConfigurationPolicy, objects: &Offline, options: &Optio
         memories: Memories::default(),
         metrics: PolicyMetrics::new(&Metrics::default()),
     };
-    let hub_templates =
-        serde_json::to_string(&policy.spec).is_ok_and(|text| text.contains("{{hub"));
-    if hub_templates && crate::spec::templating(&policy) == crate::spec::Templating::On {
-        return without_hub(&policy, &sink);
+    if spec::templating(&policy) == Templating::On && spec::mentions_the_hub(&policy) {
+        return without_hub(&policy, sink);
     }
     let keys = keys::of_policy(&policy, |secret| {
         let secret = objects.secret(secret)?;
@@ -132,29 +130,25 @@ pub fn evaluate(policy: &ConfigurationPolicy, objects: &Offline, options: &Optio
 }
 
 /// There is no hub to ask.
-fn without_hub(policy: &ConfigurationPolicy, sink: &Collected) -> Report {
-    let verdict = TemplateVerdict {
-        compliant: false,
-        reason: messages::HUB_TEMPLATE_FAILURE.to_owned(),
-        message: messages::HUB_TEMPLATES_NEED_ADDON.to_owned(),
-    };
-    let mut status = ConfigurationPolicyStatus::default();
-    let context = Context {
-        intervals: None,
-        now: Timestamp::now(),
-    };
-    record_whole(&mut status, &verdict, context);
-    let objects = crate::custom::Objects::new();
+fn without_hub(policy: &ConfigurationPolicy, sink: Collected) -> Report {
+    let reason = messages::HUB_TEMPLATES_NEED_ADDON.to_owned();
+    let verdict = TemplateVerdict::violation(messages::HUB_TEMPLATE_FAILURE, reason.clone());
+    let objects = Objects::new();
     let telling = Telling {
         policy,
         objects: &objects,
     };
     let before = ConfigurationPolicyStatus::default();
-    let status = sink.keep(telling, &before, status, Verdicts::Changed);
+    let mut failures = vec![reason];
+    let status = now(tell_whole(&sink, telling, &before, &verdict)).unwrap_or_else(|error| {
+        // Only publishing fails, and here it does not.
+        failures.push(error.to_string());
+        before
+    });
     Report {
         status,
-        messages: std::mem::take(&mut sink.messages.lock()),
-        failures: vec![verdict.message],
+        messages: sink.messages.into_inner(),
+        failures,
     }
 }
 
@@ -162,22 +156,6 @@ fn without_hub(policy: &ConfigurationPolicy, sink: &Collected) -> Report {
 #[derive(Default)]
 struct Collected {
     messages: Mutex<Vec<String>>,
-}
-
-impl Collected {
-    fn keep(
-        &self,
-        telling: Telling<'_>,
-        before: &ConfigurationPolicyStatus,
-        after: ConfigurationPolicyStatus,
-        verdicts: Verdicts,
-    ) -> ConfigurationPolicyStatus {
-        let publication = decide(telling, before, after, verdicts, Timestamp::now());
-        if publication.events {
-            self.messages.lock().push(publication.message);
-        }
-        publication.status
-    }
 }
 
 impl Sink for Collected {
@@ -188,7 +166,11 @@ impl Sink for Collected {
         after: ConfigurationPolicyStatus,
         verdicts: Verdicts,
     ) -> Result<ConfigurationPolicyStatus, PolicyError> {
-        Ok(self.keep(telling, before, after, verdicts))
+        let publication = decide(telling, before, after, verdicts, Timestamp::now());
+        if publication.events {
+            self.messages.lock().push(publication.message);
+        }
+        Ok(publication.status)
     }
 
     fn inform(&self, _: &ConfigurationPolicy, _: &ConfigurationPolicyStatus) {}

@@ -123,9 +123,7 @@ impl HubTemplates {
             self.let_go(policy);
             return Ok(plain());
         }
-        let document = document(policy);
-        let text = document.to_string();
-        if !text.contains("{{hub") {
+        if !spec::mentions_the_hub(policy) {
             self.let_go(policy);
             return Ok(plain());
         }
@@ -137,18 +135,14 @@ impl HubTemplates {
         {
             return Ok(from_memory(kept));
         }
-        match hub.resolve(policy, text).await {
+        match hub.resolve(policy, document(policy).to_string()).await {
             Ok(rendered) => {
                 let policy = with_spec(policy, &rendered.value)
                     .map_err(|error| rendered.secrets.taken_out_of(&error))?;
                 self.keep(&policy, &rendered.value).await?;
                 Ok(Resolved {
                     policy,
-                    origin: if rendered.sensitive {
-                        Origin::Sensitive
-                    } else {
-                        Origin::Plain
-                    },
+                    origin: rendered.origin,
                     secrets: rendered.secrets,
                     again: None,
                 })

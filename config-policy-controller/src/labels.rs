@@ -1,7 +1,7 @@
 //! Label selectors of policies as the text that Kubernetes takes, and the reasons why some make no sense. Pure.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use reeve_api::configuration_policy::NamespaceSelector;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use reeve_api::configuration_policy::{LabelRequirement, NamespaceSelector};
 use reeve_templates_engine::lookup::selector::Selector;
 
 /// Why a label selector cannot be evaluated, in the words of Kubernetes.
@@ -23,40 +23,33 @@ pub enum LabelError {
 
 /// The selector of a policy's namespaces.
 pub fn of_namespaces(selector: &NamespaceSelector) -> Result<Selector, LabelError> {
-    let expressions = selector.match_expressions.iter().flatten();
-    let expressions = expressions.map(|requirement| {
-        let values = requirement.values.as_deref().unwrap_or_default();
-        (&requirement.key, requirement.operator.as_str(), values)
-    });
-    let text = text(selector.match_labels.iter().flatten(), expressions)?;
-    Selector::parse(&text).map_err(LabelError::Syntax)
+    // The same fields by another name: theirs are Kubernetes' own.
+    let requirement = |requirement: &LabelRequirement| LabelSelectorRequirement {
+        key: requirement.key.clone(),
+        operator: requirement.operator.clone(),
+        values: requirement.values.clone(),
+    };
+    let expressions = selector.match_expressions.as_ref();
+    let selector = LabelSelector {
+        match_labels: selector.match_labels.clone(),
+        match_expressions: expressions.map(|all| all.iter().map(requirement).collect()),
+    };
+    Selector::parse(&of_objects(&selector)?).map_err(LabelError::Syntax)
 }
 
 /// The text of an object template's selector.
 pub fn of_objects(selector: &LabelSelector) -> Result<String, LabelError> {
-    let expressions = selector.match_expressions.iter().flatten();
-    let expressions = expressions.map(|requirement| {
-        let values = requirement.values.as_deref().unwrap_or_default();
-        (&requirement.key, requirement.operator.as_str(), values)
-    });
-    let text = text(selector.match_labels.iter().flatten(), expressions)?;
-    Selector::parse(&text).map_err(LabelError::Syntax)?;
-    Ok(text)
-}
-
-fn text<'a>(
-    labels: impl Iterator<Item = (&'a String, &'a String)>,
-    expressions: impl Iterator<Item = (&'a String, &'a str, &'a [String])>,
-) -> Result<String, LabelError> {
     let check =
         |key: &str, values: &[String]| Selector::check(key, values).map_err(LabelError::Syntax);
     let mut parts = Vec::new();
-    for (key, value) in labels {
+    for (key, value) in selector.match_labels.iter().flatten() {
         check(key, std::slice::from_ref(value))?;
         parts.push(format!("{key}={value}"));
     }
-    for (key, operator, values) in expressions {
-        parts.push(match (operator, values) {
+    for requirement in selector.match_expressions.iter().flatten() {
+        let key = &requirement.key;
+        let values = requirement.values.as_deref().unwrap_or_default();
+        parts.push(match (requirement.operator.as_str(), values) {
             ("In" | "NotIn", []) => return Err(LabelError::NoValues),
             ("In", values) => format!("{key} in ({})", values.join(",")),
             ("NotIn", values) => format!("{key} notin ({})", values.join(",")),
@@ -67,7 +60,9 @@ fn text<'a>(
         });
         check(key, values)?;
     }
-    Ok(parts.join(","))
+    let text = parts.join(",");
+    Selector::parse(&text).map_err(LabelError::Syntax)?;
+    Ok(text)
 }
 
 #[cfg(test)]

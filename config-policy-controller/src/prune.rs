@@ -7,11 +7,11 @@ use reeve_api::RemediationAction;
 use reeve_api::configuration_policy::{
     ConfigurationPolicy, ObjectProperties, ObjectReference, RelatedObject,
 };
-use reeve_api::names::split_api_version;
+use reeve_runtime::discovery::group_version_kind;
 use serde_json::Value;
 
 use crate::cluster::{Cluster, Unreadable};
-use crate::decide::Refused;
+use crate::decide::{Refused, text};
 use crate::messages;
 use crate::report::{Place, identity};
 use crate::spec::mode;
@@ -197,13 +197,7 @@ async fn delete<C: Cluster>(
     let Some(object) = found.map_err(|error| Because::from(error.text()))? else {
         return Ok(());
     };
-    let text = |pointer| {
-        object
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let uid = text("/metadata/uid");
+    let uid = text(&object, "/metadata/uid");
     if only.is_some_and(|only| only != uid) {
         return Ok(());
     }
@@ -225,11 +219,10 @@ async fn delete<C: Cluster>(
 }
 
 fn identify(object: &ObjectReference) -> Option<(GroupVersionKind, Place)> {
-    let (group, version) = split_api_version(object.api_version.as_deref()?);
     let metadata = object.metadata.as_ref()?;
     let name = metadata.name.as_deref()?;
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
-    let kind = GroupVersionKind::gvk(group, version, object.kind.as_deref()?);
+    let kind = group_version_kind(object.api_version.as_deref()?, object.kind.as_deref()?);
     Some((kind, Place::new(namespace, name)))
 }
 

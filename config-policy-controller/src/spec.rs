@@ -12,6 +12,7 @@ use crate::diff::{Origin, RecordDiff};
 use crate::messages;
 use crate::report::{Event, Place};
 use crate::secrets::Secrets;
+use crate::templates::TemplateError;
 
 /// What a policy asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +83,17 @@ pub struct Problem {
     pub event: Event,
     /// Whether it is worth another try without an edit of the policy.
     pub retry: Retry,
+}
+
+impl From<TemplateError> for Problem {
+    fn from(error: TemplateError) -> Self {
+        let (reason, message) = (messages::TEMPLATE_ERROR, error.to_string());
+        match error {
+            // Only an edit of the policy changes its annotation.
+            TemplateError::Vector => Self::of_policy(reason, message),
+            _ => Self::passing(reason, message),
+        }
+    }
 }
 
 /// Whether and when something is tried again.
@@ -173,6 +185,13 @@ pub fn selects_namespaces(selector: &NamespaceSelector) -> bool {
             .include
             .as_ref()
             .is_some_and(|include| !include.is_empty())
+}
+
+/// Whether there are templates about the hub in the policy.
+#[must_use]
+pub fn mentions_the_hub(policy: &ConfigurationPolicy) -> bool {
+    // A spec that was read from JSON can be written as JSON; if not, there is nothing to find in it.
+    serde_json::to_string(&policy.spec).is_ok_and(|text| text.contains("{{hub"))
 }
 
 /// Whether templates in the policy are resolved.

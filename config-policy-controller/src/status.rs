@@ -24,17 +24,26 @@ pub fn record(
     verdict: &TemplateVerdict,
     context: Context<'_>,
 ) -> bool {
+    let state = if verdict.compliant {
+        Compliance::Compliant
+    } else {
+        Compliance::NonCompliant
+    };
+    record_state(status, index, (state, verdict), context)
+}
+
+fn record_state(
+    status: &mut ConfigurationPolicyStatus,
+    index: usize,
+    (state, verdict): (Compliance, &TemplateVerdict),
+    context: Context<'_>,
+) -> bool {
     let details = status.compliancy_details.get_or_insert_default();
     while details.len() <= index {
         details.push(TemplateStatus::default());
     }
     let Some(detail) = details.get_mut(index) else {
         return false;
-    };
-    let state = if verdict.compliant {
-        Compliance::Compliant
-    } else {
-        Compliance::NonCompliant
     };
     let note = Interval::of(context.intervals, Some(state))
         .note(state)
@@ -80,9 +89,7 @@ pub fn record_whole(
     verdict: &TemplateVerdict,
     context: Context<'_>,
 ) -> bool {
-    let details = status.compliancy_details.get_or_insert_default();
-    let had_more = details.len() > 1;
-    details.truncate(1);
+    let had_more = keep_templates(status, 1);
     record(status, 0, verdict, context) || had_more
 }
 
@@ -92,25 +99,9 @@ pub fn record_terminating(
     message: String,
     context: Context<'_>,
 ) -> bool {
-    let verdict = TemplateVerdict {
-        compliant: false,
-        reason: messages::CLEANUP_ERROR.to_owned(),
-        message,
-    };
-    // The detail's own word is put back after the comparison, which knows two words only.
-    let details = status.compliancy_details.get_or_insert_default();
-    let terminating = Some(Compliance::Terminating.as_str().to_owned());
-    let was = details
-        .first()
-        .is_some_and(|detail| detail.compliant == terminating);
-    if let Some(detail) = details.first_mut().filter(|_| was) {
-        detail.compliant = Some(Compliance::NonCompliant.as_str().to_owned());
-    }
-    let changed = record_whole(status, &verdict, context);
-    if let Some(detail) = status.compliancy_details.iter_mut().flatten().next() {
-        detail.compliant = terminating;
-    }
-    changed || !was
+    let verdict = TemplateVerdict::violation(messages::CLEANUP_ERROR, message);
+    let had_more = keep_templates(status, 1);
+    record_state(status, 0, (Compliance::Terminating, &verdict), context) || had_more
 }
 
 /// Forgets the verdicts on templates that the policy no longer has.

@@ -16,6 +16,18 @@ pub struct TemplateVerdict {
     pub message: String,
 }
 
+impl TemplateVerdict {
+    /// Something that is not in order, in its own words.
+    #[must_use]
+    pub fn violation(reason: &str, message: String) -> Self {
+        Self {
+            compliant: false,
+            reason: reason.to_owned(),
+            message,
+        }
+    }
+}
+
 /// One event at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry<'a> {

@@ -56,8 +56,8 @@ pub async fn tell<S: Sink>(
             continue;
         };
         let context = context(telling.policy);
-        let is_news = record(&mut status.clone(), index, last, context);
-        if !earlier.is_empty() && !last.compliant && !is_news {
+        let is_news = || record(&mut status.clone(), index, last, context);
+        if !earlier.is_empty() && !last.compliant && !is_news() {
             // The same failure as before: its steps have been told.
             continue;
         }

@@ -10,9 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures::future::join_all;
-use kube::core::GroupVersionKind;
-use reeve_api::names::split_api_version;
-use reeve_runtime::discovery::ServedKind;
+use reeve_runtime::discovery::{ServedKind, group_version_kind};
 use reeve_templates_engine::ambient::System;
 use reeve_templates_engine::encryption::{Encryption, EncryptionError, TOKEN_PREFIX};
 use reeve_templates_engine::lookup::{
@@ -26,6 +24,7 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use crate::cluster::{Cluster, Freshness};
+use crate::diff::Origin;
 use crate::messages;
 use crate::report::Place;
 use crate::secrets::{self, Secrets};
@@ -57,7 +56,7 @@ pub struct Rendered {
     /// The document.
     pub value: Value,
     /// Whether a Secret was read or a value decrypted, whether or not it shows.
-    pub sensitive: bool,
+    pub origin: Origin,
     /// The secret values that it was made of, and those in it that were computed from secrets.
     pub secrets: Secrets,
 }
@@ -259,7 +258,11 @@ impl Templates {
             .map_err(|error| TemplateError::Other(error.to_string()))?;
         let computed = secrets::at_pointers(&value, &resolved.sensitive_fields);
         Ok(Rendered {
-            sensitive: resolved.has_sensitive_data,
+            origin: if resolved.has_sensitive_data {
+                Origin::Sensitive
+            } else {
+                Origin::Plain
+            },
             secrets: secrets.and(&computed.into_iter().collect()),
             value,
         })
@@ -388,15 +391,22 @@ impl<C: Cluster> Fetched<C> {
         }
     }
 
-    async fn ask_resource(&self, api_version: &str, kind: &str) -> Result<Resource, ReadError> {
-        let served = self.cluster.kind(&gvk(api_version, kind)).await;
-        let served = served.map_err(|error| {
+    async fn served(&self, api_version: &str, kind: &str) -> Result<ServedKind, ReadError> {
+        let served = self
+            .cluster
+            .kind(&group_version_kind(api_version, kind))
+            .await;
+        served.map_err(|error| {
             if error.is_absent() {
                 ReadError::NotInstalled
             } else {
                 ReadError::Api(crate::error::chain(&error))
             }
-        })?;
+        })
+    }
+
+    async fn ask_resource(&self, api_version: &str, kind: &str) -> Result<Resource, ReadError> {
+        let served = self.served(api_version, kind).await?;
         Ok(Resource {
             plural: served.resource.plural.as_str().into(),
             namespaced: served.namespaced,
@@ -405,18 +415,10 @@ impl<C: Cluster> Fetched<C> {
     }
 
     async fn ask(&self, read: &Read) -> Answer {
-        let kind = gvk(&read.api_version, &read.kind);
         let mut read = read.clone();
-        let served = match self.cluster.kind(&kind).await {
+        let served = match self.served(&read.api_version, &read.kind).await {
             Ok(served) => served,
-            Err(error) => {
-                let error = if error.is_absent() {
-                    ReadError::NotInstalled
-                } else {
-                    ReadError::Api(crate::error::chain(&error))
-                };
-                return Answer::Read(read, Err(error));
-            }
+            Err(error) => return Answer::Read(read, Err(error)),
         };
         if !served.namespaced {
             // Such objects are known without a namespace, whatever the template says.
@@ -461,9 +463,4 @@ impl<C: Cluster> Reads for Fetched<C> {
         self.fetch(vec![Needed::Read(read.clone())]);
         self.kept.borrow().read(read)
     }
-}
-
-fn gvk(api_version: &str, kind: &str) -> GroupVersionKind {
-    let (group, version) = split_api_version(api_version);
-    GroupVersionKind::gvk(group, version, kind)
 }

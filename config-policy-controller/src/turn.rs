@@ -21,13 +21,12 @@ use crate::namespaces::Selection;
 use crate::prune::{self, Because};
 use crate::publication::Telling;
 use crate::raw;
-use crate::report::Event;
 use crate::secrets::Secrets;
 use crate::spec::{self, Plan, Problem, Retry, Templating, parent};
 use crate::status::{add_related, sort_related};
 use crate::status_text::TemplateVerdict;
 use crate::tell::{Sink, tell, tell_changed, tell_whole};
-use crate::templates::{TemplateError, Templates};
+use crate::templates::Templates;
 
 /// When the deletion of an object that failed is tried again.
 const PRUNE_AGAIN: Duration = Duration::from_secs(10);
@@ -133,25 +132,12 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
             let listed = listed.map_err(|message| Problem::of_policy(reason, message))?;
             return Ok((listed, self.origin, self.secrets.clone()));
         }
-        let rendered = templates
-            .raw(self.cluster, text)
-            .await
-            .map_err(|error| Problem {
-                event: Event::problem(reason, error.to_string()),
-                retry: match error {
-                    TemplateError::Vector => Retry::No,
-                    _ => Retry::Soon,
-                },
-            })?;
+        let rendered = templates.raw(self.cluster, text).await?;
         let listed = raw::resolved(rendered.value).map_err(|message| {
             let message = rendered.secrets.taken_out_of(&message);
             Problem::passing(reason, message)
         })?;
-        let origin = if rendered.sensitive {
-            Origin::Sensitive
-        } else {
-            self.origin
-        };
+        let origin = self.origin.and(rendered.origin);
         Ok((listed, origin, self.secrets.and(&rendered.secrets)))
     }
 
@@ -217,11 +203,8 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
         metrics.failed(&key, &parent(self.policy), Fault::InvalidTemplate);
         // Errors quote the policy, which may hold what its hub templates read.
         let message = self.secrets.taken_out_of(&problem.event.message);
-        let verdict = TemplateVerdict {
-            compliant: false,
-            reason: messages::condition_reason(&problem.event.reason).to_owned(),
-            message: message.clone(),
-        };
+        let reason = messages::condition_reason(&problem.event.reason);
+        let verdict = TemplateVerdict::violation(reason, message.clone());
         let objects = Objects::new();
         let telling = self.telling(&objects);
         let status = tell_whole(self.sink, telling, self.before, &verdict).await?;

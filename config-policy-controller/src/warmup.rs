@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use kube::core::GroupVersionKind;
 use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
-use reeve_runtime::dependencies::DependencyWatches;
+use reeve_runtime::dependencies::{DependencyWatches, MANY};
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::Store;
@@ -19,8 +19,6 @@ use crate::described::{Identity, is_templated};
 use crate::schedule::Interval;
 use crate::spec::selector;
 
-/// From this many named objects of a kind in one namespace on.
-const MANY: usize = 8;
 /// How long the watches are held for policies that have not had their first turn.
 const HELD: Duration = Duration::from_mins(1);
 

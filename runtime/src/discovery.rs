@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
 use kube::Client;
 use kube::core::{ApiResource, GroupVersionKind};
 use parking_lot::RwLock;
+use reeve_api::names::split_api_version;
 use tokio::time::Instant;
 
 use crate::object::Refusal;
@@ -55,6 +56,12 @@ impl DiscoveryError {
     pub fn is_absent(&self) -> bool {
         !matches!(self, Self::Unavailable { .. })
     }
+}
+
+/// The kind that an object names by its `apiVersion` and `kind`.
+pub fn group_version_kind(api_version: &str, kind: &str) -> GroupVersionKind {
+    let (group, version) = split_api_version(api_version);
+    GroupVersionKind::gvk(group, version, kind)
 }
 
 /// A kind as Kubernetes prints it: `<group>/<version>, Kind=<Kind>`; the core group is `/v1`.

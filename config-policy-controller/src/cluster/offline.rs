@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::core::GroupVersionKind;
-use reeve_runtime::discovery::{DiscoveryError, ServedKind};
+use reeve_runtime::discovery::{DiscoveryError, ServedKind, describe, group_version_kind};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::strict::Write;
 use reeve_templates_engine::lookup::selector::Selector;
@@ -127,12 +127,11 @@ impl Contents {
                 return Err(AddError::Incomplete { object, field });
             }
         }
-        let (group, version) = reeve_api::names::split_api_version(&api_version);
-        let gvk = GroupVersionKind::gvk(group, version, &kind_name);
+        let gvk = group_version_kind(&api_version, &kind_name);
         let Some(kind) = self.kinds.get(&gvk) else {
             return Err(AddError::UnknownKind {
                 object: described,
-                kind: reeve_runtime::discovery::describe(&gvk),
+                kind: describe(&gvk),
             });
         };
         let namespace = match (kind.namespaced, namespace.is_empty()) {

@@ -385,7 +385,7 @@ pub fn first(target: &Target<'_>, seen: &Seen) -> Step {
 }
 
 /// The text at a path of an object, or nothing.
-fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
+pub(crate) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
     object
         .pointer(pointer)
         .and_then(Value::as_str)

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::Around;
 use crate::cluster::{Cluster, Freshness, Unreadable};
+use crate::decide::text;
 use crate::described::Described;
 use crate::labels;
 use crate::messages;
@@ -128,19 +129,16 @@ async fn selected<C: Cluster>(
         .zip(futures::future::join_all(lists).await)
     {
         for object in listed.map_err(|error| unlisted(index, error))? {
-            let text = |pointer| {
-                object
-                    .pointer(pointer)
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-            };
             // A list over everything also answers where the namespace is still to be known.
             let at = if namespace.is_empty() {
-                text("/metadata/namespace")
+                text(&object, "/metadata/namespace")
             } else {
                 namespace
             };
-            found.insert(Place::new(at, text("/metadata/name")), Arc::clone(&object));
+            found.insert(
+                Place::new(at, text(&object, "/metadata/name")),
+                Arc::clone(&object),
+            );
         }
     }
     let candidate = |(place, object)| Candidate {

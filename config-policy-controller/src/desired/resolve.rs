@@ -13,8 +13,8 @@ use crate::diff::{Origin, resolve as record_diff};
 use crate::messages;
 use crate::report::Place;
 use crate::secrets::Secrets;
-use crate::spec::{Problem, Retry, Wanted};
-use crate::templates::{Frame, Outcome, Rendered, TemplateError};
+use crate::spec::{Problem, Wanted};
+use crate::templates::{Frame, Outcome, Rendered};
 
 /// The objects that are left, and whether a template left some out.
 pub(super) struct Resolved {
@@ -38,7 +38,7 @@ pub(super) async fn resolve<C: Cluster>(
             resolved.skipped = true;
             continue;
         }
-        let rendered = outcome.result.map_err(|error| failed(&error))?;
+        let rendered = outcome.result?;
         let wanted = wanted((described, around.policy), kind, &candidate.place, rendered)?;
         checked(around, described, kind, &candidate.place, &wanted)?;
         resolved.objects.push((wanted, candidate.object));
@@ -60,7 +60,7 @@ async fn outcomes<C: Cluster>(
             skipped: false,
             result: Ok(Rendered {
                 value: definition.clone(),
-                sensitive: false,
+                origin: Origin::Plain,
                 secrets: Secrets::default(),
             }),
         };
@@ -85,18 +85,6 @@ async fn outcomes<C: Cluster>(
         .await;
     let of = |at: usize| resolved.get(at).cloned();
     frame_of.into_iter().filter_map(of).collect()
-}
-
-fn failed(error: &TemplateError) -> Problem {
-    let retry = match error {
-        // Only an edit of the policy changes its annotation.
-        TemplateError::Vector => Retry::No,
-        _ => Retry::Soon,
-    };
-    Problem {
-        retry,
-        ..Problem::of_policy(messages::TEMPLATE_ERROR, error.to_string())
-    }
 }
 
 fn wanted(
@@ -134,11 +122,7 @@ fn wanted(
         },
         name: filled(identity.name, &place.name),
     };
-    let origin = if rendered.sensitive {
-        Origin::Sensitive
-    } else {
-        described.origin
-    };
+    let origin = described.origin.and(rendered.origin);
     let asked = described.template.record_diff.as_deref();
     Ok(Wanted {
         index: described.index,

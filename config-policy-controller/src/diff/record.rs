@@ -24,6 +24,17 @@ pub enum Origin {
     Sensitive,
 }
 
+impl Origin {
+    /// Of two things: one that is sensitive makes the whole so.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Plain, Self::Plain) => Self::Plain,
+            _ => Self::Sensitive,
+        }
+    }
+}
+
 /// Decides what becomes of the differences of one object template.
 ///
 /// `asked` is the template's `recordDiff`, which wins; otherwise the kind and the origin decide. An unknown word

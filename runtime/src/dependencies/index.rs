@@ -19,6 +19,7 @@ use std::time::Duration;
 use kube::core::ApiResource;
 use tokio::time::Instant;
 
+use super::MANY;
 pub use super::cover::{Filter, Lost, Source, Target};
 use super::watched::{Versioned, Watched};
 use crate::object::ObjectKey;
@@ -38,7 +39,7 @@ pub(super) struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            in_a_namespace: 8,
+            in_a_namespace: MANY,
             namespaces: 8,
             of_a_kind: 32,
         }

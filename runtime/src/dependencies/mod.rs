@@ -33,6 +33,9 @@ use crate::object::ObjectKey;
 use crate::queue::Key;
 use index::{Answer, Index, Limits, Lost, Output, Source, Target};
 
+/// From this many names or selectors of a kind in one namespace on, one watch of the kind there serves all.
+pub const MANY: usize = 8;
+
 /// Why something could not be read. Never the same as "it is absent".
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ReadError {

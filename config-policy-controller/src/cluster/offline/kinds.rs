@@ -1,13 +1,12 @@
 //! The kinds that an offline cluster serves unless it is told of others: those that Kubernetes itself serves.
 
-use kube::core::{ApiResource, GroupVersionKind};
-use reeve_runtime::discovery::ServedKind;
+use kube::core::ApiResource;
+use reeve_runtime::discovery::{ServedKind, group_version_kind};
 
 /// A kind as its CRD or the API server describes it. `api_version` is `group/version`.
 #[must_use]
 pub fn kind(api_version: &str, kind: &str, plural: &str, namespaced: bool) -> ServedKind {
-    let (group, version) = reeve_api::names::split_api_version(api_version);
-    let gvk = GroupVersionKind::gvk(group, version, kind);
+    let gvk = group_version_kind(api_version, kind);
     ServedKind {
         resource: ApiResource::from_gvk_with_plural(&gvk, plural),
         namespaced,
