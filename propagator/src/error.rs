@@ -23,6 +23,9 @@ pub enum Error {
     /// The hub cannot be reached.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// The hub does not say whether there are `PlacementRule`s.
+    #[error("cannot look for the CRD placementrules.apps.open-cluster-management.io: {0}")]
+    PlacementRules(Box<kube::Error>),
     /// A port is taken or a certificate is missing.
     #[error(transparent)]
     Serve(#[from] ServeError),

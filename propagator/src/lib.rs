@@ -13,8 +13,10 @@ pub mod index;
 pub mod messages;
 pub mod metrics;
 pub mod observe;
+pub mod process;
 pub mod publish;
 pub mod replica;
+pub mod webhooks;
 
 #[cfg(test)]
 mod tests;
@@ -27,7 +29,7 @@ use reeve_runtime::CancellationToken;
 use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
 use reeve_runtime::client::{self, ClientOptions};
 use reeve_runtime::events::EventWriter;
-use reeve_runtime::leader::{self, LeaderError};
+use reeve_runtime::leader;
 use reeve_runtime::metrics::{ControllerMetrics, Metrics};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::probes::Probes;
@@ -54,7 +56,7 @@ pub struct Queues {
 /// Runs until `stop`, or until something ends that must not.
 pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     reeve_runtime::logging::start(&args.log)?;
-    check(&args)?;
+    let settings = process::settings(&args)?;
     let rates = args::Rates::from_environment();
     let options = ClientOptions {
         kubeconfig: args.kubeconfig.clone(),
@@ -66,7 +68,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
 
     let metrics = Metrics::default();
     let controllers = ControllerMetrics::new(&metrics);
-    let ours = metrics::PropagatorMetrics::new(&metrics);
+    let ours = process::metrics(&metrics, &settings);
     let queues = Queues {
         replicas: Queue::new("replicated-policy", &controllers),
         roots: Queue::new("root-policy-status", &controllers),
@@ -86,11 +88,11 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         }
     });
     let probes = Probes::default().ready("watches", ready);
-    serve(&args, &client, metrics, probes, &mut tasks)?;
+    serve(&args, &client, metrics, probes, &mut tasks).await?;
     // A standby watches too: it is ready to take over, and its probes say so.
     watches.start(&hub, &mut tasks);
     if args.leader_elect {
-        let namespace = client::own_namespace().ok_or(LeaderError::NoNamespace)?;
+        let namespace = process::lease_namespace(&args)?;
         let Some(leadership) = leader::acquire(client.clone(), &namespace, LEASE, &stop).await?
         else {
             return Ok(tasks.run().await?);
@@ -129,35 +131,22 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     Ok(tasks.run().await?)
 }
 
-fn serve(
+/// Starts the servers: probes, metrics, webhooks. A standby has them all.
+async fn serve(
     args: &Args,
     client: &Client,
     metrics: Metrics,
     probes: Probes,
     tasks: &mut Supervisor,
 ) -> Result<(), Error> {
+    let tls = process::tls(args, client, tasks).await;
+    process::webhooks(args, &tls, tasks)?;
     let options = MetricsOptions {
         address: args.metrics_bind_address,
         secure: args.secure_metrics,
-        tls: args.tls.clone(),
+        tls,
         client: client.clone(),
     };
     let health = args.health_probe_bind_address;
     Ok(serving::start(health, probes, options, metrics, tasks)?)
-}
-
-fn check(args: &Args) -> Result<(), Error> {
-    if args.encryption_key_rotation == 0 {
-        return Err(Error::Flag(messages::KEY_ROTATION_ZERO));
-    }
-    if args.key_rotation_max_concurrency == 0 {
-        return Err(Error::Flag(messages::KEY_ROTATION_WORKERS_ZERO));
-    }
-    if std::env::var_os("WATCH_NAMESPACE").is_none() {
-        return Err(Error::WatchNamespace);
-    }
-    if args.enable_webhooks {
-        tracing::warn!("the admission webhooks are not built yet: --enable-webhooks has no effect");
-    }
-    Ok(())
 }
