@@ -1,15 +1,19 @@
 //! The propagator on a real hub. Every scenario has a namespace and clusters of its own, so that they
 //! play side by side.
 
+mod accounts;
 mod aggregation;
 mod dependencies;
 mod enforcement;
 mod exclusions;
+mod keys;
 mod propagation;
 mod recovery;
 mod rules;
+mod secrets;
 mod set_status;
 mod sets;
+mod templates;
 
 use std::process::ExitCode;
 
@@ -19,6 +23,16 @@ use reeve_scenarios::{Via, run_on_hubs, scenario};
 pub(crate) const V1: &str = "policy.open-cluster-management.io/v1";
 /// The label of replicas.
 pub(crate) const ROOT: &str = "policy.open-cluster-management.io/root-policy";
+
+/// The annotation that makes everything be looked at again.
+pub(crate) const TRIGGER: &str = "policy.open-cluster-management.io/trigger-update";
+/// The annotation with the initialization vector of what is encrypted.
+pub(crate) const IV: &str = "policy.open-cluster-management.io/encryption-iv";
+
+/// An action of a hub template.
+pub(crate) fn hub(action: &str) -> String {
+    format!("{{{{hub {action} hub}}}}")
+}
 
 /// Scenarios by name, with what else their functions take.
 macro_rules! scenarios {
@@ -47,6 +61,15 @@ fn main() -> ExitCode {
         case_e25_replicas_follow_the_root: propagation::follows_the_root["case-e25-3", Via::Placement],
         case_e26_a_namespace_that_ends_and_comes_back: recovery::terminating,
         case_e27_placements_and_rules_at_once: propagation::several,
+        case_e29_templates_of_all_sorts: templates::rich_templates,
+        case_e29_what_is_read_comes_late: templates::missing_at_first,
+        case_e30_secrets_are_encrypted: secrets::from_secrets,
+        case_e31_copies_and_protected_values_are_encrypted: secrets::copied_and_protected,
+        case_e32_lookups_that_are_refused: templates::refused,
+        case_e33_an_account_with_rights: accounts::own_rights,
+        case_e34_an_account_without_rights: accounts::without_rights,
+        case_e35_an_account_that_comes_late: accounts::missing,
+        case_e37_functions_that_are_denied: templates::denied,
         case_e38_replicas_follow_sets_by_rules: sets::follows_sets["case-e38", Via::Rule],
         case_e39_directly_and_through_a_set_by_rules: sets::direct_and_set["case-e39", Via::Rule],
         case_e40_replicas_follow_sets: sets::follows_sets["case-e40-1", Via::Placement],
@@ -60,6 +83,7 @@ fn main() -> ExitCode {
         case_e46_a_set_knows_its_own_bindings_only: set_status::own_bindings_only,
         case_e47_an_empty_set_says_nothing: set_status::empty,
         case_e48_everything_a_set_can_miss: set_status::everything_at_once,
+        case_e49_an_old_key_is_rotated: keys::rotation,
         case_e50_dependencies_on_sets: dependencies::sets["case-e50-1", false],
         case_e50_extra_dependencies_on_sets: dependencies::sets["case-e50-2", true],
         case_e53_enforced_on_some_clusters: enforcement::selective["case-e53-1", Via::Placement],
@@ -80,8 +104,24 @@ fn main() -> ExitCode {
         rough_edge_13_a_set_tells_its_bindings_in_order: set_status::in_order,
         rough_edge_14_members_that_nobody_binds: set_status::unbound,
         rough_edge_15_a_set_tells_what_is_new: set_status::told_on_change,
+        rough_edge_16_watches_end: templates::watches_end,
         rough_edge_17_policies_of_another_hub: recovery::hosted,
         rough_edge_18_a_set_among_replicas: recovery::set_among_replicas,
+        rough_edge_20_rights_come_later: accounts::rights_come_later,
+        rough_edge_21_a_kind_comes_later: templates::unknown_kind,
+        rough_edge_25_equal_is_not_written: templates::equal,
         rough_edge_26_dependencies_on_policies: dependencies::policies,
+        rough_edge_29_templates_fail_by_themselves: templates::each_by_itself,
+        rough_edge_31_labels_are_those_of_the_root: templates::labels_of_the_root,
+        rough_edge_32_a_cluster_that_is_not_registered: templates::unregistered,
+        rough_edge_33_secrets_however_asked_for: secrets::however_asked,
+        rough_edge_34_42_a_new_key_a_new_vector: keys::forced,
+        rough_edge_35_templates_switched_off: templates::switched_off,
+        rough_edge_36_an_account_that_is_not_needed: accounts::unneeded,
+        rough_edge_39_errors_are_told_as_they_are: templates::told_as_it_is,
+        rough_edge_40_every_cluster_is_told_of: keys::told_of_each,
+        rough_edge_43_a_key_changed_by_hand: keys::by_hand,
+        rough_edge_44_a_key_with_nothing_in_it: keys::nothing_in_it,
+        rough_edge_46_a_key_that_is_deleted: keys::deleted,
     ])
 }
