@@ -178,3 +178,33 @@ pub(crate) async fn direct(world: Arc<Hubs>) -> Result<()> {
     root.status_is(json!({ "placement": [direct], "status": [on("m2", "")] }))
         .await
 }
+
+/// 1: a cluster that one set keeps out and another binding does not counts as any other.
+pub(crate) async fn counted(world: Arc<Hubs>) -> Result<()> {
+    let site = world.site("rough-edge-01", &["m1", "m2", "m3"]).await?;
+    let [root] = roots(&site, ["policy"]).await?;
+    site.set_without("set", &["policy"], &[("policy", &["m2", "m3"])])
+        .await?;
+    bound(&site, "set", &["m1", "m2", "m3"]).await?;
+    let direct = site
+        .placed(Via::Placement, "direct", "policy", &["m2"])
+        .await?;
+    root.replicas_are(&["m1", "m2"]).await?;
+    root.says("m1", "Compliant").await?;
+    within("m1 is heard", || async {
+        let status = root.status().await?;
+        ensure!(
+            status["status"][0] == on("m1", "Compliant") && status["compliant"].is_null(),
+            "its status is {status:#}"
+        );
+        Ok(())
+    })
+    .await?;
+    root.says("m2", "Compliant").await?;
+    root.is("Compliant").await?;
+    root.says("m2", "NonCompliant").await?;
+    root.is("NonCompliant").await?;
+    direct.decides(&[]).await?;
+    root.replicas_are(&["m1"]).await?;
+    root.is("Compliant").await
+}

@@ -147,7 +147,7 @@ pub(crate) async fn refused(world: Arc<Hubs>) -> Result<()> {
         (
             "elsewhere",
             r#"fromConfigMap "default" "settings" "key""#,
-            format!(r#"at <fromConfigMap "default" "settings" "key">: error calling fromConfigMap: the namespace argument is restricted to {}"#, site.name),
+            format!(r#"at <fromConfigMap "default" "settings" "key">: error calling fromConfigMap: failed getting the ConfigMap settings from default: the namespace argument is restricted to {}"#, site.name),
         ),
     ];
     let choice = site.choice(Via::Placement, "choice");
