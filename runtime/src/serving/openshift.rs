@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::drift::Drift;
 use super::tls;
 use crate::flags::TlsArgs;
-use crate::object::ObjectKey;
+use crate::object::{ObjectKey, Refusal};
 use crate::supervisor::Supervisor;
 use crate::watch::Watch;
 
@@ -210,6 +210,9 @@ async fn look(client: &Client) -> Found {
     match tokio::time::timeout(PATIENCE, servers.get_opt(NAME)).await {
         Ok(Ok(Some(server))) => Found::Profile(Profile::of(&server.spec)),
         Ok(Ok(None)) => Found::Absent,
+        // Of a group that nobody serves, the answer is a page, which the client does not take for
+        // an absent object.
+        Ok(Err(error)) if Refusal::of(&error) == Refusal::NotFound => Found::Absent,
         Ok(Err(error)) => unreadable(&error),
         Err(elapsed) => unreadable(&elapsed),
     }
