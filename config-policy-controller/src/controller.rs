@@ -29,7 +29,6 @@ use crate::prune::{self, Behavior};
 use crate::publication::Telling;
 use crate::publish::Publisher;
 use crate::schedule::{Due, Interval, due};
-use crate::secrets::Secrets;
 use crate::selections::Selections;
 use crate::spec::{Problem, selector};
 use crate::status::{self, Context, record_terminating};
@@ -39,6 +38,7 @@ use crate::templates::Templates;
 use crate::throttle::{Did, Throttle, Underway};
 use crate::turn::Turn;
 use crate::wake::wakes;
+use reeve_template_reads::Secrets;
 
 /// The shortest time between two evaluations that nothing asked for, whatever flags and intervals say.
 const SHORTEST: Duration = Duration::from_millis(100);

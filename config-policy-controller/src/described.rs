@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use crate::compare::ComplianceType;
 use crate::diff::Origin;
 use crate::messages;
-use crate::secrets::Secrets;
 use crate::spec::{Problem, Recreate, Templating};
+use reeve_template_reads::Secrets;
 
 /// One object template of a policy.
 #[derive(Debug, Clone, PartialEq)]

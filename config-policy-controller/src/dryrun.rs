@@ -21,12 +21,12 @@ use crate::messages;
 use crate::metrics::PolicyMetrics;
 use crate::namespaces::{Terminating, select};
 use crate::publication::{Telling, Verdicts, decide};
-use crate::secrets::Secrets;
 use crate::spec::{self, Templating, selector};
 use crate::status_text::TemplateVerdict;
 use crate::tell::{Sink, tell_whole};
 use crate::templates::Templates;
 use crate::turn::Turn;
+use reeve_template_reads::Secrets;
 
 /// The interval of both states: nothing is watched, and no message says that it is the last.
 const INTERVAL: &str = "10s";

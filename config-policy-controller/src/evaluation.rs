@@ -24,9 +24,9 @@ use crate::messages;
 use crate::metrics::{Fault, PolicyMetrics};
 use crate::prune;
 use crate::report::{Finding, Place, TemplateOutcome, identity};
-use crate::secrets::Secrets;
 use crate::spec::{Problem, Retry, Templating, Wanted, mode, parent};
 use crate::status::{add_related, sort_related};
+use reeve_template_reads::Secrets;
 
 /// How often a decision is made anew because somebody else wrote in between.
 const CONFLICTS: u32 = 3;

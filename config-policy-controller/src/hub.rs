@@ -27,9 +27,9 @@ use crate::cluster::{Cluster, Freshness};
 use crate::diff::Origin;
 use crate::messages;
 use crate::report::Place;
-use crate::secrets::Secrets;
 use crate::spec::{self, Templating};
 use crate::templates::{Member, Rendered, Templates};
+use reeve_template_reads::Secrets;
 
 /// The key in the Secret.
 const CACHE_KEY: &str = "policy.json";
@@ -282,7 +282,7 @@ impl Connection {
         let served = hub
             .kind(&kind)
             .await
-            .map_err(|error| crate::error::chain(&error))?;
+            .map_err(|error| reeve_runtime::object::chain(&error))?;
         let place = Place::new("", &self.cluster_name);
         let cluster = hub.get(&served, &place).await;
         let cluster = cluster.map_err(|error| error.text().to_owned())?;

@@ -18,8 +18,7 @@
 //! 1. [`spec`] reads what the policy asks for; [`raw`] reads a list of object templates that is one text; [`keys`] are what
 //!    decrypts values.
 //! 2. [`described`] is one object template as it stands in the policy. [`desired`] turns it into the objects that it wants:
-//!    [`namespaces`] and [`labels`] choose them, [`templates`] resolves what is templated, [`secrets`] takes what must not
-//!    be seen out of errors.
+//!    [`namespaces`] and [`labels`] choose them, [`templates`] resolves what is templated.
 //! 3. [`evaluation`] drives [`decide`] for each object: `decide::first` gives a step, the cluster carries it out, the
 //!    matching `decide::after_…` takes the answer and gives the next one, until one is done. [`decide`] is pure; it uses
 //!    [`compare`] for what differs, [`diff`] to show it, and [`memory`] of what was compared before.
@@ -60,7 +59,6 @@ pub mod publish;
 pub mod raw;
 pub mod report;
 pub mod schedule;
-pub mod secrets;
 pub mod selections;
 pub mod spec;
 pub mod status;

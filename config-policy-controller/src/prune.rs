@@ -184,7 +184,7 @@ async fn delete<C: Cluster>(
         Ok(served) => served,
         // With the kind, all its objects are gone.
         Err(error) if error.is_absent() => return Ok(()),
-        Err(error) => return Err(Because::Failed(crate::error::chain(&error))),
+        Err(error) => return Err(Because::Failed(reeve_runtime::object::chain(&error))),
     };
     // Watched, so that the policy is looked at again when the object goes.
     let found = match cluster.get(&served, place).await {

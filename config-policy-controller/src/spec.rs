@@ -11,8 +11,8 @@ use crate::compare::{ComplianceType, Desired};
 use crate::diff::{Origin, RecordDiff};
 use crate::messages;
 use crate::report::{Event, Place};
-use crate::secrets::Secrets;
 use crate::templates::TemplateError;
+use reeve_template_reads::Secrets;
 
 /// What a policy asks for.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,18 +4,15 @@
 //! like all others. A render may take long and its values stay on one thread, so it has a thread of its own.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use futures::future::join_all;
-use reeve_runtime::discovery::{ServedKind, group_version_kind};
-use reeve_templates_engine::ambient::System;
+use kube::core::GroupVersionKind;
+use reeve_runtime::discovery::{DiscoveryError, ServedKind};
+use reeve_template_reads::{Fetched, Lookups, Secrets, secrets};
 use reeve_templates_engine::encryption::{Encryption, EncryptionError, TOKEN_PREFIX};
-use reeve_templates_engine::lookup::{
-    Found, LookupError, Needed, Object, Read, ReadError, Reads, Resource, Snapshot,
-};
+use reeve_templates_engine::lookup::LookupError;
 use reeve_templates_engine::resolver::{
     Context, EncryptionConfig, Failed, Input, Mode, Options, ResolveError, Resolver, SkipObject,
 };
@@ -27,7 +24,6 @@ use crate::cluster::{Cluster, Freshness};
 use crate::diff::Origin;
 use crate::messages;
 use crate::report::Place;
-use crate::secrets::{self, Secrets};
 
 /// What decrypts values in a policy. Nothing prints it.
 pub struct Keys {
@@ -140,7 +136,7 @@ impl Templates {
         let document = serde_json::to_vec(definition).unwrap_or_default();
         let (templates, at) = (self.clone(), cluster.clone());
         let work = move || {
-            let reads = Rc::new(Fetched::new(at));
+            let reads = Rc::new(Fetched::new(Read(at)));
             let one = |frame: Frame| {
                 let skip = SkipObject::new();
                 let document = Document::Definition(&document, &frame, &skip);
@@ -163,7 +159,7 @@ impl Templates {
     ) -> Result<Rendered, TemplateError> {
         let (templates, at, text) = (self.clone(), cluster.clone(), text.to_owned());
         let work = move || {
-            let reads = Rc::new(Fetched::new(at));
+            let reads = Rc::new(Fetched::new(Read(at)));
             templates.resolve(&Document::Raw(&text), &reads)
         };
         cluster.on_a_thread(work).await
@@ -178,7 +174,7 @@ impl Templates {
     ) -> Result<Rendered, TemplateError> {
         let (templates, at) = (self.clone(), cluster.clone());
         let work = move || {
-            let reads = Rc::new(Fetched::new(at));
+            let reads = Rc::new(Fetched::new(Read(at)));
             templates.resolve(&Document::Policy(&policy, &member), &reads)
         };
         cluster.on_a_thread(work).await
@@ -217,7 +213,7 @@ impl Templates {
     fn resolve<C: Cluster>(
         &self,
         document: &Document<'_>,
-        reads: &Rc<Fetched<C>>,
+        reads: &Rc<Fetched<Read<C>>>,
     ) -> Result<Rendered, TemplateError> {
         let (input, context, functions) = match document {
             Document::Definition(json, frame, skip) => {
@@ -227,7 +223,7 @@ impl Templates {
             Document::Raw(text) => (Input::Yaml(text), Context::None, Vec::new()),
             Document::Policy(json, member) => (Input::Json(json), member.context(), Vec::new()),
         };
-        let mode = match reads.cluster.freshness() {
+        let mode = match reads.lookups().0.freshness() {
             Freshness::Watched => Mode::Watch,
             Freshness::Polled => Mode::Plain,
         };
@@ -250,8 +246,7 @@ impl Templates {
         let decrypted = self.decrypted(document);
         let prepared = self.resolver.prepare(input, options);
         let prepared = prepared.map_err(|error| in_words(&error, &decrypted))?;
-        reads.fetch(prepared.constant_reads());
-        let resolved = prepared.resolve(Rc::clone(reads) as Rc<dyn Reads>, &mut System);
+        let resolved = reads.resolve(&prepared);
         let secrets = reads.secrets().and(&decrypted);
         let resolved = resolved.map_err(|Failed { error, .. }| in_words(&error, &secrets))?;
         let value: Value = serde_json::from_slice(&resolved.json)
@@ -335,132 +330,35 @@ fn in_words(error: &ResolveError, secrets: &Secrets) -> TemplateError {
     }
 }
 
-/// The reads of the templates of one object template: made when they are asked for, and then kept.
-struct Fetched<C> {
-    cluster: C,
-    kept: RefCell<Snapshot>,
-    secrets: RefCell<Vec<String>>,
-}
+/// A cluster as templates read it.
+struct Read<C>(C);
 
-impl<C: Cluster> Fetched<C> {
-    fn new(cluster: C) -> Self {
-        Self {
-            cluster,
-            kept: RefCell::default(),
-            secrets: RefCell::default(),
-        }
+impl<C: Cluster> Lookups for Read<C> {
+    async fn kind(&self, kind: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
+        self.0.kind(kind).await
     }
 
-    /// The values of the Secrets that were read so far.
-    fn secrets(&self) -> Secrets {
-        self.secrets.borrow().iter().cloned().collect()
+    async fn get(
+        &self,
+        kind: &ServedKind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Arc<Value>>, String> {
+        let found = self.0.get(kind, &Place::new(namespace, name)).await;
+        found.map_err(|error| error.text().to_owned())
     }
 
-    fn noted(&self, kind: &ServedKind, object: &Value) -> Object {
-        if kind.resource.api_version == "v1" && kind.resource.kind == "Secret" {
-            self.secrets.borrow_mut().extend(secrets::of_object(object));
-        }
-        Object::new(object)
+    async fn list(
+        &self,
+        kind: &ServedKind,
+        namespace: &str,
+        selector: &str,
+    ) -> Result<Vec<Arc<Value>>, String> {
+        let listed = self.0.list(kind, namespace, selector).await;
+        listed.map_err(|error| error.text().to_owned())
     }
 
-    /// Makes several reads at once: each may have to wait for a watch to be established.
-    fn fetch(&self, needed: Vec<Needed>) {
-        let missing: Vec<Needed> = needed
-            .into_iter()
-            .filter(|needed| !self.kept.borrow().knows(needed))
-            .collect();
-        let answers = self
-            .cluster
-            .wait(join_all(missing.iter().map(|needed| async {
-                match needed {
-                    Needed::Resource { api_version, kind } => {
-                        Answer::Resource(self.ask_resource(api_version, kind).await)
-                    }
-                    Needed::Read(read) => self.ask(read).await,
-                }
-            })));
-        let mut kept = self.kept.borrow_mut();
-        for (needed, answer) in missing.into_iter().zip(answers) {
-            match (needed, answer) {
-                (Needed::Resource { api_version, kind }, Answer::Resource(resource)) => {
-                    kept.learn(api_version, kind, resource);
-                }
-                (_, Answer::Read(read, found)) => kept.keep(read, found),
-                _ => {}
-            }
-        }
-    }
-
-    async fn served(&self, api_version: &str, kind: &str) -> Result<ServedKind, ReadError> {
-        let served = self
-            .cluster
-            .kind(&group_version_kind(api_version, kind))
-            .await;
-        served.map_err(|error| {
-            if error.is_absent() {
-                ReadError::NotInstalled
-            } else {
-                ReadError::Api(crate::error::chain(&error))
-            }
-        })
-    }
-
-    async fn ask_resource(&self, api_version: &str, kind: &str) -> Result<Resource, ReadError> {
-        let served = self.served(api_version, kind).await?;
-        Ok(Resource {
-            plural: served.resource.plural.as_str().into(),
-            namespaced: served.namespaced,
-            watchable: served.watchable,
-        })
-    }
-
-    async fn ask(&self, read: &Read) -> Answer {
-        let mut read = read.clone();
-        let served = match self.served(&read.api_version, &read.kind).await {
-            Ok(served) => served,
-            Err(error) => return Answer::Read(read, Err(error)),
-        };
-        if !served.namespaced {
-            // Such objects are known without a namespace, whatever the template says.
-            read.namespace.clear();
-        }
-        let found = if read.name.is_empty() {
-            let listed = self
-                .cluster
-                .list(&served, &read.namespace, &read.selector)
-                .await;
-            let noted = |object: &Arc<Value>| self.noted(&served, object);
-            listed.map(|all| Found::List(all.iter().map(noted).collect()))
-        } else {
-            let place = Place::new(&read.namespace, &read.name);
-            let found = self.cluster.get(&served, &place).await;
-            found.map(|object| {
-                object.map_or(Found::Nothing, |object| {
-                    Found::Object(self.noted(&served, &object))
-                })
-            })
-        };
-        let found = found.map_err(|error| ReadError::Api(error.text().to_owned()));
-        Answer::Read(read, found)
-    }
-}
-
-enum Answer {
-    Resource(Result<Resource, ReadError>),
-    Read(Read, Result<Found, ReadError>),
-}
-
-impl<C: Cluster> Reads for Fetched<C> {
-    fn resource(&self, api_version: &str, kind: &str) -> Option<Result<Resource, ReadError>> {
-        self.fetch(vec![Needed::Resource {
-            api_version: api_version.to_owned(),
-            kind: kind.to_owned(),
-        }]);
-        self.kept.borrow().resource(api_version, kind)
-    }
-
-    fn read(&self, read: &Read) -> Option<Result<Found, ReadError>> {
-        self.fetch(vec![Needed::Read(read.clone())]);
-        self.kept.borrow().read(read)
+    fn wait<T>(&self, answer: impl Future<Output = T>) -> T {
+        self.0.wait(answer)
     }
 }

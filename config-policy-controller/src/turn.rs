@@ -21,12 +21,12 @@ use crate::namespaces::Selection;
 use crate::prune::{self, Because};
 use crate::publication::Telling;
 use crate::raw;
-use crate::secrets::Secrets;
 use crate::spec::{self, Plan, Problem, Retry, Templating, parent};
 use crate::status::{add_related, sort_related};
 use crate::status_text::TemplateVerdict;
 use crate::tell::{Sink, tell, tell_changed, tell_whole};
 use crate::templates::Templates;
+use reeve_template_reads::Secrets;
 
 /// When the deletion of an object that failed is tried again.
 const PRUNE_AGAIN: Duration = Duration::from_secs(10);

@@ -1,188 +1,105 @@
-//! Writes replicas.
+//! Writes replicas: one request each, whose answer is not read further than it must be.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use k8s_openapi::api::core::v1::ObjectReference;
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, PostParams, Preconditions};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::core::{PartialObjectMeta, Request};
 use kube::{Client, Resource};
 use reeve_api::Policy;
-use reeve_api::names::RootPolicyName;
-use reeve_runtime::events::{EventWriter, Information};
-use reeve_runtime::object::{ObjectKey, absent_is_none, is_about_namespace};
-use reeve_runtime::queue::Next;
+use reeve_runtime::object::{ObjectKey, Refusal, absent_is_none, is_about_namespace};
+use reeve_runtime::watch::Known;
+use serde_json::{Value, json};
 
-use crate::decide::{self, Observed, ReplicaAction};
 use crate::error::ReplicaError;
-use crate::index::Pair;
-use crate::messages;
-use crate::metrics::PropagatorMetrics;
-use crate::observe::Hub;
+use crate::replica::ReplicaFacts;
 
-/// How soon to look again at a cluster namespace that is missing or being removed: nothing tells
-/// when it is back.
-const NAMESPACE_RETRY: Duration = Duration::from_secs(10);
-
-/// Brings replicas in line.
-#[derive(Clone)]
-pub struct Replicas {
-    client: Client,
-    hub: Arc<Hub>,
-    events: EventWriter,
-    metrics: PropagatorMetrics,
-}
-
-impl Replicas {
-    /// Reads from `hub`, writes through `client`.
-    pub fn new(
-        client: Client,
-        hub: Arc<Hub>,
-        events: EventWriter,
-        metrics: PropagatorMetrics,
-    ) -> Self {
-        Self {
-            client,
-            hub,
-            events,
-            metrics,
-        }
-    }
-
-    /// Brings one replica in line.
-    pub async fn reconcile(self, key: ObjectKey) -> Result<Next, ReplicaError> {
-        let root = RootPolicyName::parse(&key.name);
-        let pair = root.map(|root| Pair {
-            root,
-            cluster: key.namespace.clone(),
-        });
-        let observed = Observed {
-            replica: self.hub.replica(&key),
-            root: pair.as_ref().and_then(|pair| self.hub.root(&pair.root)),
-            placed: pair.as_ref().and_then(|pair| self.hub.placed(pair)),
-            placement_known: pair
-                .as_ref()
-                .is_none_or(|pair| self.hub.knows_placement(&pair.root.namespace)),
-            in_cluster_namespace: self.hub.is_cluster_namespace(&key.namespace),
-        };
-        let action = decide::replica(&key, &observed);
-        let policies: Api<Policy> = Api::namespaced(self.client.clone(), &key.namespace);
-        let done = match action {
-            ReplicaAction::Nothing => return Ok(Next::Done),
-            ReplicaAction::Leave(why) => {
-                tracing::info!(replica = %key, why, "leaving the replicated policy alone");
-                return Ok(Next::Done);
-            }
-            ReplicaAction::Create(desired) => create(&policies, &key, &desired).await,
-            ReplicaAction::Update(desired) => update(&self.client, &key, &desired).await,
-            ReplicaAction::Delete(uid) => delete(&policies, &key, uid).await,
-        };
-        match (done, pair) {
-            (Ok(Done::Created), Some(pair)) => {
-                self.announce(&pair, &observed, &messages::propagated(&pair));
-            }
-            (Ok(Done::Updated), Some(pair)) => {
-                self.announce(&pair, &observed, &messages::updated(&pair));
-            }
-            (Ok(Done::NoNamespace), _) => return Ok(Next::After(NAMESPACE_RETRY)),
-            (Ok(_), _) => {}
-            (Err(error), pair) => {
-                if let Some(pair) = pair {
-                    self.metrics.failed(&pair.root);
-                }
-                return Err(error);
-            }
-        }
-        Ok(Next::Done)
-    }
-
-    fn announce(&self, pair: &Pair, observed: &Observed, note: &str) {
-        tracing::info!(cluster = pair.cluster, policy = %pair.root, "{note}");
-        let root = observed.root.as_ref().and_then(|root| root.valid());
-        if let Some(root) = root {
-            let event = Information {
-                reason: messages::PROPAGATION,
-                action: messages::PROPAGATION,
-                note,
-                warning: false,
-            };
-            self.events.inform(&reference(root), &event);
-        }
-    }
-}
-
-/// A policy as events refer to it.
-pub fn reference(policy: &Policy) -> ObjectReference {
-    policy.object_ref(&())
-}
-
-enum Done {
+/// What became of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// There was nothing to write.
+    Nothing,
+    /// The replica was created.
     Created,
+    /// It was changed.
     Updated,
-    Deleted,
+    /// The cluster's namespace does not exist or is going.
     NoNamespace,
 }
 
-async fn create(
-    policies: &Api<Policy>,
+/// Creates a replica. One that is there without our label, or that the watch has not told of yet, is changed instead.
+pub async fn create(
+    client: &Client,
     key: &ObjectKey,
     desired: &Policy,
 ) -> Result<Done, ReplicaError> {
-    match policies.create(&PostParams::default(), desired).await {
+    let failed = |source| ReplicaError::Create {
+        replica: key.clone(),
+        source,
+    };
+    let body = serde_json::to_vec(desired).map_err(kube::Error::SerdeError);
+    let url = Policy::url_path(&(), Some(&key.namespace));
+    let request = Request::new(url).create(&PostParams::default(), body.map_err(failed)?);
+    let request = request.map_err(|error| failed(kube::Error::BuildRequest(error)))?;
+    match client.request::<PartialObjectMeta<Policy>>(request).await {
         Ok(_) => Ok(Done::Created),
         Err(error) if is_about_namespace(&error) => {
             tracing::warn!(replica = %key, %error, "the cluster namespace is not there");
             Ok(Done::NoNamespace)
         }
-        Err(source) => Err(ReplicaError::Create {
-            replica: key.clone(),
-            source,
-        }),
+        Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => {
+            update(client, key, None, desired).await
+        }
+        Err(source) => Err(failed(source)),
     }
 }
 
-/// Only what the root decides is overwritten, so the live object is read first: what others keep
-/// on it, such as finalizers, stays. It is read without its type, because one that cannot be
-/// decoded is mended by this.
-async fn update(client: &Client, key: &ObjectKey, desired: &Policy) -> Result<Done, ReplicaError> {
-    let kind = ApiResource::erase::<Policy>(&());
-    let policies: Api<DynamicObject> = Api::namespaced_with(client.clone(), &key.namespace, &kind);
-    let read = |source| ReplicaError::Read {
-        replica: key.clone(),
-        source,
-    };
-    let mut live = policies.get(&key.name).await.map_err(read)?;
-    live.metadata.labels.clone_from(&desired.metadata.labels);
-    live.metadata
-        .annotations
-        .clone_from(&desired.metadata.annotations);
-    let update = |source| ReplicaError::Update {
+/// Changes a replica. Only what the root decides is overwritten: what others keep on it, such as finalizers, stays. Nobody
+/// else decides that, so there is no conflict to lose.
+pub async fn update(
+    client: &Client,
+    key: &ObjectKey,
+    live: Option<&Known<ReplicaFacts>>,
+    desired: &Policy,
+) -> Result<Done, ReplicaError> {
+    let failed = |source| ReplicaError::Update {
         replica: key.clone(),
         source,
     };
     let spec = serde_json::to_value(&desired.spec).map_err(kube::Error::SerdeError);
-    live.data["spec"] = spec.map_err(update)?;
-    let replaced = policies
-        .replace(&key.name, &PostParams::default(), &live)
+    let mut changes = Vec::new();
+    if let Some(live) = live.and_then(Known::valid) {
+        changes.push(json!({ "op": "test", "path": "/metadata/uid", "value": live.uid }));
+    }
+    let mut set = |path: &str, value: Value| {
+        changes.push(json!({ "op": "add", "path": path, "value": value }));
+    };
+    set("/metadata/labels", json!(desired.metadata.labels));
+    set("/metadata/annotations", json!(desired.metadata.annotations));
+    set("/spec", spec.map_err(failed)?);
+    let changes = serde_json::from_value(Value::Array(changes)).map_err(kube::Error::SerdeError);
+    let patch = Patch::Json::<()>(changes.map_err(failed)?);
+    let replicas: Api<PartialObjectMeta<Policy>> = Api::namespaced(client.clone(), &key.namespace);
+    let patched = replicas
+        .patch(&key.name, &PatchParams::default(), &patch)
         .await;
-    replaced.map_err(update)?;
-    Ok(Done::Updated)
+    match absent_is_none(patched).map_err(failed)? {
+        Some(_) => Ok(Done::Updated),
+        // The watch is about to tell that it is gone.
+        None => Ok(Done::Nothing),
+    }
 }
 
-async fn delete(
-    policies: &Api<Policy>,
-    key: &ObjectKey,
-    uid: String,
-) -> Result<Done, ReplicaError> {
+/// Deletes the replica with this UID.
+pub async fn delete(client: &Client, key: &ObjectKey, uid: String) -> Result<(), ReplicaError> {
+    let replicas: Api<Policy> = Api::namespaced(client.clone(), &key.namespace);
     let preconditions = Preconditions {
         uid: Some(uid),
         resource_version: None,
     };
     let parameters = DeleteParams::default().preconditions(preconditions);
-    let deleted = absent_is_none(policies.delete(&key.name, &parameters).await);
+    let deleted = absent_is_none(replicas.delete(&key.name, &parameters).await);
     deleted.map_err(|source| ReplicaError::Delete {
         replica: key.clone(),
         source,
     })?;
     tracing::info!(replica = %key, "the replicated policy was removed");
-    Ok(Done::Deleted)
+    Ok(())
 }

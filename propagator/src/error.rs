@@ -7,6 +7,7 @@ use reeve_runtime::logging::InvalidLevel;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::serving::ServeError;
 use reeve_runtime::supervisor::Ended;
+use reeve_templates_engine::resolver::HalfDelimiters;
 
 /// Why the process ended.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +33,9 @@ pub enum Error {
     /// Leadership could not be had.
     #[error(transparent)]
     Leader(#[from] LeaderError),
+    /// The template engine refuses its settings.
+    #[error(transparent)]
+    Templates(#[from] HalfDelimiters),
     /// A task ended.
     #[error(transparent)]
     Ended(#[from] Ended),
@@ -40,13 +44,13 @@ pub enum Error {
 /// Why one replica could not be brought in line. All of these are tried again.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplicaError {
-    /// The live replica could not be read before its update.
-    #[error("cannot read the replicated policy {replica}: {source}")]
-    Read {
+    /// Its hub templates could not be resolved, which may change with nothing to tell of it.
+    #[error("cannot resolve the hub templates of the replicated policy {replica}: {reason}")]
+    Templates {
         /// The replica.
         replica: ObjectKey,
-        /// Why.
-        source: kube::Error,
+        /// Why, as its author is told.
+        reason: String,
     },
     /// It could not be created.
     #[error("cannot create the replicated policy {replica}: {source}")]
@@ -74,6 +78,35 @@ pub enum ReplicaError {
     },
 }
 
+/// Why the encryption keys of a cluster could not be brought in line. All of these are tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum KeysError {
+    /// The Secret could not be read.
+    #[error("cannot read the Secret {cluster}/{}: {source}", crate::keys::SECRET)]
+    Read {
+        /// The cluster, and so the namespace.
+        cluster: String,
+        /// Why.
+        source: kube::Error,
+    },
+    /// The Secret could not be updated.
+    #[error("cannot update the Secret {cluster}/{}: {source}", crate::keys::SECRET)]
+    Update {
+        /// The cluster, and so the namespace.
+        cluster: String,
+        /// Why.
+        source: kube::Error,
+    },
+    /// There are no random numbers to be had.
+    #[error("cannot make a key for the cluster {cluster}: {source}")]
+    Random {
+        /// The cluster.
+        cluster: String,
+        /// Why.
+        source: getrandom::Error,
+    },
+}
+
 /// Why a root policy could not be brought in line. All of these are tried again.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
@@ -93,4 +126,14 @@ pub enum RootError {
         /// Why.
         source: kube::Error,
     },
+}
+
+/// Why the status of a policy set could not be written. It is tried again.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the status of the policy set {set}: {source}")]
+pub struct SetError {
+    /// The set.
+    pub set: ObjectKey,
+    /// Why.
+    pub source: kube::Error,
 }

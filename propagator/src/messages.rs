@@ -4,12 +4,44 @@ use reeve_api::names::RootPolicyName;
 use reeve_runtime::object::ObjectKey;
 
 use crate::index::Pair;
+use crate::templates::lookups::Query;
 
 /// Reason and action of the events on root policies.
 pub const PROPAGATION: &str = "PolicyPropagation";
 
-/// Why a policy template with hub templates does not reach the cluster yet.
-pub const HUB_TEMPLATES_UNSUPPORTED: &str = "the policy template uses hub templates ({{hub ... hub}}), which this version does not resolve yet";
+/// Reason and action of the events on policy sets.
+pub const SET_STATUS: &str = "PolicySetStatusUpdate";
+/// Reason and action of the events about policies that a set misses.
+pub const SET_MISSES: &str = "PolicyNotFound";
+
+/// Why a replica is left alone.
+pub const LEAVE_UNREADABLE_ROOT: &str = "the root policy cannot be decoded";
+/// Why a replica is left alone.
+pub const LEAVE_UNREADABLE_PLACEMENT: &str =
+    "a binding, set or decision that may place it cannot be decoded";
+/// Why a replica is left alone.
+pub const LEAVE_UNREADABLE_REPLICA: &str = "the replicated policy cannot be decoded";
+/// Why a replica is left alone.
+pub const LEAVE_LONG_NAME: &str = "the name of the root policy is too long for a label";
+/// Why a replica is left alone.
+pub const LEAVE_FOREIGN: &str = "its namespace belongs to no managed cluster of this hub";
+
+/// Before the policies of a set that wait for others.
+pub const SET_PENDING: &str = "Policies awaiting pending dependencies";
+/// Before the disabled policies of a set.
+pub const SET_DISABLED: &str = "Disabled policies";
+/// Before the policies of a set of which nothing is known.
+pub const SET_UNKNOWN: &str = "No status provided while awaiting policy status";
+/// Before the policies of a set that do not exist.
+pub const SET_DELETED: &str = "Deleted policies";
+/// All policies of a set are known.
+pub const SET_REPORTING: &str = "All policies are reporting status";
+/// After the message about a set with exclusions.
+pub const SET_EXCLUSIONS: &str =
+    "; One or more policies were excluded. For details, see status.exclusions.";
+
+/// The API server answered a request for a token with none.
+pub const NO_TOKEN: &str = "the API server returned no token";
 
 /// A rotation period of zero days.
 pub const KEY_ROTATION_ZERO: &str = "the encryption-key-rotation flag must be greater than 0";
@@ -53,17 +85,76 @@ pub fn invalid_placement_ref(binding: &ObjectKey) -> String {
     format!("PlacementBinding {binding} placementRef is not valid. Ignoring.")
 }
 
-/// A binding names a kind of placement that is not built yet.
-pub fn placement_rule_unsupported(binding: &ObjectKey) -> String {
+/// A binding names a placement rule on a hub that has none.
+pub fn placement_rule_ignored(binding: &ObjectKey) -> String {
     format!(
-        "PlacementBinding {binding} names a PlacementRule, which this version does not read yet: it places nothing"
+        "PlacementBinding {binding} names a PlacementRule, but PlacementRules are not installed or switched off: it places nothing"
     )
 }
 
-/// A binding names policy sets, which are not built yet.
-pub fn policy_sets_unsupported(binding: &ObjectKey) -> String {
+/// The service account that a policy's templates read with does not exist.
+pub fn account_missing(account: &ObjectKey) -> String {
     format!(
-        "PlacementBinding {binding} names a PolicySet, which this version does not read yet: its policies are not placed by it"
+        "the service account in hubTemplateOptions.serviceAccountName ({account}) does not exist"
+    )
+}
+
+/// The service account that a policy's templates read with cannot be used.
+pub fn account_unusable(account: &ObjectKey, reason: &str) -> String {
+    format!(
+        "failed to set up the template resolver for the service account in hubTemplateOptions.serviceAccountName ({account}): {reason}"
+    )
+}
+
+/// The API server's refusal, and what would mend it.
+pub fn missing_permission(refusal: &str, query: &Query<'_>) -> String {
+    let resource = &query.kind.resource;
+    let mut text = format!(
+        "{refusal}: ensure the client has the list and watch permissions for the query: GroupVersion={}, Kind={}, Namespace={}, Name={}",
+        resource.api_version, resource.kind, query.namespace, query.name
+    );
+    if !query.selector.is_empty() {
+        text.push_str(", Selector=");
+        text.push_str(query.selector);
+    }
+    text
+}
+
+/// A template wants the labels of a cluster that does not exist.
+pub fn cluster_missing(cluster: &str) -> String {
+    format!(
+        "failed to resolve the template: the ManagedCluster {cluster} does not exist, so .ManagedClusterLabels is not known"
+    )
+}
+
+/// A template is none.
+pub fn unparsable(reason: &str) -> String {
+    format!("failed to parse the template JSON string: {reason}")
+}
+
+/// A template failed.
+pub fn unresolvable(reason: &str) -> String {
+    format!("failed to resolve the template: {reason}")
+}
+
+/// Templates could not be resolved for a cluster.
+pub fn templates_failed(cluster: &str, reason: &str) -> String {
+    format!("Failed to resolve templates for cluster {cluster}: {reason}")
+}
+
+/// The status of a policy set changed.
+pub fn set_updated(set: &ObjectKey) -> String {
+    format!(
+        "Status successfully updated for policySet {} in namespace {}",
+        set.name, set.namespace
+    )
+}
+
+/// A policy set lists a policy that does not exist.
+pub fn set_misses(set: &ObjectKey, policy: &str) -> String {
+    format!(
+        "Policy {policy} is in PolicySet {} but could not be found in namespace {}",
+        set.name, set.namespace
     )
 }
 

@@ -1,7 +1,7 @@
 //! What is remembered of a replica.
 
 use kube::ResourceExt;
-use reeve_api::names::LAST_APPLIED_ANNOTATION;
+use reeve_api::names::{ENCRYPTION_IV_ANNOTATION, LAST_APPLIED_ANNOTATION};
 use reeve_api::policy::PolicyDependency;
 use reeve_api::{Compliance, Policy};
 use serde_json::json;
@@ -14,24 +14,28 @@ pub struct ReplicaFacts {
     /// Of annotations, labels and spec.
     pub digest: Digest,
     /// Guards a delete against removing a successor of the same name.
-    pub uid: String,
+    pub uid: Box<str>,
     /// What the cluster answers.
     pub compliance: Option<Compliance>,
+    /// The initialisation vector in its annotations, base64.
+    pub vector: Option<Box<str>>,
 }
 
 impl ReplicaFacts {
     /// What is kept of a live replica.
     pub fn of(policy: Policy) -> Self {
+        let vector = policy.annotations().get(ENCRYPTION_IV_ANNOTATION);
         Self {
             digest: Digest::of(&policy),
-            uid: policy.metadata.uid.unwrap_or_default(),
+            vector: vector.map(|vector| vector.as_str().into()),
+            uid: policy.metadata.uid.unwrap_or_default().into(),
             compliance: policy.status.and_then(|status| status.compliance()),
         }
     }
 }
 
 /// Stands for the annotations, labels and spec of a replica: all that a root decides of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest([u8; 32]);
 
 impl Digest {

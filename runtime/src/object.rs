@@ -109,3 +109,15 @@ pub fn absent_is_none<T>(result: Result<T, kube::Error>) -> Result<Option<T>, ku
         Err(error) => Err(error),
     }
 }
+
+/// An error with its causes.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}

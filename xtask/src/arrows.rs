@@ -11,11 +11,28 @@ const PRODUCT: &[(&str, &[&str])] = &[
     ("reeve-api", &[]),
     ("reeve-templates-engine", &[]),
     ("reeve-runtime", &["reeve-api"]),
-    ("reeve-propagator", &["reeve-api", "reeve-runtime"]),
+    (
+        "reeve-template-reads",
+        &["reeve-runtime", "reeve-templates-engine"],
+    ),
+    (
+        "reeve-propagator",
+        &[
+            "reeve-api",
+            "reeve-runtime",
+            "reeve-template-reads",
+            "reeve-templates-engine",
+        ],
+    ),
     ("reeve-framework-addon", &["reeve-api", "reeve-runtime"]),
     (
         "reeve-config-policy-controller",
-        &["reeve-api", "reeve-runtime", "reeve-templates-engine"],
+        &[
+            "reeve-api",
+            "reeve-runtime",
+            "reeve-template-reads",
+            "reeve-templates-engine",
+        ],
     ),
     (
         "reeve-cli",

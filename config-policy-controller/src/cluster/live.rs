@@ -190,14 +190,7 @@ impl Cluster for Live {
     }
 
     async fn on_a_thread<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
-        match tokio::task::spawn_blocking(work).await {
-            Ok(result) => result,
-            // The work panicked, which is ours to pass on. A runtime that is shutting down drops this future.
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => std::future::pending().await,
-            },
-        }
+        reeve_template_reads::on_a_thread(work).await
     }
 
     fn wait<T>(&self, answer: impl Future<Output = T>) -> T {

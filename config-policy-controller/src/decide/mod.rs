@@ -21,8 +21,8 @@ use crate::compare::ComplianceType;
 use crate::diff::Length;
 use crate::messages;
 use crate::report::{Event, Finding, Place, Reason, related};
-use crate::secrets::Secrets;
 use crate::spec::Wanted;
+use reeve_template_reads::Secrets;
 
 pub use absent::{after_create, after_delete};
 pub use present::{after_dry_run, after_recreate, after_update};

@@ -39,7 +39,7 @@ fn wanted(compliance: ComplianceType, definition: Value) -> Wanted {
             definition["metadata"]["name"].as_str().unwrap_or_default(),
         ),
         origin: Origin::Plain,
-        secrets: crate::secrets::Secrets::default(),
+        secrets: reeve_template_reads::Secrets::default(),
         compliance,
         metadata_compliance: None,
         recreate: Recreate::Never,

@@ -13,12 +13,12 @@ use serde_json::Value;
 use crate::cluster::Cluster;
 use crate::compare::{self, ComplianceType};
 use crate::described::Described;
-use crate::error::chain;
 use crate::messages;
 use crate::namespaces::Selection;
 use crate::report::{Event, Place, related};
 use crate::spec::{Problem, Retry, Wanted};
 use crate::templates::{Frame, Templates};
+use reeve_runtime::object::chain;
 
 use candidates::{Candidate, candidates};
 use resolve::resolve;

@@ -12,9 +12,9 @@ use crate::described::{Described, Identity};
 use crate::diff::{Origin, resolve as record_diff};
 use crate::messages;
 use crate::report::Place;
-use crate::secrets::Secrets;
 use crate::spec::{Problem, Wanted};
 use crate::templates::{Frame, Outcome, Rendered};
+use reeve_template_reads::Secrets;
 
 /// The objects that are left, and whether a template left some out.
 pub(super) struct Resolved {

@@ -19,13 +19,13 @@ use reeve_config_policy_controller::metrics::PolicyMetrics;
 use reeve_config_policy_controller::publication::{Telling, Verdicts, decide};
 use reeve_config_policy_controller::report::Place;
 use reeve_config_policy_controller::schedule::{Due, due};
-use reeve_config_policy_controller::secrets::Secrets;
 use reeve_config_policy_controller::tell::Sink;
 use reeve_config_policy_controller::templates::Templates;
 use reeve_config_policy_controller::turn::Turn;
 use reeve_runtime::discovery::{DiscoveryError, ServedKind};
 use reeve_runtime::metrics::Metrics;
 use reeve_runtime::strict::Write;
+use reeve_template_reads::Secrets;
 use rstest::rstest;
 use serde_json::{Value, json};
 

@@ -16,6 +16,15 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// The pair that a replica stands for, by its namespace and name; `None` if its name is no
+    /// replica's.
+    pub fn of_replica(key: &ObjectKey) -> Option<Self> {
+        Some(Self {
+            root: RootPolicyName::parse(&key.name)?,
+            cluster: key.namespace.clone(),
+        })
+    }
+
     /// The replica's namespace and name.
     pub fn key(&self) -> ObjectKey {
         ObjectKey::new(self.cluster.clone(), self.root.to_string())
@@ -35,6 +44,8 @@ pub struct Dirty {
     pub pairs: BTreeSet<Pair>,
     /// Root policies whose status may have to change.
     pub roots: BTreeSet<RootPolicyName>,
+    /// Policy sets whose status may have to change.
+    pub sets: BTreeSet<ObjectKey>,
 }
 
 impl Dirty {
@@ -42,5 +53,6 @@ impl Dirty {
     pub fn absorb(&mut self, other: Self) {
         self.pairs.extend(other.pairs);
         self.roots.extend(other.roots);
+        self.sets.extend(other.sets);
     }
 }

@@ -1,10 +1,11 @@
 //! What the index keeps of each object.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use reeve_api::PlacementBinding;
 use reeve_api::names::{APPS_GROUP, CLUSTER_GROUP, GROUP, PLACEMENT_LABEL, RootPolicyName};
-use reeve_api::ocm::PlacementDecision;
+use reeve_api::ocm::{PlacementDecision, PlacementRule};
+use reeve_api::policy::PolicyDependency;
+use reeve_api::{PlacementBinding, Policy, PolicySet};
 use reeve_runtime::object::ObjectKey;
 
 /// The kinds that choose clusters.
@@ -32,8 +33,8 @@ pub struct BindingFacts {
     pub placement: PlacementName,
     /// The policies it binds directly.
     pub policies: BTreeSet<RootPolicyName>,
-    /// How many policy sets it binds: those are not read yet.
-    pub policy_sets: usize,
+    /// The policy sets it binds.
+    pub sets: BTreeSet<ObjectKey>,
     /// Whether it only adds its override to what other bindings placed.
     pub restricted: bool,
     /// The override, as the user spelled it.
@@ -53,25 +54,28 @@ impl BindingFacts {
         };
         let of_kind = |kind: &'static str| {
             let subjects = binding.spec.subjects.iter();
-            subjects.filter(move |subject| subject.api_group == GROUP && subject.kind == kind)
+            let named =
+                subjects.filter(move |subject| subject.api_group == GROUP && subject.kind == kind);
+            named.map(|subject| subject.name.clone())
         };
-        let policies = of_kind("Policy")
-            .map(|subject| RootPolicyName::new(namespace.clone(), subject.name.clone()))
-            .collect();
         Some(Self {
+            policies: of_kind("Policy")
+                .map(|name| RootPolicyName::new(namespace.clone(), name))
+                .collect(),
+            sets: of_kind("PolicySet")
+                .map(|name| ObjectKey::new(namespace.clone(), name))
+                .collect(),
             placement: PlacementName {
                 kind,
                 key: ObjectKey::new(namespace, reference.name.clone()),
             },
-            policies,
-            policy_sets: of_kind("PolicySet").count(),
             restricted: binding.spec.is_restricted(),
             enforce: binding.spec.enforce_override().map(str::to_owned),
         })
     }
 }
 
-/// What matters of a `PlacementDecision`.
+/// What matters of a `PlacementDecision`, or of the decisions in a `PlacementRule`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecisionFacts {
     /// The placement that decided.
@@ -100,4 +104,95 @@ impl DecisionFacts {
                 .collect(),
         })
     }
+
+    /// The decisions of a rule.
+    pub fn of_rule(rule: &PlacementRule) -> Self {
+        let decisions = rule.status.iter().flat_map(|status| &status.decisions);
+        Self {
+            placement: PlacementName {
+                kind: PlacementKind::PlacementRule,
+                key: ObjectKey::of(rule),
+            },
+            clusters: decisions
+                .map(|decision| decision.cluster().to_owned())
+                .filter(|cluster| !cluster.is_empty())
+                .collect(),
+        }
+    }
 }
+
+/// What matters of a `PolicySet`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetFacts {
+    /// Names of its policies, in its own namespace.
+    pub policies: BTreeSet<String>,
+    /// The same, as the user listed them.
+    pub listed: Vec<String>,
+    /// The clusters that a policy does not go to through this set.
+    pub exclusions: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl SetFacts {
+    /// What matters of a set. Several exclusions of one policy are one.
+    pub fn of(set: &PolicySet) -> Self {
+        let mut exclusions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for exclusion in set.spec.exclusions.iter().flatten() {
+            let clusters = exclusions.entry(exclusion.policy_name.clone()).or_default();
+            clusters.extend(exclusion.cluster_names.iter().cloned());
+        }
+        Self {
+            policies: set.spec.policies.iter().cloned().collect(),
+            listed: set.spec.policies.clone(),
+            exclusions,
+        }
+    }
+
+    /// Whether the set keeps one of its policies from a cluster.
+    pub fn excludes(&self, policy: &str, cluster: &str) -> bool {
+        let excluded = self.exclusions.get(policy);
+        excluded.is_some_and(|clusters| clusters.contains(cluster))
+    }
+
+    /// Whether the set sends a policy to a cluster, if that is chosen.
+    pub fn sends(&self, policy: &str, cluster: &str) -> bool {
+        self.policies.contains(policy) && !self.excludes(policy, cluster)
+    }
+}
+
+/// What matters of a root policy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RootFacts {
+    /// Whether it goes nowhere.
+    pub disabled: bool,
+    /// The policy sets that it waits for: its replicas name their members.
+    pub awaits: BTreeSet<ObjectKey>,
+}
+
+impl RootFacts {
+    /// What matters of a root policy.
+    pub fn of(policy: &Policy) -> Self {
+        let namespace = policy.metadata.namespace.as_deref().unwrap_or_default();
+        let templates = policy.spec.policy_templates.iter();
+        let extra = templates.filter_map(|template| template.extra_dependencies.as_ref());
+        let all = policy.spec.dependencies.iter().chain(extra).flatten();
+        Self {
+            disabled: policy.spec.disabled,
+            awaits: all
+                .filter_map(|dependency| awaited_set(dependency, namespace))
+                .collect(),
+        }
+    }
+}
+
+/// The policy set that a dependency of a policy in `namespace` names, if it names one.
+pub fn awaited_set(dependency: &PolicyDependency, namespace: &str) -> Option<ObjectKey> {
+    let is_set = dependency.kind == "PolicySet" && dependency.api_version == SET_API_VERSION;
+    let own = dependency
+        .namespace
+        .as_deref()
+        .filter(|own| !own.is_empty());
+    is_set.then(|| ObjectKey::new(own.unwrap_or(namespace), dependency.name.clone()))
+}
+
+/// `PolicySet`'s `apiVersion`.
+pub const SET_API_VERSION: &str = "policy.open-cluster-management.io/v1beta1";

@@ -1,5 +1,3 @@
-use proptest::prelude::*;
-
 use super::*;
 
 fn key(name: &str) -> ObjectKey {
@@ -28,7 +26,7 @@ fn binding(placement_name: &str, policies: &[&str]) -> BindingFacts {
     BindingFacts {
         placement: placement(placement_name),
         policies: policies.iter().map(|name| root(name)).collect(),
-        policy_sets: 0,
+        sets: BTreeSet::new(),
         restricted: false,
         enforce: None,
     }
@@ -147,114 +145,200 @@ fn a_replica_that_repeats_itself_touches_nothing() {
     assert_eq!(said(&mut index), Dirty::default());
 }
 
-#[derive(Clone, Debug)]
-enum Step {
-    Binding(u8, Option<(u8, Vec<u8>, bool, bool)>),
-    Decision(u8, Option<(u8, Vec<u8>)>),
-    Placement(u8, bool),
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let few = || 0..3_u8;
-    let some = || prop::collection::vec(0..4_u8, 0..4);
-    prop_oneof![
-        (
-            few(),
-            prop::option::of((few(), some(), any::<bool>(), any::<bool>()))
-        )
-            .prop_map(|(name, facts)| Step::Binding(name, facts)),
-        (few(), prop::option::of((few(), some())))
-            .prop_map(|(name, facts)| Step::Decision(name, facts)),
-        (few(), any::<bool>()).prop_map(|(name, exists)| Step::Placement(name, exists)),
-    ]
-}
-
-fn take(index: &mut Index, step: &Step) -> Dirty {
-    match step {
-        Step::Binding(name, facts) => {
-            let facts = facts
-                .as_ref()
-                .map(|(to, policies, restricted, enforce)| BindingFacts {
-                    placement: placement(&format!("pl{to}")),
-                    policies: policies
-                        .iter()
-                        .map(|policy| root(&format!("p{policy}")))
-                        .collect(),
-                    policy_sets: 0,
-                    restricted: *restricted,
-                    enforce: enforce.then(|| "enforce".to_owned()),
-                });
-            index.set_binding(&key(&format!("b{name}")), facts)
-        }
-        Step::Decision(name, facts) => {
-            let facts = facts.as_ref().map(|(of, clusters)| DecisionFacts {
-                placement: placement(&format!("pl{of}")),
-                clusters: clusters
-                    .iter()
-                    .map(|cluster| format!("c{cluster}"))
-                    .collect(),
-            });
-            index.set_decision(&key(&format!("d{name}")), facts)
-        }
-        Step::Placement(name, exists) => {
-            index.set_placement(&placement(&format!("pl{name}")), *exists)
-        }
+fn set(policies: &[&str], exclusions: &[(&str, &[&str])]) -> SetFacts {
+    let owned = |names: &[&str]| -> Vec<String> { names.iter().map(|&n| n.to_owned()).collect() };
+    SetFacts {
+        policies: owned(policies).into_iter().collect(),
+        listed: owned(policies),
+        exclusions: exclusions
+            .iter()
+            .map(|(policy, clusters)| ((*policy).to_owned(), owned(clusters).into_iter().collect()))
+            .collect(),
     }
 }
 
-fn everything(index: &Index) -> BTreeMap<Pair, Option<Placed>> {
-    let policies = (0..4).map(|policy| format!("p{policy}"));
-    policies
-        .flat_map(|policy| (0..4).map(move |cluster| pair(&policy, &format!("c{cluster}"))))
-        .map(|pair| (pair.clone(), index.placed(&pair)))
-        .collect()
+/// Policies `p` and `q` of the set `s`, bound to `c1` and `c2`.
+fn bound_through_a_set() -> Index {
+    let mut index = Index::default();
+    index.set_placement(&placement("pl"), true);
+    index.set_decision(&key("d"), Some(decision("pl", &["c1", "c2"])));
+    let through = BindingFacts {
+        sets: [key("s")].into(),
+        ..binding("pl", &[])
+    };
+    index.set_binding(&key("b"), Some(through));
+    index.set_set(&key("s"), Some(set(&["p", "q"], &[])));
+    for name in ["p", "q"] {
+        index.set_root(&root(name), Some(RootFacts::default()));
+    }
+    index
 }
 
-proptest! {
-    /// An index that saw a history answers as one that saw only its end, in any order.
-    #[test]
-    fn history_does_not_matter(steps in prop::collection::vec(step(), 0..40)) {
-        let mut index = Index::default();
-        let mut last: BTreeMap<String, Step> = BTreeMap::new();
-        for step in &steps {
-            take(&mut index, step);
-            let name = match step {
-                Step::Binding(name, _) => format!("b{name}"),
-                Step::Decision(name, _) => format!("d{name}"),
-                Step::Placement(name, _) => format!("p{name}"),
-            };
-            last.insert(name, step.clone());
-        }
-        let mut fresh = Index::default();
-        for step in last.values().rev() {
-            take(&mut fresh, step);
-        }
-        prop_assert_eq!(everything(&index), everything(&fresh));
-        for policy in 0..4 {
-            let root = root(&format!("p{policy}"));
-            prop_assert_eq!(index.reach(&root), fresh.reach(&root));
-        }
-    }
+#[test]
+fn a_set_places_its_policies_and_an_exclusion_takes_one_of_them_from_one_cluster() {
+    let mut index = bound_through_a_set();
+    assert!(index.placed(&pair("p", "c2")).is_some());
+    let excluding = set(&["p", "q"], &[("p", &["c2", "c9"])]);
+    let dirty = index.set_set(&key("s"), Some(excluding));
+    assert_eq!(dirty.pairs, [pair("p", "c2")].into());
+    assert_eq!(dirty.roots, [root("p")].into());
+    assert!(index.placed(&pair("p", "c2")).is_none());
+    assert!(index.placed(&pair("q", "c2")).is_some());
+    let entry = &index.reach(&root("p")).placements[0];
+    assert_eq!(entry.policy_set.as_deref(), Some("s"));
+    let names = entry.exclusions.iter().flatten();
+    let names: Vec<_> = names.map(|entry| entry.cluster_name.as_str()).collect();
+    assert_eq!(names, ["c2", "c9"]);
+}
 
-    /// Whatever a step changes, it names.
-    #[test]
-    fn every_changed_pair_and_root_is_dirty(steps in prop::collection::vec(step(), 0..30)) {
-        let mut index = Index::default();
-        for step in &steps {
-            let before = everything(&index);
-            let roots: Vec<_> = (0..4).map(|p| root(&format!("p{p}"))).collect();
-            let reach: Vec<_> = roots.iter().map(|root| index.reach(root)).collect();
-            let dirty = take(&mut index, step);
-            for (pair, placed) in everything(&index) {
-                if before[&pair] != placed {
-                    prop_assert!(dirty.pairs.contains(&pair), "{step:?} changed {pair} in silence");
-                }
-            }
-            for (root, reach) in roots.iter().zip(reach) {
-                if index.reach(root) != reach {
-                    prop_assert!(dirty.roots.contains(root), "{step:?} changed {root} in silence");
-                }
-            }
-        }
-    }
+#[test]
+fn case_u17_the_excluded_clusters_in_a_status_are_sorted_and_told_once() {
+    let mut policy_set = reeve_api::PolicySet::default();
+    let excluding = |clusters: &[&str]| reeve_api::policy_set::PolicyExclusion {
+        policy_name: "p".to_owned(),
+        cluster_names: clusters.iter().map(|&name| name.to_owned()).collect(),
+        reason: None,
+    };
+    policy_set.spec.exclusions = Some(vec![excluding(&["z", "a"]), excluding(&["m", "a"])]);
+    let facts = SetFacts::of(&policy_set);
+    assert_eq!(
+        facts.exclusions["p"].iter().collect::<Vec<_>>(),
+        ["a", "m", "z"]
+    );
+}
+
+#[test]
+fn case_u19_a_policy_named_and_listed_by_one_binding_has_two_entries() {
+    let mut index = bound_through_a_set();
+    let both = BindingFacts {
+        sets: [key("s")].into(),
+        ..binding("pl", &["p"])
+    };
+    index.set_binding(&key("b"), Some(both));
+    index.set_set(&key("s"), Some(set(&["p"], &[("p", &["c2"])])));
+    let reach = index.reach(&root("p"));
+    assert_eq!(reach.clusters.keys().collect::<Vec<_>>(), ["c1", "c2"]);
+    let sets = reach.placements.iter().map(|e| e.policy_set.as_deref());
+    let sets: Vec<_> = sets.collect();
+    assert_eq!(sets, [None, Some("s")]);
+    assert_eq!(reach.placements[0].exclusions, None);
+    assert!(reach.placements[1].exclusions.is_some());
+    assert!(
+        reach.clusters["c2"].placed,
+        "the direct way is not excluded"
+    );
+}
+
+#[test]
+fn case_u18_remaining_bindings() {
+    let remaining = |index: &Index| {
+        let reach = index.reach(&root("p"));
+        reach
+            .clusters
+            .get("c2")
+            .map(|cluster| cluster.remaining.clone())
+    };
+    let mut index = bound_through_a_set();
+    assert_eq!(remaining(&index), Some(vec![]), "nothing is excluded");
+    let excluding = || Some(set(&["p"], &[("p", &["c2"])]));
+    index.set_set(&key("s"), excluding());
+    assert_eq!(
+        remaining(&index),
+        Some(vec![]),
+        "only an excluding binding is there"
+    );
+    // A binding that names the policy and an excluding set does not remain.
+    let both = BindingFacts {
+        sets: [key("s")].into(),
+        ..binding("pl", &["p"])
+    };
+    index.set_binding(&key("both"), Some(both));
+    index.set_binding(&key("direct"), Some(binding("pl", &["p"])));
+    assert_eq!(remaining(&index), Some(vec!["direct".to_owned()]));
+    // A second excluding set changes nothing.
+    index.set_set(&key("t"), excluding());
+    let second = BindingFacts {
+        sets: [key("t")].into(),
+        ..binding("pl", &[])
+    };
+    index.set_binding(&key("second"), Some(second));
+    assert_eq!(remaining(&index), Some(vec!["direct".to_owned()]));
+    let disabled = RootFacts {
+        disabled: true,
+        ..RootFacts::default()
+    };
+    index.set_root(&root("p"), Some(disabled));
+    assert_eq!(remaining(&index), None);
+    let mut empty = Index::default();
+    empty.set_root(&root("p"), Some(RootFacts::default()));
+    assert_eq!(remaining(&empty), None);
+}
+
+#[test]
+fn rough_edge_03_restricted_bindings_never_remain() {
+    let mut index = bound_through_a_set();
+    index.set_set(&key("s"), Some(set(&["p"], &[("p", &["c2"])])));
+    let restricted = BindingFacts {
+        restricted: true,
+        ..binding("pl", &["p"])
+    };
+    index.set_binding(&key("r"), Some(restricted));
+    let reach = index.reach(&root("p"));
+    assert!(reach.clusters["c2"].remaining.is_empty());
+    assert!(!reach.clusters["c2"].placed);
+}
+
+#[test]
+fn rough_edge_14_a_set_is_looked_at_when_its_member_appears() {
+    let mut index = Index::default();
+    index.set_set(&key("s"), Some(set(&["p"], &[])));
+    assert_eq!(index.member(&key("s"), "p"), Member::Missing);
+    let dirty = index.set_root(&root("p"), Some(RootFacts::default()));
+    assert_eq!(dirty.sets, [key("s")].into());
+    assert_eq!(index.member(&key("s"), "p"), Member::Says(None, Vec::new()));
+}
+
+#[test]
+fn a_policy_that_waits_for_a_set_is_looked_at_when_the_set_changes() {
+    let mut index = bound_through_a_set();
+    let awaits = RootFacts {
+        awaits: [key("other")].into(),
+        ..RootFacts::default()
+    };
+    index.set_root(&root("p"), Some(awaits));
+    let dirty = index.set_set(&key("other"), Some(set(&[], &[])));
+    assert_eq!(dirty.pairs, [pair("p", "c1"), pair("p", "c2")].into());
+    let dirty = index.set_set(&key("other"), Some(set(&["x"], &[])));
+    assert_eq!(dirty.pairs.len(), 2);
+    let dirty = index.set_set(&key("other"), Some(set(&["x"], &[("x", &["c1"])])));
+    assert_eq!(dirty.pairs.len(), 0, "exclusions do not show in a replica");
+}
+
+#[test]
+fn case_u15_a_rules_decisions_touch_what_differs() {
+    let rule = PlacementName {
+        kind: PlacementKind::PlacementRule,
+        key: key("rule"),
+    };
+    let decided = |clusters: &[&str]| {
+        Some(DecisionFacts {
+            placement: rule.clone(),
+            ..decision("rule", clusters)
+        })
+    };
+    let mut index = Index::default();
+    let to_rule = BindingFacts {
+        placement: rule.clone(),
+        ..binding("rule", &["p"])
+    };
+    index.set_binding(&key("b"), Some(to_rule));
+    let dirty = index.set_rule(&rule, decided(&["c1", "c2"]));
+    assert_eq!(dirty.pairs, [pair("p", "c1"), pair("p", "c2")].into());
+    let dirty = index.set_rule(&rule, decided(&["c1", "c3"]));
+    assert_eq!(dirty.pairs, [pair("p", "c2"), pair("p", "c3")].into());
+    let entry = &index.reach(&root("p")).placements[0];
+    assert_eq!(entry.placement_rule.as_deref(), Some("rule"));
+    let dirty = index.set_rule(&rule, None);
+    assert_eq!(dirty.pairs, [pair("p", "c1"), pair("p", "c3")].into());
+    assert!(index.placed(&pair("p", "c1")).is_none());
 }

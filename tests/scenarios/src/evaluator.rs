@@ -157,7 +157,7 @@ async fn with_crds(name: &'static str) -> Result<Plane> {
 
 /// What the names of a scenario's policies begin with: `case20-` for `case20_…`, `rough-edge-7-` for
 /// `rough_edge_7_…`.
-fn key(scenario: &str) -> String {
+pub(crate) fn key(scenario: &str) -> String {
     let mut key = String::new();
     for part in scenario.split('_') {
         key.push_str(part);
@@ -199,7 +199,7 @@ fn begins(object: &Object, path: &str, key: &str) -> bool {
     name.is_some_and(|name| name.starts_with(key))
 }
 
-fn rendered(object: &Object) -> String {
+pub(crate) fn rendered(object: &Object) -> String {
     match reeve_testkit::render(object) {
         Ok(text) => format!("---\n{}\n", text.trim_end()),
         Err(error) => format!("# {error:#}\n"),
@@ -320,7 +320,7 @@ impl Controller {
 
 /// A port that stays free until it is listened on, and between a stop and a start: below those that the
 /// kernel gives to outgoing connections, and never the same one twice.
-fn port() -> Result<u16> {
+pub(crate) fn port() -> Result<u16> {
     const FIRST: u32 = 20_000;
     const COUNT: u32 = 12_000;
     static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -12,7 +12,7 @@ use reeve_testkit::{Plane, PlaneOptions, World, WorldOptions};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Mutex;
 
-use crate::{Evaluator, Pair};
+use crate::{Evaluator, Hubs, Pair};
 
 /// How many scenarios of waits play at once: they wait far more than they compute.
 const SIDE_BY_SIDE: usize = 24;
@@ -98,6 +98,17 @@ pub fn run_on_pair(scenarios: Vec<Scenario<Pair>>) -> ExitCode {
     run(
         scenarios,
         Pair::start(),
+        Some(SIDE_BY_SIDE),
+        |world, scenario| Box::pin(async move { world.dump(scenario).await }),
+    )
+}
+
+/// Runs scenarios on a hub with the CRDs and the propagator. A failure prints the scenario's own
+/// policies, bindings, sets and events, and what the propagator has logged of them.
+pub fn run_on_hubs(scenarios: Vec<Scenario<Hubs>>) -> ExitCode {
+    run(
+        scenarios,
+        Hubs::start(),
         Some(SIDE_BY_SIDE),
         |world, scenario| Box::pin(async move { world.dump(scenario).await }),
     )

@@ -14,6 +14,9 @@ const V1BETA1: &str = "policy.open-cluster-management.io/v1beta1";
 fn main() -> ExitCode {
     run_on_plane(vec![
         scenario("policies", |plane| Box::pin(policies(plane))),
+        scenario("case_e52_namespaces_of_dependencies", |plane| {
+            Box::pin(dependencies(plane))
+        }),
         scenario("placement_bindings", |plane| Box::pin(bindings(plane))),
         scenario("policy_sets_and_automations", |plane| {
             Box::pin(sets_and_automations(plane))
@@ -26,9 +29,9 @@ fn main() -> ExitCode {
 }
 
 /// One object: its name in the report, itself, and a part of the refusal if it must be refused.
-type Case = (&'static str, Value, Option<&'static str>);
+type Case<'a> = (&'a str, Value, Option<&'a str>);
 
-async fn try_all(plane: &Plane, api_version: &str, kind: &str, cases: Vec<Case>) -> Result<()> {
+async fn try_all(plane: &Plane, api_version: &str, kind: &str, cases: Vec<Case<'_>>) -> Result<()> {
     for (name, mut object, refusal) in cases {
         object["apiVersion"] = json!(api_version);
         object["kind"] = json!(kind);
@@ -75,7 +78,7 @@ async fn policies(plane: Arc<Plane>) -> Result<()> {
     };
     let template =
         |template: Value| spec(json!({ "disabled": false, "policy-templates": [template] }));
-    let cases: Vec<Case> = vec![
+    let cases: Vec<Case<'_>> = vec![
         ("empty", spec(base()), None),
         ("no-spec", json!({}), Some("spec: Required value")),
         (
@@ -135,6 +138,38 @@ async fn policies(plane: Arc<Plane>) -> Result<()> {
     try_all(&plane, V1, "Policy", cases).await
 }
 
+/// What a cluster has by itself has no namespace; everything else may have one.
+async fn dependencies(plane: Arc<Plane>) -> Result<()> {
+    let mut cases: Vec<(String, Value, Option<&str>)> = Vec::new();
+    for (kind, api_version, local) in [
+        ("ConfigurationPolicy", V1, true),
+        ("CertificatePolicy", V1, true),
+        ("Policy", V1, false),
+        ("PolicySet", V1BETA1, false),
+        ("OtherType", "example.com/v1", false),
+    ] {
+        for (extra, field) in [(false, "dependencies"), (true, "extraDependencies")] {
+            for namespace in ["default", ""] {
+                let item = json!({
+                    "apiVersion": api_version, "kind": kind, "name": "n",
+                    "namespace": namespace, "compliance": "Compliant"
+                });
+                let mut template = json!({ "objectDefinition": {} });
+                let mut spec = json!({ "disabled": false });
+                let holder = if extra { &mut template } else { &mut spec };
+                holder[field] = json!([item]);
+                spec["policy-templates"] = json!([template]);
+                let name = format!("{kind}-{field}-in-{namespace}x").to_lowercase();
+                let refusal = (local && !namespace.is_empty()).then_some(field);
+                cases.push((name, json!({ "spec": spec }), refusal));
+            }
+        }
+    }
+    let cases = cases.iter();
+    let cases = cases.map(|(name, object, refusal)| (name.as_str(), object.clone(), *refusal));
+    try_all(&plane, V1, "Policy", cases.collect()).await
+}
+
 async fn bindings(plane: Arc<Plane>) -> Result<()> {
     let base = || {
         json!({
@@ -150,7 +185,7 @@ async fn bindings(plane: Arc<Plane>) -> Result<()> {
     informing["bindingOverrides"] = json!({ "remediationAction": "inform" });
     let mut filtered = base();
     filtered["subFilter"] = json!("other");
-    let cases: Vec<Case> = vec![
+    let cases: Vec<Case<'_>> = vec![
         ("plain", base(), None),
         (
             "mismatch",
@@ -200,7 +235,7 @@ async fn bindings(plane: Arc<Plane>) -> Result<()> {
 
 async fn sets_and_automations(plane: Arc<Plane>) -> Result<()> {
     let set = |spec: Value| json!({ "spec": spec });
-    let cases: Vec<Case> = vec![
+    let cases: Vec<Case<'_>> = vec![
         ("empty", set(json!({ "policies": [] })), None),
         (
             "full",
@@ -235,7 +270,7 @@ async fn sets_and_automations(plane: Arc<Plane>) -> Result<()> {
         "mode": "once", "policyRef": "p"
     } })
     };
-    let cases: Vec<Case> = vec![
+    let cases: Vec<Case<'_>> = vec![
         ("plain", automation(), None),
         (
             "scan",
@@ -275,7 +310,7 @@ async fn configuration_policies(plane: Arc<Plane>) -> Result<()> {
         base["spec"]["object-templates-raw"] = json!("- {}");
         base
     };
-    let cases: Vec<Case> = vec![
+    let cases: Vec<Case<'_>> = vec![
         ("plain", base(), None),
         ("raw", raw(false), None),
         (

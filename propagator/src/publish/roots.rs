@@ -1,31 +1,29 @@
-//! Publishes what is found about root policies: their status, at most once in a window however many
-//! clusters answer, and events. Policies that stray into a cluster's namespace are removed here too.
+//! Brings the statuses of root policies in line. Policies that stray into a cluster's namespace are removed here too.
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use kube::Client;
-use kube::api::{Api, DeleteParams, PostParams, Preconditions};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions};
+use kube::core::PartialObjectMeta;
 use parking_lot::Mutex;
 use reeve_api::Policy;
 use reeve_api::names::RootPolicyName;
+use reeve_api::policy::PolicyStatus;
 use reeve_runtime::events::{EventWriter, Information};
-use reeve_runtime::object::{Refusal, absent_is_none};
+use reeve_runtime::object::absent_is_none;
 use reeve_runtime::queue::Next;
 use reeve_runtime::watch::Known;
+use serde_json::json;
 
-use crate::act::reference;
-use crate::decide::{self, RootAction};
+use super::Window;
+use crate::decide::root::{self, RootAction};
 use crate::error::RootError;
 use crate::messages;
 use crate::metrics::PropagatorMetrics;
 use crate::observe::Hub;
-
-/// The shortest time between two writes of one root's status. The first change is written at once;
-/// what follows within the window is written together at its end. Automation reads statuses, so
-/// this must stay far below the 200 ms that upstream's users can rely on.
-const WINDOW: Duration = Duration::from_millis(50);
+use crate::replicas::reference;
 
 /// Brings statuses of root policies in line.
 #[derive(Clone)]
@@ -40,7 +38,7 @@ pub struct Roots {
 /// What is remembered of a root between two looks at it.
 #[derive(Default)]
 struct Remembered {
-    written: Option<Instant>,
+    window: Window,
     /// The generation for which each kind of event was sent.
     announced: HashMap<&'static str, Option<i64>>,
 }
@@ -77,16 +75,18 @@ impl Roots {
         if !in_cluster_namespace {
             self.announce(&root, &policy);
         }
-        let written = self
+        let window = self
             .remembered
             .lock()
-            .get(&root)
-            .and_then(|known| known.written);
-        if let Some(wait) = written.and_then(|at| WINDOW.checked_sub(at.elapsed())) {
+            .entry(root.clone())
+            .or_default()
+            .window;
+        if let Some(wait) = window.wait(Instant::now()) {
             return Ok(Next::After(wait));
         }
+        let start = Instant::now();
         let reach = self.hub.reach(&root);
-        match decide::root(&policy, in_cluster_namespace, &reach) {
+        let next = match root::root(&policy, in_cluster_namespace, reach) {
             RootAction::Nothing => Ok(Next::Done),
             RootAction::RemoveStray => self.remove_stray(&root, &policy).await,
             RootAction::LeaveStray => {
@@ -96,43 +96,40 @@ impl Roots {
                 Ok(Next::Done)
             }
             RootAction::Write(status) => {
-                let written = Some(Instant::now());
-                self.remembered
-                    .lock()
-                    .entry(root.clone())
-                    .or_default()
-                    .written = written;
-                self.write(&root, &policy, *status).await
+                let written = self.write(&root, &status).await;
+                let now = Instant::now();
+                let window = Window::written(now, now.duration_since(start));
+                if let Some(remembered) = self.remembered.lock().get_mut(&root) {
+                    remembered.window = window;
+                }
+                written
             }
-        }
+        };
+        self.metrics.handled(start.elapsed());
+        next
     }
 
-    async fn write(
-        &self,
-        root: &RootPolicyName,
-        policy: &Policy,
-        status: reeve_api::policy::PolicyStatus,
-    ) -> Result<Next, RootError> {
-        let policies: Api<Policy> = Api::namespaced(self.client.clone(), &root.namespace);
-        let mut changed = policy.clone();
-        changed.status = Some(status);
-        match policies
-            .replace_status(&root.name, &PostParams::default(), &changed)
-            .await
-        {
+    /// Nobody else decides these fields, so there is no conflict to lose; others are kept.
+    async fn write(&self, root: &RootPolicyName, status: &PolicyStatus) -> Result<Next, RootError> {
+        let policies: Api<PartialObjectMeta<Policy>> =
+            Api::namespaced(self.client.clone(), &root.namespace);
+        let patch = json!({ "status": {
+            "compliant": status.compliant,
+            "placement": status.placement,
+            "status": status.status,
+        } });
+        let patched = policies
+            .patch_status(&root.name, &PatchParams::default(), &Patch::Merge(patch))
+            .await;
+        match absent_is_none(patched) {
             Ok(_) => Ok(Next::Done),
-            Err(error) => match Refusal::of(&error) {
-                // What was read is behind; the watch is bringing the newer object.
-                Refusal::Conflict => Ok(Next::After(WINDOW)),
-                Refusal::NotFound => Ok(Next::Done),
-                _ => {
-                    self.metrics.failed(root);
-                    Err(RootError::Status {
-                        root: root.clone(),
-                        source: error,
-                    })
-                }
-            },
+            Err(source) => {
+                self.metrics.failed(root);
+                Err(RootError::Status {
+                    root: root.clone(),
+                    source,
+                })
+            }
         }
     }
 

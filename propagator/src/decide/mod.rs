@@ -1,0 +1,113 @@
+//! What a replica must look like, and what the statuses of root policies and policy sets must say. Pure.
+
+pub mod desired;
+pub mod root;
+pub mod set;
+
+use std::sync::Arc;
+
+use reeve_api::Policy;
+use reeve_api::names::RootPolicyName;
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::watch::Known;
+
+use crate::index::{Pair, Placed};
+use crate::messages;
+use crate::replica::{Digest, ReplicaFacts};
+
+/// What is known when one replica is decided about.
+pub struct Observed {
+    /// The replica there is.
+    pub replica: Option<Known<ReplicaFacts>>,
+    /// The root policy that its name points to.
+    pub root: Option<Known<Policy>>,
+    /// Whether the root should be on this cluster.
+    pub placed: Option<Placed>,
+    /// Whether everything that could place it was readable.
+    pub placement_known: bool,
+    /// Whether the replica's namespace belongs to a managed cluster of this hub.
+    pub in_cluster_namespace: bool,
+}
+
+/// What is to become of one replica.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It must not exist, and does not.
+    Absent,
+    /// It must go: the object with this UID.
+    Delete(String),
+    /// It is not ours to touch, or cannot be judged; why.
+    Leave(&'static str),
+    /// It must be there.
+    Wanted {
+        /// Which.
+        pair: Pair,
+        /// The policy that it is a replica of.
+        root: Arc<Policy>,
+        /// How it is placed.
+        placed: Placed,
+    },
+}
+
+/// Decides about the replica named by `key`.
+pub fn replica(key: &ObjectKey, observed: &Observed) -> Verdict {
+    let Some(root_name) = RootPolicyName::parse(&key.name) else {
+        return remove(observed);
+    };
+    let root = match &observed.root {
+        None => return remove(observed),
+        Some(Known::Invalid(_)) => return Verdict::Leave(messages::LEAVE_UNREADABLE_ROOT),
+        Some(Known::Valid(root)) => root,
+    };
+    if root.spec.disabled {
+        return remove(observed);
+    }
+    let Some(placed) = &observed.placed else {
+        return if observed.placement_known {
+            remove(observed)
+        } else {
+            Verdict::Leave(messages::LEAVE_UNREADABLE_PLACEMENT)
+        };
+    };
+    if root_name.fits().is_err() {
+        return Verdict::Leave(messages::LEAVE_LONG_NAME);
+    }
+    Verdict::Wanted {
+        pair: Pair {
+            root: root_name,
+            cluster: key.namespace.clone(),
+        },
+        root: Arc::clone(root),
+        placed: placed.clone(),
+    }
+}
+
+fn remove(observed: &Observed) -> Verdict {
+    match &observed.replica {
+        None => Verdict::Absent,
+        Some(_) if !observed.in_cluster_namespace => Verdict::Leave(messages::LEAVE_FOREIGN),
+        Some(Known::Valid(live)) => Verdict::Delete(live.uid.to_string()),
+        Some(Known::Invalid(_)) => Verdict::Leave(messages::LEAVE_UNREADABLE_REPLICA),
+    }
+}
+
+/// How a wanted replica has to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// It is as it should be.
+    Nothing,
+    /// It does not exist.
+    Create,
+    /// It differs, or cannot be read.
+    Update,
+}
+
+/// Compares a replica with what it should be.
+pub fn write(live: Option<&Known<ReplicaFacts>>, desired: &Digest) -> Write {
+    match live {
+        None => Write::Create,
+        Some(Known::Valid(live)) if live.digest == *desired => Write::Nothing,
+        // An unreadable replica is replaced by a readable one.
+        Some(_) => Write::Update,
+    }
+}

@@ -1,0 +1,86 @@
+//! What the status of a root policy must say.
+
+use reeve_api::policy::{CompliancePerCluster, PolicyStatus, RemainingBinding};
+use reeve_api::{Compliance, Policy};
+
+use crate::index::{ClusterReach, Reach};
+
+/// What to do about one root policy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RootAction {
+    /// Its status is as it should be.
+    Nothing,
+    /// Its status must change.
+    Write(Box<PolicyStatus>),
+    /// It lies where only replicas belong, and nothing binds it: it must go.
+    RemoveStray,
+    /// It lies where only replicas belong, but somebody means it: it is left, and not propagated.
+    LeaveStray,
+}
+
+/// Decides about a root policy, given whether its namespace belongs to a managed cluster.
+pub fn root(policy: &Policy, in_cluster_namespace: bool, reach: Reach) -> RootAction {
+    if in_cluster_namespace {
+        // A cluster may have been given the name of a namespace that was there before it, with
+        // policies in use: a binding is the sign.
+        return if reach.placements.is_empty() {
+            RootAction::RemoveStray
+        } else {
+            RootAction::LeaveStray
+        };
+    }
+    match status(policy, reach) {
+        Some(status) => RootAction::Write(Box::new(status)),
+        None => RootAction::Nothing,
+    }
+}
+
+/// The status a root policy should have; `None` if it has it. Empty lists and absent ones say the same, and are absent.
+pub fn status(policy: &Policy, reach: Reach) -> Option<PolicyStatus> {
+    let current = policy.status.clone().unwrap_or_default();
+    let placed = reach.clusters.values().filter(|cluster| cluster.placed);
+    let compliant = sum(placed.map(|cluster| cluster.says));
+    let clusters: Vec<_> = reach.clusters.into_iter().map(of_cluster).collect();
+    let desired = PolicyStatus {
+        compliant: compliant.map(|sum| sum.to_string()),
+        status: Some(clusters).filter(|list| !list.is_empty()),
+        placement: Some(reach.placements).filter(|list| !list.is_empty()),
+        details: None,
+    };
+    let same = current.compliant == desired.compliant
+        && current.status.unwrap_or_default() == desired.status.clone().unwrap_or_default()
+        && current.placement.unwrap_or_default() == desired.placement.clone().unwrap_or_default();
+    (!same).then_some(desired)
+}
+
+fn of_cluster((name, reach): (String, ClusterReach)) -> CompliancePerCluster {
+    let remaining = reach.remaining.into_iter();
+    let remaining: Vec<_> = remaining
+        .map(|placement_binding| RemainingBinding { placement_binding })
+        .collect();
+    CompliancePerCluster {
+        clustername: Some(name.clone()),
+        clusternamespace: Some(name),
+        compliant: reach.says.map(|says| says.to_string()),
+        remaining_bindings: Some(remaining).filter(|list| !list.is_empty()),
+    }
+}
+
+/// The compliance of a root policy: the worst answer, if every cluster has answered.
+pub fn sum(answers: impl Iterator<Item = Option<Compliance>>) -> Option<Compliance> {
+    let (mut any, mut pending, mut silent) = (false, false, false);
+    for says in answers {
+        any = true;
+        match says {
+            Some(Compliance::NonCompliant) => return Some(Compliance::NonCompliant),
+            Some(Compliance::Pending) => pending = true,
+            Some(Compliance::Compliant) => {}
+            Some(Compliance::Terminating) | None => silent = true,
+        }
+    }
+    match (any, pending, silent) {
+        (_, true, _) => Some(Compliance::Pending),
+        (true, false, false) => Some(Compliance::Compliant),
+        _ => None,
+    }
+}

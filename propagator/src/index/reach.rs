@@ -1,0 +1,180 @@
+//! What the index answers about statuses: where a root policy goes, what its clusters say, and the
+//! same for the policies of a set.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use reeve_api::Compliance;
+use reeve_api::names::RootPolicyName;
+use reeve_api::policy::{ExcludedCluster, PolicyPlacement};
+use reeve_runtime::object::ObjectKey;
+
+use super::facts::{BindingFacts, PlacementKind};
+use super::{Index, SetFacts};
+
+/// Everything that the status of a root policy says about placement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// The bindings and placements, in the order of the status.
+    pub placements: Vec<PolicyPlacement>,
+    /// The clusters chosen.
+    pub clusters: BTreeMap<String, ClusterReach>,
+}
+
+/// One chosen cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterReach {
+    /// What its replica says.
+    pub says: Option<Compliance>,
+    /// Whether the policy is meant to be there. If not, a policy set excludes it.
+    pub placed: bool,
+    /// The bindings that place the policy there although a policy set excludes the cluster.
+    pub remaining: Vec<String>,
+}
+
+/// What is known of one policy of a set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Member {
+    /// There is no such policy.
+    Missing,
+    /// It goes nowhere for the time being.
+    Disabled(Vec<PolicyPlacement>),
+    /// The worst answer of the clusters that it reaches through this set, if any answered.
+    Says(Option<Compliance>, Vec<PolicyPlacement>),
+}
+
+impl Index {
+    /// What the status of a root policy says about placement.
+    pub fn reach(&self, root: &RootPolicyName) -> Reach {
+        let disabled = self.roots.get(root).is_some_and(|facts| facts.disabled);
+        let bindings = self.bindings_of(root);
+        let mut reach = Reach::default();
+        let mut excluding: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
+        let mut choosing: BTreeMap<&String, Vec<&String>> = BTreeMap::new();
+        let plain = || bindings.iter().filter(|(_, binding)| !binding.restricted);
+        for (key, binding) in plain().filter(|_| !disabled) {
+            for cluster in self.clusters_of(&binding.placement) {
+                choosing.entry(cluster).or_default().push(&key.name);
+                let entry = reach.clusters.entry(cluster.clone()).or_default();
+                entry.placed |= self.sends(binding, root, cluster);
+            }
+        }
+        let restricted = bindings.iter().filter(|(_, binding)| binding.restricted);
+        let restricted = restricted.filter(|(_, binding)| {
+            self.clusters_of(&binding.placement)
+                .any(|cluster| reach.clusters.contains_key(cluster))
+        });
+        for (key, binding) in plain().chain(restricted) {
+            for (entry, set) in self.entries(key, binding, root) {
+                let excluded = set.and_then(|set| set.exclusions.get(&root.name));
+                for cluster in excluded.into_iter().flatten() {
+                    excluding.entry(cluster).or_default().insert(&key.name);
+                }
+                reach.placements.push(entry);
+            }
+        }
+        let answers = self.replicas.get(root);
+        for (cluster, entry) in &mut reach.clusters {
+            let says = answers.and_then(|answers| answers.get(cluster));
+            entry.says = says.copied().flatten();
+            if let Some(excluding) = excluding.get(cluster) {
+                let bindings = choosing.get(cluster).into_iter().flatten();
+                let remaining = bindings.filter(|binding| !excluding.contains(*binding));
+                entry.remaining = remaining.map(|binding| (*binding).clone()).collect();
+            }
+        }
+        reach.placements.sort_by_cached_key(order);
+        reach
+    }
+
+    /// The entries for one policy in one binding: one for being named, one for each policy set.
+    fn entries<'a>(
+        &'a self,
+        key: &'a ObjectKey,
+        binding: &'a BindingFacts,
+        root: &'a RootPolicyName,
+    ) -> impl Iterator<Item = (PolicyPlacement, Option<&'a SetFacts>)> + 'a {
+        let direct = binding.policies.contains(root).then_some((None, None));
+        let sets = self.listing(binding, root);
+        let sets = sets.map(|(set, facts)| (Some(set.name.clone()), Some(facts)));
+        direct.into_iter().chain(sets).map(move |(set, facts)| {
+            let excluded = facts.and_then(|facts| facts.exclusions.get(&root.name));
+            let exclusions: Vec<_> = excluded
+                .into_iter()
+                .flatten()
+                .map(|cluster| ExcludedCluster {
+                    cluster_name: cluster.clone(),
+                })
+                .collect();
+            let (placement, placement_rule) = self.named(binding);
+            let entry = PolicyPlacement {
+                placement_binding: Some(key.name.clone()),
+                placement,
+                placement_rule,
+                policy_set: set,
+                exclusions: Some(exclusions).filter(|exclusions| !exclusions.is_empty()),
+                ..PolicyPlacement::default()
+            };
+            (entry, facts)
+        })
+    }
+
+    /// The name of a binding's placement, where its kind puts it, if it exists.
+    fn named(&self, binding: &BindingFacts) -> (Option<String>, Option<String>) {
+        let exists = self.placements.contains(&binding.placement);
+        let name = exists.then(|| binding.placement.key.name.clone());
+        match binding.placement.kind {
+            PlacementKind::Placement => (name, None),
+            PlacementKind::PlacementRule => (None, name),
+        }
+    }
+
+    /// What is known of a policy as a member of a set.
+    pub fn member(&self, set: &ObjectKey, policy: &str) -> Member {
+        let root = RootPolicyName::new(set.namespace.clone(), policy);
+        let Some(facts) = self.roots.get(&root) else {
+            return Member::Missing;
+        };
+        let reach = self.reach(&root);
+        let through = |entry: &PolicyPlacement| entry.policy_set.as_ref() == Some(&set.name);
+        let placements: Vec<_> = reach.placements.into_iter().filter(through).collect();
+        if facts.disabled {
+            return Member::Disabled(placements);
+        }
+        let excluded = self.sets.get(set);
+        let excluded = excluded.and_then(|set| set.exclusions.get(policy));
+        let bindings = placements.iter().filter_map(|entry| {
+            let name = entry.placement_binding.clone()?;
+            self.bindings.get(&ObjectKey::new(&set.namespace, name))
+        });
+        let relevant: BTreeSet<&String> = bindings
+            .flat_map(|binding| self.clusters_of(&binding.placement))
+            .filter(|cluster| excluded.is_none_or(|excluded| !excluded.contains(*cluster)))
+            .collect();
+        let answers = relevant.into_iter().filter_map(|cluster| {
+            let cluster = reach.clusters.get(cluster)?;
+            cluster.says
+        });
+        let severity = |says: &Compliance| match says {
+            Compliance::Compliant => Some(0),
+            Compliance::Pending => Some(1),
+            Compliance::NonCompliant => Some(2),
+            Compliance::Terminating => None,
+        };
+        let worst = answers
+            .filter(|says| severity(says).is_some())
+            .max_by_key(severity);
+        Member::Says(worst, placements)
+    }
+}
+
+/// The order of the entries in a status.
+fn order(entry: &PolicyPlacement) -> String {
+    let text = |field: &Option<String>| field.clone().unwrap_or_default();
+    format!(
+        "{} {} {} {}",
+        text(&entry.placement_binding),
+        text(&entry.placement),
+        text(&entry.placement_rule),
+        text(&entry.policy_set)
+    )
+}

@@ -1,0 +1,171 @@
+//! Replaces keys, and has everything encrypted with them encrypted again.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::{Client, ResourceExt};
+use parking_lot::Mutex;
+use reeve_api::Policy;
+use reeve_api::names::TRIGGER_UPDATE_ANNOTATION;
+use reeve_runtime::object::{ObjectKey, absent_is_none, api_message};
+use reeve_runtime::queue::Next;
+use reeve_runtime::watch::Known;
+use serde_json::json;
+use zeroize::Zeroizing;
+
+use super::rotation::{Rotation, decide};
+use super::{KEY, KEY_BYTES, KeyFacts, PREVIOUS_KEY, SECRET, last_rotated_annotation, ring};
+use crate::error::KeysError;
+use crate::observe::Hub;
+
+/// How soon to look again whether everything is encrypted with the key that is to be replaced.
+const SETTLING: Duration = Duration::from_secs(1);
+/// For how long at most a rotation waits for that: a replica that cannot be written must not keep a key for ever.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// Brings encryption keys in line.
+#[derive(Clone)]
+pub struct Keys {
+    client: Client,
+    hub: Arc<Hub>,
+    lives: SignedDuration,
+    /// Since when a rotation waits, by cluster.
+    waiting: Arc<Mutex<HashMap<String, Instant>>>,
+}
+
+impl Keys {
+    /// Keys live for this many days.
+    pub fn new(client: Client, hub: Arc<Hub>, days: u32) -> Self {
+        Self {
+            client,
+            hub,
+            lives: SignedDuration::from_hours(24 * i64::from(days)),
+            waiting: Arc::default(),
+        }
+    }
+
+    /// Brings the keys of one cluster in line.
+    pub async fn reconcile(self, secret: ObjectKey) -> Result<Next, KeysError> {
+        let cluster = &secret.namespace;
+        if secret.name != SECRET {
+            return Ok(Next::Done);
+        }
+        let Some(known) = self.hub.keys(cluster) else {
+            return Ok(Next::Done);
+        };
+        match decide(&known, Timestamp::now(), self.lives) {
+            Rotation::Disabled => {
+                self.trigger(cluster, &known).await;
+                Ok(Next::Done)
+            }
+            Rotation::Later(wait) => Ok(Next::After(wait)),
+            Rotation::DropPrevious(wait) => {
+                self.change(cluster, |_| Some((None, Zeroizing::default())))
+                    .await?;
+                Ok(Next::After(wait))
+            }
+            Rotation::Now { .. } if self.must_wait(cluster, &known) => Ok(Next::After(SETTLING)),
+            Rotation::Now { .. } => self.rotate(cluster).await,
+        }
+    }
+
+    /// The key that goes takes the one before it along, so nothing may still need that.
+    fn must_wait(&self, cluster: &str, keys: &KeyFacts) -> bool {
+        let mut waiting = self.waiting.lock();
+        if !self.hub.is_behind(cluster, keys.digest()) {
+            waiting.remove(cluster);
+            return false;
+        }
+        let since = waiting
+            .entry(cluster.to_owned())
+            .or_insert_with(Instant::now);
+        since.elapsed() < PATIENCE
+    }
+
+    async fn rotate(&self, cluster: &str) -> Result<Next, KeysError> {
+        let fresh = ring::random(KEY_BYTES).map_err(|source| KeysError::Random {
+            cluster: cluster.to_owned(),
+            source,
+        })?;
+        let lives = self.lives;
+        // Decided again on what is read now: somebody else may have rotated it just before.
+        let rotated = |live: &KeyFacts| match decide(live, Timestamp::now(), lives) {
+            Rotation::Now { previous } => Some((Some(fresh), previous)),
+            _ => None,
+        };
+        let Some(keys) = self.change(cluster, rotated).await? else {
+            return Ok(Next::After(SETTLING));
+        };
+        tracing::info!(cluster, "the encryption key was rotated");
+        self.trigger(cluster, &keys).await;
+        let wait = Duration::try_from(self.lives).unwrap_or(PATIENCE);
+        Ok(Next::After(wait))
+    }
+
+    /// Changes the Secret as it is now: a new key, if there is one, and the previous one. `None` if there was nothing to
+    /// change.
+    async fn change(
+        &self,
+        cluster: &str,
+        what: impl FnOnce(&KeyFacts) -> Option<(Option<Zeroizing<Vec<u8>>>, Zeroizing<Vec<u8>>)>,
+    ) -> Result<Option<KeyFacts>, KeysError> {
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), cluster);
+        let read = absent_is_none(secrets.get(SECRET).await);
+        let read = read.map_err(|source| KeysError::Read {
+            cluster: cluster.to_owned(),
+            source,
+        })?;
+        let Some(mut secret) = read else {
+            return Ok(None);
+        };
+        let Some((key, previous)) = what(&KeyFacts::of(secret.clone())) else {
+            return Ok(None);
+        };
+        let data = secret.data.get_or_insert_default();
+        data.insert(PREVIOUS_KEY.to_owned(), ByteString(previous.to_vec()));
+        if let Some(key) = key {
+            data.insert(KEY.to_owned(), ByteString(key.to_vec()));
+            let annotations = secret.annotations_mut();
+            annotations.insert(last_rotated_annotation(), ring::now());
+        }
+        let replaced = secrets
+            .replace(SECRET, &PostParams::default(), &secret)
+            .await;
+        let replaced = replaced.map_err(|source| KeysError::Update {
+            cluster: cluster.to_owned(),
+            source,
+        })?;
+        Ok(Some(KeyFacts::of(replaced)))
+    }
+
+    /// Asks the root policies with something encrypted for this cluster to be looked at again. The watch of the Secret
+    /// has the same effect; the annotation tells users why.
+    async fn trigger(&self, cluster: &str, keys: &KeyFacts) {
+        let value = keys.trigger(cluster);
+        let encrypted = self.hub.encrypted_in(cluster).into_iter();
+        let roots: BTreeSet<_> = encrypted.map(|pair| pair.root).collect();
+        for root in roots {
+            let Some(Known::Valid(policy)) = self.hub.root(&root) else {
+                continue;
+            };
+            if policy.annotations().get(TRIGGER_UPDATE_ANNOTATION) == Some(&value) {
+                continue;
+            }
+            let policies: Api<Policy> = Api::namespaced(self.client.clone(), &root.namespace);
+            let patch =
+                json!({ "metadata": { "annotations": { TRIGGER_UPDATE_ANNOTATION: value } } });
+            let patched = policies
+                .patch_metadata(&root.name, &PatchParams::default(), &Patch::Merge(patch))
+                .await;
+            if let Err(error) = patched {
+                let error = api_message(&error);
+                tracing::error!(policy = %root, cluster, error, "cannot ask for templates to be encrypted again");
+            }
+        }
+    }
+}

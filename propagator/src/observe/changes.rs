@@ -1,0 +1,281 @@
+//! What a change that a watch tells means: for the index, for the queues, for the metrics.
+
+use std::collections::BTreeSet;
+
+use kube::ResourceExt;
+use reeve_api::names::{RootPolicyName, TRIGGER_UPDATE_ANNOTATION};
+use reeve_api::{Policy, PolicySet};
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::watch::{Change, Known};
+
+use super::{Hub, Labels};
+use crate::index::{
+    BindingFacts, DecisionFacts, Dirty, Pair, PlacementKind, PlacementName, RootFacts, SetFacts,
+};
+use crate::keys::{self, KeyFacts};
+use crate::messages;
+use crate::replica::ReplicaFacts;
+
+impl Hub {
+    pub(super) fn root_changed(&self, change: &Change<Policy>) {
+        let root = RootPolicyName::new(change.key.namespace.clone(), change.key.name.clone());
+        let (old, new) = change.valid();
+        let unreadable = matches!(change.new, Some(Known::Invalid(_)));
+        let mut dirty = Dirty::default();
+        if !unreadable {
+            let facts = new.map(|policy| RootFacts::of(policy));
+            let mut index = self.index.write();
+            dirty = index.set_root(&root, facts);
+            match touched(old.map(AsRef::as_ref), new.map(AsRef::as_ref)) {
+                Touched::Nothing => {}
+                Touched::Cluster(cluster) => {
+                    let root = root.clone();
+                    dirty.pairs.insert(Pair { root, cluster });
+                }
+                Touched::All => dirty.pairs.extend(index.pairs(&root)),
+            }
+        }
+        self.metrics.root(&root, new.map(AsRef::as_ref));
+        dirty.roots.insert(root);
+        self.enqueue(dirty);
+    }
+
+    pub(super) fn replica_changed(&self, change: &Change<ReplicaFacts>) {
+        let (old, new) = change.valid();
+        let unreadable = change.new.is_some() && new.is_none();
+        let digest = new.map(|new| new.digest);
+        if change.new.is_none() {
+            self.settled.lock().remove(&change.key);
+        }
+        let is_ours =
+            || digest.is_some() && self.settled.lock().get(&change.key) == digest.as_ref();
+        if unreadable || old.map(|old| old.digest) != digest && !is_ours() {
+            self.look_at(&change.key);
+        }
+        let Some(pair) = Pair::of_replica(&change.key) else {
+            return;
+        };
+        self.metrics.replica(&pair, new.map(AsRef::as_ref));
+        // An unreadable replica is there all the same; its answer is not known.
+        let says = change
+            .new
+            .as_ref()
+            .map(|_| new.and_then(|new| new.compliance));
+        let dirty = self.index.write().set_replica(&pair, says);
+        self.enqueue(dirty);
+    }
+
+    pub(super) fn set_changed(&self, change: &Change<PolicySet>) {
+        if self.is_unreadable("PolicySet", change) {
+            return;
+        }
+        let facts = change.valid().1.map(|set| SetFacts::of(set));
+        let dirty = self.index.write().set_set(&change.key, facts);
+        self.enqueue(dirty);
+    }
+
+    pub(super) fn binding_changed(&self, change: &Change<Option<BindingFacts>>) {
+        if self.is_unreadable("PlacementBinding", change) {
+            return;
+        }
+        let facts = valid(change.new.as_ref());
+        match &facts {
+            Some(None) => tracing::warn!("{}", messages::invalid_placement_ref(&change.key)),
+            Some(Some(facts)) => self.say_if_ignored(&change.key, facts),
+            None => {}
+        }
+        let facts = facts.flatten();
+        let dirty = self.index.write().set_binding(&change.key, facts);
+        self.enqueue(dirty);
+    }
+
+    /// A binding to a placement rule on a hub without such rules chooses nothing, for ever.
+    fn say_if_ignored(&self, binding: &ObjectKey, facts: &BindingFacts) {
+        if self.rules.is_none() && facts.placement.kind == PlacementKind::PlacementRule {
+            tracing::warn!("{}", messages::placement_rule_ignored(binding));
+        }
+    }
+
+    pub(super) fn decision_changed(&self, change: &Change<Option<DecisionFacts>>) {
+        if self.is_unreadable("PlacementDecision", change) {
+            return;
+        }
+        let facts = valid(change.new.as_ref()).flatten();
+        let dirty = self.index.write().set_decision(&change.key, facts);
+        self.enqueue(dirty);
+    }
+
+    pub(super) fn placement_changed(&self, change: &Change<()>) {
+        let exists = change.new.is_some();
+        let placement = PlacementName {
+            kind: PlacementKind::Placement,
+            key: change.key.clone(),
+        };
+        let dirty = self.index.write().set_placement(&placement, exists);
+        self.enqueue(dirty);
+    }
+
+    pub(super) fn rule_changed(&self, change: &Change<DecisionFacts>) {
+        if self.is_unreadable("PlacementRule", change) {
+            return;
+        }
+        let facts = valid(change.new.as_ref());
+        let rule = PlacementName {
+            kind: PlacementKind::PlacementRule,
+            key: change.key.clone(),
+        };
+        let dirty = self.index.write().set_rule(&rule, facts);
+        self.enqueue(dirty);
+    }
+
+    pub(super) fn cluster_changed(&self, change: &Change<Labels>) {
+        let name = &change.key.name;
+        let exists = change.new.is_some();
+        let mut dirty = self.index.write().set_managed_cluster(name, exists);
+        let (old, new) = change.valid();
+        if old != new {
+            let readers = self.label_readers.lock();
+            let readers = readers.get(name).into_iter().flatten();
+            dirty.pairs.extend(readers.filter_map(Pair::of_replica));
+        }
+        // A namespace that becomes a cluster's, or stops being one, changes what a policy in it is.
+        if change.old.is_none() || !exists {
+            let in_it = |key: &ObjectKey| key.namespace == *name;
+            for key in self.roots.keys().into_iter().filter(in_it) {
+                let root = RootPolicyName::new(key.namespace, key.name);
+                dirty.roots.insert(root);
+            }
+        }
+        self.enqueue(dirty);
+    }
+
+    pub(super) fn key_changed(&self, change: &Change<KeyFacts>) {
+        let (old, new) = change.valid();
+        let key = |facts: Option<&std::sync::Arc<KeyFacts>>| facts.map(|facts| facts.digest());
+        if change.new.is_some() {
+            self.queues.keys.add(change.key.clone());
+        }
+        // Whatever is encrypted for the cluster has to be encrypted with the key that there is now.
+        if key(old) != key(new) && change.key.name == keys::SECRET {
+            let encrypted = |replica: &ObjectKey, facts: &std::sync::Arc<ReplicaFacts>| {
+                let there = replica.namespace == change.key.namespace && facts.vector.is_some();
+                there.then(|| replica.clone())
+            };
+            for replica in self.replicas.collect(encrypted) {
+                self.look_at(&replica);
+            }
+        }
+    }
+
+    /// Keeps account of what cannot be decoded. It stays in the index as it was when it could; a
+    /// process that was started later never had it there, so nothing that it might place is
+    /// removed until it can be read.
+    fn is_unreadable<V>(&self, kind: &'static str, change: &Change<V>) -> bool {
+        let entry = (kind, change.key.clone());
+        if matches!(change.new, Some(Known::Invalid(_))) {
+            self.unreadable.write().insert(entry);
+            return true;
+        }
+        if self.unreadable.write().remove(&entry) {
+            let index = self.index.read();
+            let roots = self.roots.keys().into_iter();
+            let mut pairs = BTreeSet::new();
+            for key in roots.filter(|key| key.namespace == change.key.namespace) {
+                pairs.extend(index.pairs(&RootPolicyName::new(key.namespace, key.name)));
+            }
+            drop(index);
+            self.enqueue(Dirty {
+                pairs,
+                ..Dirty::default()
+            });
+        }
+        false
+    }
+
+    fn enqueue(&self, dirty: Dirty) {
+        for pair in dirty.pairs {
+            self.look_at(&pair.key());
+        }
+        let watched = |namespace: &str| self.namespaces.contains(namespace);
+        for root in dirty
+            .roots
+            .into_iter()
+            .filter(|root| watched(&root.namespace))
+        {
+            self.queues.roots.add(root);
+        }
+        for set in dirty.sets.into_iter().filter(|set| watched(&set.namespace)) {
+            self.queues.sets.add(set);
+        }
+    }
+}
+
+fn valid<V: Clone>(known: Option<&Known<V>>) -> Option<V> {
+    known.and_then(Known::valid).map(|value| V::clone(value))
+}
+
+/// Which replicas a change of a root policy concerns.
+#[derive(Debug, PartialEq, Eq)]
+enum Touched {
+    /// None: a change of the status alone, above all one that we wrote.
+    Nothing,
+    /// That of the cluster whose key was rotated.
+    Cluster(String),
+    /// All.
+    All,
+}
+
+fn touched(old: Option<&Policy>, new: Option<&Policy>) -> Touched {
+    let (Some(old), Some(new)) = (old, new) else {
+        return Touched::All;
+    };
+    let rest = |policy: &Policy| {
+        let mut annotations = policy.annotations().clone();
+        annotations.remove(TRIGGER_UPDATE_ANNOTATION);
+        let meta = &policy.metadata;
+        (
+            meta.uid.clone(),
+            meta.generation,
+            meta.labels.clone(),
+            annotations,
+        )
+    };
+    if rest(old) != rest(new) {
+        return Touched::All;
+    }
+    let trigger = |policy: &Policy| policy.annotations().get(TRIGGER_UPDATE_ANNOTATION).cloned();
+    let (before, after) = (trigger(old), trigger(new));
+    if before == after {
+        return Touched::Nothing;
+    }
+    let rotated = after.as_deref().and_then(keys::cluster_of_trigger);
+    rotated.map_or(Touched::All, |cluster| Touched::Cluster(cluster.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn triggered(value: Option<&str>) -> Policy {
+        let mut policy = Policy::default();
+        let value = value.map(|value| (TRIGGER_UPDATE_ANNOTATION.to_owned(), value.to_owned()));
+        policy.metadata.annotations = Some(value.into_iter().collect());
+        policy
+    }
+
+    #[test]
+    fn rough_edge_42_a_rotation_touches_its_own_cluster_only() {
+        let (none, rotated) = (
+            triggered(None),
+            triggered(Some("rotate-key-c-1-2026-11-21T10:00:00Z")),
+        );
+        let by = |old: &Policy, new: &Policy| touched(Some(old), Some(new));
+        assert_eq!(by(&none, &rotated), Touched::Cluster("c-1".to_owned()));
+        assert_eq!(by(&rotated, &none), Touched::All);
+        assert_eq!(by(&none, &triggered(Some("by hand"))), Touched::All);
+        assert_eq!(by(&rotated, &rotated), Touched::Nothing);
+        let mut edited = rotated.clone();
+        edited.metadata.generation = Some(2);
+        assert_eq!(by(&none, &edited), Touched::All);
+    }
+}

@@ -1,0 +1,241 @@
+//! What the hub's watches tell: everything a decision needs, kept in stores and in the index.
+
+mod changes;
+mod watches;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock};
+use reeve_api::names::RootPolicyName;
+use reeve_api::{Policy, PolicySet};
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::watch::{Known, Store};
+
+use crate::Queues;
+use crate::index::{BindingFacts, DecisionFacts, Index, Member, Pair, Placed, Reach};
+use crate::keys::{self, KeyDigest, KeyFacts};
+use crate::metrics::PropagatorMetrics;
+use crate::process::Namespaces;
+use crate::replica::{Digest, ReplicaFacts};
+
+pub use watches::{Labels, Watches};
+
+/// What the hub is known to hold.
+pub struct Hub {
+    index: RwLock<Index>,
+    roots: Store<Policy>,
+    replicas: Store<ReplicaFacts>,
+    sets: Store<PolicySet>,
+    rules: Option<Store<DecisionFacts>>,
+    clusters: Store<Labels>,
+    keys: Store<KeyFacts>,
+    bindings: Store<Option<BindingFacts>>,
+    decisions: Store<Option<DecisionFacts>>,
+    placements: Store<()>,
+    /// Bindings, sets and decisions that exist and cannot be decoded: whom they place is not known.
+    unreadable: RwLock<HashSet<(&'static str, ObjectKey)>>,
+    /// What each replica was last written as or found to be as it should: its own echo on the watch
+    /// is no news.
+    settled: Mutex<HashMap<ObjectKey, Digest>>,
+    /// With which key the values in an encrypted replica were encrypted, as far as this process has seen to it.
+    encrypted_with: Mutex<HashMap<ObjectKey, KeyDigest>>,
+    /// The replicas whose templates read the labels of a cluster.
+    label_readers: Mutex<HashMap<String, HashSet<ObjectKey>>>,
+    namespaces: Namespaces,
+    queues: Queues,
+    metrics: PropagatorMetrics,
+}
+
+impl Hub {
+    /// Nothing known yet.
+    pub fn new(
+        watches: &Watches,
+        queues: Queues,
+        metrics: PropagatorMetrics,
+        namespaces: Namespaces,
+    ) -> Self {
+        Self {
+            index: RwLock::new(Index::default()),
+            roots: watches.roots.store(),
+            replicas: watches.replicas.store(),
+            sets: watches.sets.store(),
+            rules: watches
+                .rules
+                .as_ref()
+                .map(reeve_runtime::watch::Watch::store),
+            clusters: watches.clusters.store(),
+            keys: watches.keys.store(),
+            bindings: watches.bindings.store(),
+            decisions: watches.decisions.store(),
+            placements: watches.placements.store(),
+            unreadable: RwLock::default(),
+            settled: Mutex::default(),
+            encrypted_with: Mutex::default(),
+            label_readers: Mutex::default(),
+            namespaces,
+            queues,
+            metrics,
+        }
+    }
+
+    /// Whether every first list has been seen.
+    pub fn is_ready(&self) -> bool {
+        self.roots.is_ready()
+            && self.replicas.is_ready()
+            && self.sets.is_ready()
+            && self.rules.as_ref().is_none_or(Store::is_ready)
+            && self.clusters.is_ready()
+            && self.keys.is_ready()
+            && self.bindings.is_ready()
+            && self.decisions.is_ready()
+            && self.placements.is_ready()
+    }
+
+    /// Something that a replica was made of changed.
+    pub fn look_at(&self, replica: &ObjectKey) {
+        let Namespaces::Some(_) = &self.namespaces else {
+            self.queues.replicas.add(replica.clone());
+            return;
+        };
+        let root = RootPolicyName::parse(&replica.name);
+        if root.is_some_and(|root| self.namespaces.contains(&root.namespace)) {
+            self.queues.replicas.add(replica.clone());
+        }
+    }
+
+    /// Waits for every first list: before that, absence means nothing.
+    pub async fn ready(&self) {
+        self.roots.ready().await;
+        self.replicas.ready().await;
+        self.sets.ready().await;
+        if let Some(rules) = &self.rules {
+            rules.ready().await;
+        }
+        self.clusters.ready().await;
+        self.keys.ready().await;
+        self.bindings.ready().await;
+        self.decisions.ready().await;
+        self.placements.ready().await;
+    }
+
+    /// A root policy.
+    pub fn root(&self, root: &RootPolicyName) -> Option<Known<Policy>> {
+        self.roots
+            .get(&ObjectKey::new(root.namespace.clone(), root.name.clone()))
+    }
+
+    /// A policy set.
+    pub fn set(&self, key: &ObjectKey) -> Option<Known<PolicySet>> {
+        self.sets.get(key)
+    }
+
+    /// A replica, by the cluster's namespace and its own name.
+    pub fn replica(&self, key: &ObjectKey) -> Option<Known<ReplicaFacts>> {
+        self.replicas.get(key)
+    }
+
+    /// Whether a policy should be on a cluster.
+    pub fn placed(&self, pair: &Pair) -> Option<Placed> {
+        self.index.read().placed(pair)
+    }
+
+    /// Whether everything that places the policies of a namespace could be read.
+    pub fn knows_placement(&self, namespace: &str) -> bool {
+        let unreadable = self.unreadable.read();
+        unreadable.iter().all(|(_, key)| key.namespace != namespace)
+    }
+
+    /// What the status of a root policy says about placement.
+    pub fn reach(&self, root: &RootPolicyName) -> Reach {
+        self.index.read().reach(root)
+    }
+
+    /// What is known of the policies of a set, in the order in which the set lists them.
+    pub fn members(&self, set: &ObjectKey, policies: &[String]) -> Vec<(String, Member)> {
+        let index = self.index.read();
+        let member = |policy: &String| (policy.clone(), index.member(set, policy));
+        policies.iter().map(member).collect()
+    }
+
+    /// The policies that a set lists; `None` if there is no such set.
+    pub fn listed(&self, set: &ObjectKey) -> Option<Vec<String>> {
+        self.index.read().members(set).map(<[String]>::to_vec)
+    }
+
+    /// Whether any cluster holds a replica of a root policy.
+    pub fn has_replicas(&self, root: &RootPolicyName) -> bool {
+        self.index.read().replica_clusters(root).next().is_some()
+    }
+
+    /// Whether a namespace belongs to a managed cluster.
+    pub fn is_cluster_namespace(&self, namespace: &str) -> bool {
+        self.index.read().is_cluster_namespace(namespace)
+    }
+
+    /// The labels of a managed cluster; `None` if there is no such cluster.
+    pub fn cluster_labels(&self, cluster: &str) -> Option<BTreeMap<String, String>> {
+        let labels = self.clusters.get_valid(&ObjectKey::new("", cluster))?;
+        Some(serde_json::from_str(&labels).unwrap_or_default())
+    }
+
+    /// Remembers whether the templates of a replica read the labels of its cluster.
+    pub fn reads_labels(&self, replica: &ObjectKey, reads: bool) {
+        let mut readers = self.label_readers.lock();
+        if reads {
+            let of_cluster = readers.entry(replica.namespace.clone()).or_default();
+            of_cluster.insert(replica.clone());
+        } else if let Some(of_cluster) = readers.get_mut(&replica.namespace) {
+            of_cluster.remove(replica);
+            if of_cluster.is_empty() {
+                readers.remove(&replica.namespace);
+            }
+        }
+    }
+
+    /// Whether any template reads labels of clusters.
+    pub fn serves_labels(&self) -> bool {
+        !self.label_readers.lock().is_empty()
+    }
+
+    /// The encryption keys of a cluster.
+    pub fn keys(&self, cluster: &str) -> Option<Arc<KeyFacts>> {
+        self.keys.get_valid(&ObjectKey::new(cluster, keys::SECRET))
+    }
+
+    /// The root policies with a replica in a cluster's namespace that is encrypted.
+    pub fn encrypted_in(&self, cluster: &str) -> Vec<Pair> {
+        let encrypted = |key: &ObjectKey, facts: &Arc<ReplicaFacts>| {
+            let there = key.namespace == cluster && facts.vector.is_some();
+            there.then(|| Pair::of_replica(key)).flatten()
+        };
+        self.replicas.collect(encrypted)
+    }
+
+    /// A replica has nothing in it that is encrypted with another key than this.
+    pub fn note_key(&self, replica: &ObjectKey, key: Option<KeyDigest>) {
+        let mut encrypted_with = self.encrypted_with.lock();
+        match key {
+            Some(key) => drop(encrypted_with.insert(replica.clone(), key)),
+            None => drop(encrypted_with.remove(replica)),
+        }
+    }
+
+    /// Whether a replica in a cluster's namespace may hold something that is encrypted with another key.
+    pub fn is_behind(&self, cluster: &str, key: KeyDigest) -> bool {
+        let encrypted = self.encrypted_in(cluster);
+        let encrypted_with = self.encrypted_with.lock();
+        let behind = |pair: &Pair| encrypted_with.get(&pair.key()) != Some(&key);
+        encrypted.iter().any(behind)
+    }
+
+    /// A replica is, or is about to be, as it should: hearing of it again is no news.
+    pub fn settle(&self, key: &ObjectKey, digest: Digest) {
+        self.settled.lock().insert(key.clone(), digest);
+    }
+
+    /// What a replica is cannot be told from what was written.
+    pub fn unsettle(&self, key: &ObjectKey) {
+        self.settled.lock().remove(key);
+    }
+}

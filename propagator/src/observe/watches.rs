@@ -1,0 +1,129 @@
+//! The watches that tell what the hub holds.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::Api;
+use kube::core::DeserializeGuard;
+use kube::{Client, Resource, ResourceExt};
+use reeve_api::names::ROOT_POLICY_LABEL;
+use reeve_api::ocm::{ManagedCluster, Placement, PlacementDecision, PlacementRule};
+use reeve_api::{PlacementBinding, Policy, PolicySet};
+use reeve_runtime::supervisor::Supervisor;
+use reeve_runtime::watch::{Change, Watch};
+use serde::de::DeserializeOwned;
+
+use super::Hub;
+use crate::index::{BindingFacts, DecisionFacts};
+use crate::keys::{self, KeyFacts};
+use crate::replica::ReplicaFacts;
+
+/// The labels of a managed cluster as JSON: with ten thousand of them maps would be a good part of
+/// the process's memory.
+pub type Labels = Box<str>;
+
+/// The watches that fill a [`Hub`], until they are started.
+pub struct Watches {
+    pub(super) roots: Watch<Policy>,
+    pub(super) replicas: Watch<Policy, ReplicaFacts>,
+    pub(super) sets: Watch<PolicySet>,
+    pub(super) bindings: Watch<PlacementBinding, Option<BindingFacts>>,
+    pub(super) decisions: Watch<PlacementDecision, Option<DecisionFacts>>,
+    pub(super) placements: Watch<Placement, ()>,
+    /// `None` where the hub does not serve them or they are switched off.
+    pub(super) rules: Option<Watch<PlacementRule, DecisionFacts>>,
+    pub(super) clusters: Watch<ManagedCluster, Labels>,
+    pub(super) keys: Watch<Secret, KeyFacts>,
+}
+
+impl Watches {
+    /// All watches of the propagator. Root policies and replicas are two, told apart by the API
+    /// server: most of their fields are kept of the ones and hardly any of the others. `rules` says
+    /// whether the hub serves `PlacementRule`s.
+    pub fn new(client: &Client, rules: bool) -> Self {
+        fn all<K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned>(
+            client: &Client,
+        ) -> Api<DeserializeGuard<K>> {
+            Api::all(client.clone())
+        }
+        let binding = |binding: PlacementBinding| BindingFacts::of(&binding);
+        let decision = |decision: PlacementDecision| DecisionFacts::of(&decision);
+        let labels = |cluster: ManagedCluster| {
+            let labels = serde_json::to_string(cluster.labels()).unwrap_or_default();
+            Labels::from(labels)
+        };
+        let rule = |rule: PlacementRule| DecisionFacts::of_rule(&rule);
+        let named = format!("metadata.name={}", keys::SECRET);
+        Self {
+            roots: Watch::new(all(client)).labels(&format!("!{ROOT_POLICY_LABEL}")),
+            replicas: Watch::projected(all(client), ReplicaFacts::of).labels(ROOT_POLICY_LABEL),
+            sets: Watch::new(all(client)),
+            bindings: Watch::projected(all(client), binding),
+            decisions: Watch::projected(all(client), decision),
+            placements: Watch::projected(all(client), |_: Placement| ()),
+            rules: rules.then(|| Watch::projected(all(client), rule)),
+            clusters: Watch::projected(all(client), labels),
+            keys: Watch::projected(all(client), KeyFacts::of).fields(&named),
+        }
+    }
+
+    /// Starts all watches. What they tell goes into the hub's index, and from there keys to its
+    /// queues.
+    pub fn start(self, hub: &Arc<Hub>, tasks: &mut Supervisor) {
+        let mut run = Run { hub, tasks };
+        run.watch("the watch of root policies", self.roots, Hub::root_changed);
+        run.watch(
+            "the watch of replicated policies",
+            self.replicas,
+            Hub::replica_changed,
+        );
+        run.watch("the watch of policy sets", self.sets, Hub::set_changed);
+        run.watch(
+            "the watch of placement bindings",
+            self.bindings,
+            Hub::binding_changed,
+        );
+        run.watch(
+            "the watch of placement decisions",
+            self.decisions,
+            Hub::decision_changed,
+        );
+        run.watch(
+            "the watch of placements",
+            self.placements,
+            Hub::placement_changed,
+        );
+        if let Some(rules) = self.rules {
+            run.watch("the watch of placement rules", rules, Hub::rule_changed);
+        }
+        run.watch(
+            "the watch of managed clusters",
+            self.clusters,
+            Hub::cluster_changed,
+        );
+        run.watch("the watch of encryption keys", self.keys, Hub::key_changed);
+    }
+}
+
+/// Runs watches for a hub.
+struct Run<'a> {
+    hub: &'a Arc<Hub>,
+    tasks: &'a mut Supervisor,
+}
+
+impl Run<'_> {
+    fn watch<K, V>(
+        &mut self,
+        name: &'static str,
+        watch: Watch<K, V>,
+        tell: impl Fn(&Hub, &Change<V>) + Send + 'static,
+    ) where
+        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+        V: Send + Sync + 'static,
+    {
+        let hub = Arc::clone(self.hub);
+        let work = watch.run(self.tasks.stop(), move |change| tell(&hub, &change));
+        self.tasks.spawn_infallible(name, work);
+    }
+}

@@ -1,0 +1,142 @@
+//! Brings the statuses of policy sets in line.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Instant;
+
+use kube::api::{Api, Patch, PatchParams};
+use kube::core::PartialObjectMeta;
+use kube::{Client, Resource};
+use parking_lot::Mutex;
+use reeve_api::PolicySet;
+use reeve_api::policy_set::PolicySetStatus;
+use reeve_runtime::events::{EventWriter, Information};
+use reeve_runtime::object::{ObjectKey, absent_is_none};
+use reeve_runtime::queue::Next;
+use reeve_runtime::watch::Known;
+use serde_json::json;
+
+use super::Window;
+use crate::decide::set::{same, status};
+use crate::error::SetError;
+use crate::messages;
+use crate::observe::Hub;
+
+/// Brings the statuses of policy sets in line.
+#[derive(Clone)]
+pub struct Sets {
+    client: Client,
+    hub: Arc<Hub>,
+    events: EventWriter,
+    remembered: Arc<Mutex<HashMap<ObjectKey, Remembered>>>,
+}
+
+/// What is remembered of a set between two looks at it.
+#[derive(Default)]
+struct Remembered {
+    window: Window,
+    /// The policies that it was told to miss.
+    missed: BTreeSet<String>,
+}
+
+impl Sets {
+    /// Reads from `hub`, writes through `client`.
+    pub fn new(client: Client, hub: Arc<Hub>, events: EventWriter) -> Self {
+        Self {
+            client,
+            hub,
+            events,
+            remembered: Arc::default(),
+        }
+    }
+
+    /// Brings the status of one set in line.
+    pub async fn reconcile(self, key: ObjectKey) -> Result<Next, SetError> {
+        let set = match self.hub.set(&key) {
+            None => {
+                self.remembered.lock().remove(&key);
+                return Ok(Next::Done);
+            }
+            // The watch has logged it.
+            Some(Known::Invalid(_)) => return Ok(Next::Done),
+            Some(Known::Valid(set)) => set,
+        };
+        let window = self
+            .remembered
+            .lock()
+            .entry(key.clone())
+            .or_default()
+            .window;
+        if let Some(wait) = window.wait(Instant::now()) {
+            return Ok(Next::After(wait));
+        }
+        let members = self.hub.members(&key, &set.spec.policies);
+        let (desired, missing) = status(&set, &members);
+        self.tell_missing(&key, &set, missing);
+        let current = set.status.clone().unwrap_or_default();
+        if same(&current, &desired) {
+            return Ok(Next::Done);
+        }
+        let start = Instant::now();
+        let written = self.write(&key, &desired).await;
+        let now = Instant::now();
+        let window = Window::written(now, now.duration_since(start));
+        if let Some(remembered) = self.remembered.lock().get_mut(&key) {
+            remembered.window = window;
+        }
+        if written? {
+            self.tell(
+                &set,
+                (messages::SET_STATUS, &messages::set_updated(&key)),
+                false,
+            );
+        }
+        Ok(Next::Done)
+    }
+
+    /// Writes the status; false if the set is gone.
+    async fn write(&self, key: &ObjectKey, status: &PolicySetStatus) -> Result<bool, SetError> {
+        let sets: Api<PartialObjectMeta<PolicySet>> =
+            Api::namespaced(self.client.clone(), &key.namespace);
+        let patch = json!({ "status": {
+            "compliant": status.compliant,
+            "placement": status.placement,
+            "statusMessage": status.status_message,
+            "exclusions": status.exclusions,
+        } });
+        let patched = sets
+            .patch_status(&key.name, &PatchParams::default(), &Patch::Merge(patch))
+            .await;
+        let patched = absent_is_none(patched).map_err(|source| SetError {
+            set: key.clone(),
+            source,
+        })?;
+        Ok(patched.is_some())
+    }
+
+    /// A missing policy is told once, until it is there.
+    fn tell_missing(&self, key: &ObjectKey, set: &PolicySet, missing: Vec<String>) {
+        let missing: BTreeSet<_> = missing.into_iter().collect();
+        let new: Vec<_> = {
+            let mut remembered = self.remembered.lock();
+            let missed = &mut remembered.entry(key.clone()).or_default().missed;
+            let new = missing.difference(missed).cloned().collect();
+            *missed = missing;
+            new
+        };
+        for policy in new {
+            let note = messages::set_misses(key, &policy);
+            self.tell(set, (messages::SET_MISSES, &note), true);
+        }
+    }
+
+    fn tell(&self, set: &PolicySet, (reason, note): (&str, &str), warning: bool) {
+        let event = Information {
+            reason,
+            action: reason,
+            note,
+            warning,
+        };
+        self.events.inform(&set.object_ref(&()), &event);
+    }
+}

@@ -1,0 +1,244 @@
+//! Brings replicas in line: looks, has it decided, resolves hub templates, writes.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::{Client, Resource, ResourceExt};
+use parking_lot::Mutex;
+use reeve_api::Policy;
+use reeve_api::names::ENCRYPTION_IV_ANNOTATION;
+use reeve_runtime::events::{EventWriter, Information};
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::queue::Next;
+use reeve_runtime::watch::Known;
+
+use crate::act::{self, Done};
+use crate::decide::desired::desired;
+use crate::decide::{self, Observed, Verdict, Write};
+use crate::error::ReplicaError;
+use crate::index::{Pair, Placed};
+use crate::messages;
+use crate::metrics::PropagatorMetrics;
+use crate::observe::Hub;
+use crate::replica::Digest;
+use crate::templates::lookups::Trouble;
+use crate::templates::{HubTemplates, Rendered};
+
+/// How soon to look again at a cluster namespace that is missing or being removed: nothing tells
+/// when it is back.
+const NAMESPACE_RETRY: Duration = Duration::from_secs(10);
+
+/// Brings replicas in line.
+#[derive(Clone)]
+pub struct Replicas {
+    client: Client,
+    hub: Arc<Hub>,
+    templates: HubTemplates,
+    events: EventWriter,
+    metrics: PropagatorMetrics,
+    /// The failure of its templates that was told last, by replica: told once as long as it is the same.
+    told: Arc<Mutex<HashMap<ObjectKey, u64>>>,
+}
+
+/// A replica that must be there.
+struct Wanted {
+    key: ObjectKey,
+    pair: Pair,
+    root: Arc<Policy>,
+    placed: Placed,
+}
+
+impl Replicas {
+    /// Reads from `hub`, writes through `client`.
+    pub fn new(
+        client: Client,
+        hub: Arc<Hub>,
+        templates: HubTemplates,
+        events: EventWriter,
+        metrics: PropagatorMetrics,
+    ) -> Self {
+        Self {
+            client,
+            hub,
+            templates,
+            events,
+            metrics,
+            told: Arc::default(),
+        }
+    }
+
+    /// Brings one replica in line.
+    pub async fn reconcile(self, key: ObjectKey) -> Result<Next, ReplicaError> {
+        let observed = self.observe(&key);
+        let next = match decide::replica(&key, &observed) {
+            Verdict::Wanted { pair, root, placed } => {
+                let wanted = Wanted {
+                    key,
+                    pair,
+                    root,
+                    placed,
+                };
+                self.place(&wanted, observed.replica.as_ref()).await
+            }
+            Verdict::Absent => {
+                self.release(&key);
+                Ok(Next::Done)
+            }
+            Verdict::Leave(why) => {
+                tracing::info!(replica = %key, why, "leaving the replicated policy alone");
+                self.release(&key);
+                Ok(Next::Done)
+            }
+            Verdict::Delete(uid) => {
+                self.release(&key);
+                act::delete(&self.client, &key, uid)
+                    .await
+                    .map(|()| Next::Done)
+            }
+        };
+        self.metrics.template_watches(self.templates.watches());
+        next
+    }
+
+    fn observe(&self, key: &ObjectKey) -> Observed {
+        let pair = Pair::of_replica(key);
+        let pair = pair.as_ref();
+        Observed {
+            replica: self.hub.replica(key),
+            root: pair.and_then(|pair| self.hub.root(&pair.root)),
+            placed: pair.and_then(|pair| self.hub.placed(pair)),
+            placement_known: pair.is_none_or(|pair| self.hub.knows_placement(&pair.root.namespace)),
+            in_cluster_namespace: self.hub.is_cluster_namespace(&key.namespace),
+        }
+    }
+
+    /// Nothing is watched or remembered for a replica that should not be.
+    fn release(&self, key: &ObjectKey) {
+        self.templates.forget(key);
+        self.hub.unsettle(key);
+        self.hub.note_key(key, None);
+        self.told.lock().remove(key);
+    }
+
+    async fn place(
+        &self,
+        wanted: &Wanted,
+        live: Option<&Known<crate::replica::ReplicaFacts>>,
+    ) -> Result<Next, ReplicaError> {
+        let Wanted {
+            key,
+            pair,
+            root,
+            placed,
+        } = wanted;
+        let facts = live.and_then(Known::valid).map(AsRef::as_ref);
+        let vector = facts.and_then(|facts| facts.vector.as_deref());
+        let desired = desired(root, pair, placed, vector, &|set| self.hub.listed(set));
+        let rendered = self.templates.resolve(pair, root, desired, facts).await;
+        self.tell_failure(wanted, &rendered);
+        let failed = rendered
+            .failures
+            .first()
+            .map(|reason| ReplicaError::Templates {
+                replica: key.clone(),
+                reason: reason.clone(),
+            });
+        let again = failed.filter(|_| rendered.again.is_some());
+        // What the cluster has is better than an error that may be over in a moment.
+        let passing = rendered.again == Some(Trouble::Passing) && live.is_some();
+        if let Some(error) = again.filter(|_| passing) {
+            return Err(error);
+        }
+        let next = self.write(wanted, live, &rendered).await?;
+        let retry = rendered.again.is_some();
+        match rendered.failures.into_iter().next().filter(|_| retry) {
+            Some(reason) => Err(ReplicaError::Templates {
+                replica: key.clone(),
+                reason,
+            }),
+            None => Ok(next),
+        }
+    }
+
+    async fn write(
+        &self,
+        wanted: &Wanted,
+        live: Option<&Known<crate::replica::ReplicaFacts>>,
+        rendered: &Rendered,
+    ) -> Result<Next, ReplicaError> {
+        let Wanted {
+            key, pair, root, ..
+        } = wanted;
+        let digest = Digest::of(&rendered.policy);
+        // Before the write: its echo may be here before its answer.
+        self.hub.settle(key, digest);
+        let written = match decide::write(live, &digest) {
+            Write::Nothing => Ok(Done::Nothing),
+            Write::Create => act::create(&self.client, key, &rendered.policy).await,
+            Write::Update => act::update(&self.client, key, live, &rendered.policy).await,
+        };
+        let done = match written {
+            Ok(done) => done,
+            Err(error) => {
+                self.hub.unsettle(key);
+                self.metrics.failed(&pair.root);
+                return Err(error);
+            }
+        };
+        if rendered
+            .policy
+            .annotations()
+            .contains_key(ENCRYPTION_IV_ANNOTATION)
+        {
+            let current = || self.hub.keys(&pair.cluster).map(|keys| keys.digest());
+            self.hub.note_key(key, rendered.key.or_else(current));
+        }
+        let note = match done {
+            Done::Created => messages::propagated(pair),
+            Done::Updated => messages::updated(pair),
+            Done::Nothing => return Ok(Next::Done),
+            Done::NoNamespace => {
+                self.hub.unsettle(key);
+                return Ok(Next::After(NAMESPACE_RETRY));
+            }
+        };
+        tracing::info!(cluster = pair.cluster, policy = %pair.root, "{note}");
+        self.announce(root, &note, false);
+        Ok(Next::Done)
+    }
+
+    /// A failure is told when it is new, not whenever it is tried again.
+    fn tell_failure(&self, wanted: &Wanted, rendered: &Rendered) {
+        let Some(reason) = rendered.failures.first() else {
+            self.told.lock().remove(&wanted.key);
+            return;
+        };
+        let mut hasher = DefaultHasher::new();
+        reason.hash(&mut hasher);
+        let hash = hasher.finish();
+        if self.told.lock().insert(wanted.key.clone(), hash) == Some(hash) {
+            return;
+        }
+        let note = messages::templates_failed(&wanted.pair.cluster, reason);
+        tracing::warn!(policy = %wanted.pair.root, "{note}");
+        self.announce(&wanted.root, &note, true);
+    }
+
+    fn announce(&self, root: &Policy, note: &str, warning: bool) {
+        let event = Information {
+            reason: messages::PROPAGATION,
+            action: messages::PROPAGATION,
+            note,
+            warning,
+        };
+        self.events.inform(&reference(root), &event);
+    }
+}
+
+/// A policy as events refer to it.
+pub fn reference(policy: &Policy) -> ObjectReference {
+    policy.object_ref(&())
+}

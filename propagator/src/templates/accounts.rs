@@ -1,0 +1,275 @@
+//! Service accounts in whose name hub templates read: a token, a client and watches for each, for as long as some
+//! replica needs them. Tokens live in memory only.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::Client;
+use kube::api::{Api, PostParams};
+use parking_lot::Mutex;
+use rand::Rng;
+use reeve_runtime::client::{self, ClientError, ClientOptions, Token};
+use reeve_runtime::dependencies::DependencyWatches;
+use reeve_runtime::object::{ObjectKey, Refusal, api_message, chain};
+use tokio::sync::OnceCell;
+use tokio::task::AbortHandle;
+
+use crate::messages;
+
+/// When tokens are asked for and renewed.
+#[derive(Clone, Copy, Debug)]
+pub struct Schedule {
+    /// How long a token is asked to live, in seconds.
+    pub lives: i64,
+    /// How long before its end at the latest it is renewed.
+    pub margin: Duration,
+    /// How much earlier at most, at random, so that not all are renewed at once.
+    pub spread: Duration,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Self {
+            lives: 7200,
+            margin: Duration::from_mins(5),
+            spread: Duration::from_mins(5),
+        }
+    }
+}
+
+/// Why nothing can be read in the name of a service account.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    /// There is no such account.
+    #[error("{}", messages::account_missing(.0))]
+    Missing(ObjectKey),
+    /// There is, but no token or no connection.
+    #[error("{}", messages::account_unusable(.account, .reason))]
+    Unusable {
+        /// The account.
+        account: ObjectKey,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A service account that can be read with.
+pub struct Account {
+    /// What is read in its name.
+    pub watches: DependencyWatches<ObjectKey>,
+    renewal: AbortHandle,
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.renewal.abort();
+    }
+}
+
+/// All of them; clones share them.
+#[derive(Clone)]
+pub struct Accounts(Arc<Inner>);
+
+struct Inner {
+    client: Client,
+    options: ClientOptions,
+    schedule: Schedule,
+    wake: Arc<dyn Fn(&ObjectKey) + Send + Sync>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    accounts: HashMap<ObjectKey, Arc<OnceCell<Arc<Account>>>>,
+    /// The replicas that each account serves.
+    users: HashMap<ObjectKey, HashSet<ObjectKey>>,
+    /// The account that serves each replica.
+    used_by: HashMap<ObjectKey, ObjectKey>,
+}
+
+impl State {
+    fn release(&mut self, replica: &ObjectKey) -> Option<Arc<OnceCell<Arc<Account>>>> {
+        let account = self.used_by.remove(replica)?;
+        let users = self.users.get_mut(&account)?;
+        users.remove(replica);
+        let cell = self.accounts.get(&account);
+        if let Some(account) = cell.and_then(|cell| cell.get()) {
+            account.watches.forget(replica);
+        }
+        if !users.is_empty() {
+            return None;
+        }
+        self.users.remove(&account);
+        self.accounts.remove(&account)
+    }
+}
+
+impl Accounts {
+    /// None yet. Tokens are asked for with `client`; `wake` is called for each replica whose account failed.
+    pub fn new(
+        client: Client,
+        options: ClientOptions,
+        schedule: Schedule,
+        wake: impl Fn(&ObjectKey) + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            client,
+            options,
+            schedule,
+            wake: Arc::new(wake),
+            state: Mutex::default(),
+        }))
+    }
+
+    /// The account, for a replica; one that served it before is released.
+    pub async fn acquire(
+        &self,
+        account: &ObjectKey,
+        replica: &ObjectKey,
+    ) -> Result<Arc<Account>, AccountError> {
+        let (cell, released) = {
+            let mut state = self.0.state.lock();
+            let changed = state
+                .used_by
+                .get(replica)
+                .is_some_and(|used| used != account);
+            let released = changed.then(|| state.release(replica)).flatten();
+            state.used_by.insert(replica.clone(), account.clone());
+            let users = state.users.entry(account.clone()).or_default();
+            users.insert(replica.clone());
+            let cell = state.accounts.entry(account.clone()).or_default();
+            (Arc::clone(cell), released)
+        };
+        // Not under the lock: dropping an account stops its watches.
+        drop(released);
+        let found = cell.get_or_try_init(|| self.connect(account)).await;
+        found.cloned()
+    }
+
+    /// A replica needs no account any more.
+    pub fn release(&self, replica: &ObjectKey) {
+        let released = self.0.state.lock().release(replica);
+        drop(released);
+    }
+
+    /// How many watches are open in the name of all accounts.
+    pub fn watches(&self) -> usize {
+        let state = self.0.state.lock();
+        let accounts = state.accounts.values().filter_map(|cell| cell.get());
+        accounts.map(|account| account.watches.active()).sum()
+    }
+
+    async fn connect(&self, account: &ObjectKey) -> Result<Arc<Account>, AccountError> {
+        let (secret, expires) = self.0.request(account).await?;
+        let token = Token::new(secret);
+        let connected = client::connect_as(&self.0.options, &token).await;
+        let client = connected.map_err(|error: ClientError| AccountError::Unusable {
+            account: account.clone(),
+            reason: chain(&error),
+        })?;
+        let wake = Arc::clone(&self.0.wake);
+        let watches = DependencyWatches::new(client, move |replica| wake(replica));
+        let renewal = renew(Arc::downgrade(&self.0), account.clone(), token, expires);
+        Ok(Arc::new(Account {
+            watches,
+            renewal: tokio::spawn(renewal).abort_handle(),
+        }))
+    }
+}
+
+impl Inner {
+    /// A token, and when it ends.
+    async fn request(&self, account: &ObjectKey) -> Result<(String, Timestamp), AccountError> {
+        let accounts: Api<ServiceAccount> =
+            Api::namespaced(self.client.clone(), &account.namespace);
+        let request = TokenRequest {
+            spec: Some(TokenRequestSpec {
+                expiration_seconds: Some(self.schedule.lives),
+                ..TokenRequestSpec::default()
+            }),
+            ..TokenRequest::default()
+        };
+        let unusable = |reason: String| AccountError::Unusable {
+            account: account.clone(),
+            reason,
+        };
+        let answer = accounts
+            .create_token_request(&account.name, &PostParams::default(), &request)
+            .await
+            .map_err(|error| match Refusal::of(&error) {
+                Refusal::NotFound => AccountError::Missing(account.clone()),
+                _ => unusable(api_message(&error)),
+            })?;
+        let told = answer.status.and_then(|status| {
+            let expires = status.expiration_timestamp?.0;
+            Some((status.token?, expires))
+        });
+        told.ok_or_else(|| unusable(messages::NO_TOKEN.to_owned()))
+    }
+
+    /// An account whose token cannot be renewed is no longer used; what needs it asks for it anew, and says why it
+    /// cannot be had.
+    fn fail(&self, account: &ObjectKey) {
+        let (cell, users) = {
+            let mut state = self.state.lock();
+            let users = state.users.get(account).cloned().unwrap_or_default();
+            (state.accounts.remove(account), users)
+        };
+        for replica in users {
+            (self.wake)(&replica);
+        }
+        drop(cell);
+    }
+}
+
+async fn renew(inner: Weak<Inner>, account: ObjectKey, token: Token, mut expires: Timestamp) {
+    loop {
+        let Some(schedule) = inner.upgrade().map(|inner| inner.schedule) else {
+            return;
+        };
+        tokio::time::sleep(wait(&schedule, expires, Timestamp::now())).await;
+        let Some(inner) = inner.upgrade() else { return };
+        match inner.request(&account).await {
+            Ok((secret, until)) => {
+                token.set(secret);
+                expires = until;
+            }
+            Err(error) => {
+                tracing::warn!(%account, %error, "cannot renew the token of a service account");
+                inner.fail(&account);
+                return;
+            }
+        }
+    }
+}
+
+/// How long a token can be used before it has to be renewed.
+fn wait(schedule: &Schedule, expires: Timestamp, now: Timestamp) -> Duration {
+    let left = Duration::try_from(expires.duration_since(now)).unwrap_or_default();
+    let early = schedule.spread.mul_f64(rand::rng().random_range(0.0..=1.0));
+    let wait = left.saturating_sub(schedule.margin + early);
+    // A token that ends at once must not be asked for all the time.
+    wait.max(Duration::from_secs(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_renewed_between_ten_and_five_minutes_before_its_end() {
+        let now: Timestamp = "2026-11-21T10:00:00Z".parse().unwrap();
+        let expires: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
+        for _ in 0..100 {
+            let wait = wait(&Schedule::default(), expires, now);
+            assert!(wait >= Duration::from_mins(110), "{wait:?}");
+            assert!(wait <= Duration::from_mins(115), "{wait:?}");
+        }
+        let over = wait(&Schedule::default(), now, expires);
+        assert_eq!(over, Duration::from_secs(1));
+    }
+}

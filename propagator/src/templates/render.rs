@@ -1,0 +1,296 @@
+//! Resolves the hub templates in one desired replica. It computes and blocks: it runs on a thread of its own.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kube::ResourceExt;
+use reeve_api::Policy;
+use reeve_api::names::{CLUSTER_GROUP, ENCRYPTION_IV_ANNOTATION, HUB_TEMPLATES_ERROR_ANNOTATION};
+use reeve_api::policy::PolicyTemplate;
+use reeve_template_reads::Fetched;
+use reeve_templates_engine::detect;
+use reeve_templates_engine::encryption::TOKEN_PREFIX;
+use reeve_templates_engine::language::Delimiters;
+use reeve_templates_engine::lookup::{ClusterScopedRule, Restrictions};
+use reeve_templates_engine::resolver::{
+    Config, Context, EncryptionConfig, HalfDelimiters, Input, Mode, Options, ResolveError, Resolver,
+};
+use reeve_templates_engine::value::Value;
+use serde_json::{Value as Json, json};
+use zeroize::Zeroizing;
+
+use super::lookups::{HubLookups, Trouble};
+use crate::index::Pair;
+use crate::messages;
+
+/// What starts a hub template.
+pub const START: &str = "{{hub";
+const STOP: &str = "hub}}";
+/// A template that does not name the labels does not get them, so that their changes do not concern it.
+const LABELS: &str = "ManagedClusterLabels";
+
+/// The resolver of hub templates.
+pub fn resolver() -> Result<Resolver, HalfDelimiters> {
+    Resolver::new(Config {
+        additional_indentation: 8,
+        start_delimiter: START.to_owned(),
+        stop_delimiter: STOP.to_owned(),
+        ..Config::default()
+    })
+}
+
+/// Whether a policy template has hub templates.
+pub fn has_hub_templates(template: &PolicyTemplate) -> bool {
+    contains(&template.object_definition, START)
+}
+
+/// Whether any of a policy's templates needs the labels of the cluster.
+pub fn needs_labels(policy: &Policy) -> bool {
+    let mut templates = policy.spec.policy_templates.iter();
+    templates.any(|template| {
+        has_hub_templates(template) && contains(&template.object_definition, LABELS)
+    })
+}
+
+/// Whether any of a policy's templates may have something to encrypt.
+pub fn needs_encryption(policy: &Policy) -> bool {
+    let mut templates = policy.spec.policy_templates.iter();
+    templates.any(|template| encrypts(&template.object_definition.to_string()))
+}
+
+fn encrypts(definition: &str) -> bool {
+    let delimiters = Delimiters {
+        left: START,
+        right: STOP,
+    };
+    detect::uses_encryption(definition, delimiters)
+}
+
+/// Whether a text stands in any key or string of a document.
+fn contains(document: &Json, text: &str) -> bool {
+    match document {
+        Json::String(string) => string.contains(text),
+        Json::Array(items) => items.iter().any(|item| contains(item, text)),
+        Json::Object(fields) => fields
+            .iter()
+            .any(|(key, value)| key.contains(text) || contains(value, text)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => false,
+    }
+}
+
+/// What encrypts values for one replica. Nothing prints it.
+#[derive(Clone)]
+pub struct Cipher {
+    /// The cluster's key.
+    pub key: Zeroizing<Vec<u8>>,
+    /// The replica's initialisation vector, 16 bytes.
+    pub vector: Vec<u8>,
+}
+
+impl Cipher {
+    fn encoded_vector(&self) -> String {
+        STANDARD.encode(&self.vector)
+    }
+}
+
+/// What templates are resolved with.
+pub struct Task<'a> {
+    /// How.
+    pub resolver: &'a Resolver,
+    /// Functions that fail when called.
+    pub denied: &'a [String],
+    /// Whose replica it is.
+    pub pair: &'a Pair,
+    /// The root policy.
+    pub root: &'a Policy,
+    /// The labels of the cluster, if there is such a cluster.
+    pub labels: Option<&'a BTreeMap<String, String>>,
+    /// Whether only the policy's namespace may be read; not so in the name of a service account.
+    pub restricted: bool,
+    /// What encrypts; `None` if no template needs it.
+    pub cipher: Option<&'a Cipher>,
+}
+
+/// What resolving came to, besides the policy.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Why templates were withheld, in their order.
+    pub failures: Vec<String>,
+    /// The worst trouble that reads had.
+    pub trouble: Option<Trouble>,
+}
+
+/// Resolves every hub template in a desired replica. One that cannot be resolved is withheld, with the reason in its
+/// place; the others are not touched by that.
+pub fn render(task: &Task<'_>, desired: &mut Policy, reads: &Rc<Fetched<HubLookups>>) -> Outcome {
+    let context = context(task, desired);
+    let mut outcome = Outcome::default();
+    let mut encrypted = false;
+    for template in &mut desired.spec.policy_templates {
+        if !has_hub_templates(template) {
+            continue;
+        }
+        match one(task, &template.object_definition, context.clone(), reads) {
+            Ok((definition, vector)) => {
+                template.object_definition = definition;
+                encrypted |= vector;
+            }
+            Err(error) => {
+                withhold(template, &error);
+                outcome.failures.push(error);
+            }
+        }
+    }
+    outcome.trouble = reads.lookups().trouble();
+    if let Some(cipher) = task.cipher {
+        let annotations = desired.annotations_mut();
+        annotations.insert(ENCRYPTION_IV_ANNOTATION.to_owned(), cipher.encoded_vector());
+    }
+    debug_assert!(task.cipher.is_some() || !encrypted);
+    outcome
+}
+
+/// One resolved definition, and whether it holds encrypted values.
+fn one(
+    task: &Task<'_>,
+    definition: &Json,
+    context: Context,
+    reads: &Rc<Fetched<HubLookups>>,
+) -> Result<(Json, bool), String> {
+    let json = definition.to_string();
+    if task.labels.is_none() && json.contains(LABELS) {
+        return Err(messages::cluster_missing(&task.pair.cluster));
+    }
+    let options = Options {
+        context,
+        mode: Mode::Watch,
+        restrictions: restrictions(task),
+        denied_functions: task.denied,
+        encryption: task.cipher.map(|cipher| EncryptionConfig {
+            key: &cipher.key,
+            fallback_key: None,
+            initialization_vector: &cipher.vector,
+            encrypts: true,
+            decrypts: false,
+        }),
+        ..Options::default()
+    };
+    let told = |error: &ResolveError| reads.secrets().taken_out_of(&in_words(error));
+    let prepared = task.resolver.prepare(Input::Json(json.as_bytes()), options);
+    let prepared = prepared.map_err(|error| told(&error))?;
+    let resolved = reads.resolve(&prepared);
+    let resolved = resolved.map_err(|failed| told(&failed.error))?;
+    let text = String::from_utf8_lossy(&resolved.json);
+    let vector = task
+        .cipher
+        .filter(|_| text.contains(TOKEN_PREFIX) || encrypts(&json));
+    let mut definition: Json =
+        serde_json::from_slice(&resolved.json).map_err(|error| error.to_string())?;
+    if let Some(cipher) = vector {
+        annotate(
+            &mut definition,
+            ENCRYPTION_IV_ANNOTATION,
+            &cipher.encoded_vector(),
+        );
+    }
+    Ok((definition, vector.is_some()))
+}
+
+/// The error without the document that it is about: raw templates do not leave the hub.
+fn in_words(error: &ResolveError) -> String {
+    match error {
+        ResolveError::Parse { source, .. } => messages::unparsable(&source.to_string()),
+        ResolveError::Execute { source, .. } => messages::unresolvable(&source.to_string()),
+        other => other.to_string(),
+    }
+}
+
+fn restrictions(task: &Task<'_>) -> Restrictions {
+    if !task.restricted {
+        return Restrictions::default();
+    }
+    Restrictions {
+        namespace: task.pair.root.namespace.clone(),
+        cluster_scoped: vec![ClusterScopedRule {
+            group: CLUSTER_GROUP.to_owned(),
+            kind: "ManagedCluster".to_owned(),
+            name: task.pair.cluster.clone(),
+        }],
+    }
+}
+
+fn context(task: &Task<'_>, desired: &Policy) -> Context {
+    fn dict(map: &BTreeMap<String, String>) -> Value {
+        let entries = map.iter();
+        Value::dict(entries.map(|(key, value)| (key.as_str(), Value::str(value))))
+    }
+    let empty = BTreeMap::new();
+    let mut labels = task.root.labels().clone();
+    if !labels.is_empty() {
+        // Templates written for upstream may know the labels of the replica.
+        labels.extend(desired.labels().clone());
+    }
+    let metadata = Value::dict([
+        ("annotations", dict(task.root.annotations())),
+        ("labels", dict(&labels)),
+        ("name", Value::str(&task.pair.root.name)),
+        ("namespace", Value::str(&task.pair.root.namespace)),
+    ]);
+    Context::new(
+        "propagator.templateCtx",
+        [
+            ("ManagedClusterName", Value::str(&task.pair.cluster)),
+            ("ManagedClusterLabels", dict(task.labels.unwrap_or(&empty))),
+            ("PolicyMetadata", metadata),
+        ],
+    )
+}
+
+/// Raw hub templates never leave the hub: of such a template only its name goes out, with the reason why the rest does
+/// not.
+pub fn withhold(template: &mut PolicyTemplate, why: &str) {
+    let kept = |pointer| {
+        let text = template.text(pointer);
+        text.filter(|text| !text.contains(START))
+    };
+    let mut shell = json!({ "metadata": {} });
+    if let Some(name) = kept("/metadata/name") {
+        shell["metadata"]["name"] = json!(name);
+    }
+    for (pointer, field) in [("/apiVersion", "apiVersion"), ("/kind", "kind")] {
+        if let Some(text) = kept(pointer) {
+            shell[field] = json!(text);
+        }
+    }
+    annotate(&mut shell, HUB_TEMPLATES_ERROR_ANNOTATION, why);
+    template.object_definition = shell;
+}
+
+/// Withholds every hub template of a policy for the same reason.
+pub fn withhold_all(desired: &mut Policy, why: &str) {
+    let templates = desired.spec.policy_templates.iter_mut();
+    for template in templates.filter(|template| has_hub_templates(template)) {
+        withhold(template, why);
+    }
+}
+
+/// Sets an annotation of an object that may have no metadata.
+fn annotate(object: &mut Json, name: &str, value: &str) {
+    let Some(fields) = object.as_object_mut() else {
+        return;
+    };
+    let mut at = fields;
+    for field in ["metadata", "annotations"] {
+        let inner = at.entry(field).or_insert_with(|| json!({}));
+        if !inner.is_object() {
+            *inner = json!({});
+        }
+        let Some(inner) = inner.as_object_mut() else {
+            return;
+        };
+        at = inner;
+    }
+    at.insert(name.to_owned(), json!(value));
+}

@@ -1,0 +1,205 @@
+//! The way from a template to the cluster that it reads.
+//!
+//! The engine computes and never waits. Here its reads become reads of a cluster, made when they are asked for, those
+//! with constant arguments all at once, and kept for the rest of the render. A render may take long and its values stay
+//! on one thread, so it has a [thread of its own](on_a_thread).
+
+pub mod secrets;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures::future::join_all;
+use kube::core::GroupVersionKind;
+use reeve_runtime::discovery::{DiscoveryError, ServedKind, group_version_kind};
+use reeve_runtime::object::chain;
+use reeve_templates_engine::ambient::System;
+use reeve_templates_engine::lookup::{
+    Found, Needed, Object, Read, ReadError, Reads, Resource, Snapshot,
+};
+use reeve_templates_engine::resolver::{Failed, Prepared, Resolved};
+use serde_json::Value;
+
+pub use secrets::Secrets;
+
+/// A cluster, as templates read it.
+pub trait Lookups {
+    /// The resource that serves a kind.
+    fn kind(
+        &self,
+        kind: &GroupVersionKind,
+    ) -> impl Future<Output = Result<ServedKind, DiscoveryError>>;
+
+    /// One object, `None` if it does not exist. The namespace of a cluster-scoped object is empty. An error is the text
+    /// to show to the author.
+    fn get(
+        &self,
+        kind: &ServedKind,
+        namespace: &str,
+        name: &str,
+    ) -> impl Future<Output = Result<Option<Arc<Value>>, String>>;
+
+    /// The objects of a kind in a namespace (everywhere if it is empty) that match a label selector (all if it is
+    /// empty).
+    fn list(
+        &self,
+        kind: &ServedKind,
+        namespace: &str,
+        selector: &str,
+    ) -> impl Future<Output = Result<Vec<Arc<Value>>, String>>;
+
+    /// Waits for a future, on a thread that may be blocked.
+    fn wait<T>(&self, answer: impl Future<Output = T>) -> T;
+}
+
+/// Runs something that computes for long or that waits with [`Lookups::wait`].
+pub async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        // The work panicked, which is ours to pass on. A runtime that is shutting down drops this future.
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
+/// The reads of some templates: made when they are asked for, and then kept.
+pub struct Fetched<L> {
+    lookups: L,
+    kept: RefCell<Snapshot>,
+    secrets: RefCell<Vec<String>>,
+}
+
+impl<L: Lookups + 'static> Fetched<L> {
+    /// Nothing read yet.
+    pub fn new(lookups: L) -> Self {
+        Self {
+            lookups,
+            kept: RefCell::default(),
+            secrets: RefCell::default(),
+        }
+    }
+
+    /// The cluster that is read.
+    pub fn lookups(&self) -> &L {
+        &self.lookups
+    }
+
+    /// The values of the Secrets that were read so far.
+    pub fn secrets(&self) -> Secrets {
+        self.secrets.borrow().iter().cloned().collect()
+    }
+
+    /// Resolves a document, its constant reads made at once.
+    pub fn resolve(self: &Rc<Self>, prepared: &Prepared) -> Result<Resolved, Failed> {
+        self.fetch(prepared.constant_reads());
+        prepared.resolve(Rc::clone(self) as Rc<dyn Reads>, &mut System)
+    }
+
+    fn noted(&self, kind: &ServedKind, object: &Value) -> Object {
+        if kind.resource.api_version == "v1" && kind.resource.kind == "Secret" {
+            self.secrets.borrow_mut().extend(secrets::of_object(object));
+        }
+        Object::new(object)
+    }
+
+    /// Makes several reads at once: each may have to wait for a watch to be established.
+    fn fetch(&self, needed: Vec<Needed>) {
+        let missing: Vec<Needed> = needed
+            .into_iter()
+            .filter(|needed| !self.kept.borrow().knows(needed))
+            .collect();
+        if missing.is_empty() {
+            return;
+        }
+        let answers = self
+            .lookups
+            .wait(join_all(missing.iter().map(|needed| async {
+                match needed {
+                    Needed::Resource { api_version, kind } => {
+                        Answer::Resource(self.ask_resource(api_version, kind).await)
+                    }
+                    Needed::Read(read) => self.ask(read).await,
+                }
+            })));
+        let mut kept = self.kept.borrow_mut();
+        for (needed, answer) in missing.into_iter().zip(answers) {
+            match (needed, answer) {
+                (Needed::Resource { api_version, kind }, Answer::Resource(resource)) => {
+                    kept.learn(api_version, kind, resource);
+                }
+                (_, Answer::Read(read, found)) => kept.keep(read, found),
+                _ => {}
+            }
+        }
+    }
+
+    async fn served(&self, api_version: &str, kind: &str) -> Result<ServedKind, ReadError> {
+        let kind = group_version_kind(api_version, kind);
+        self.lookups.kind(&kind).await.map_err(|error| {
+            if error.is_absent() {
+                ReadError::NotInstalled
+            } else {
+                ReadError::Api(chain(&error))
+            }
+        })
+    }
+
+    async fn ask_resource(&self, api_version: &str, kind: &str) -> Result<Resource, ReadError> {
+        let served = self.served(api_version, kind).await?;
+        Ok(Resource {
+            plural: served.resource.plural.as_str().into(),
+            namespaced: served.namespaced,
+            watchable: served.watchable,
+        })
+    }
+
+    async fn ask(&self, read: &Read) -> Answer {
+        let mut read = read.clone();
+        let served = match self.served(&read.api_version, &read.kind).await {
+            Ok(served) => served,
+            Err(error) => return Answer::Read(read, Err(error)),
+        };
+        if !served.namespaced {
+            // Such objects are known without a namespace, whatever the template says.
+            read.namespace.clear();
+        }
+        let found = if read.name.is_empty() {
+            let listed = self.lookups.list(&served, &read.namespace, &read.selector);
+            let noted = |object: &Arc<Value>| self.noted(&served, object);
+            listed
+                .await
+                .map(|all| Found::List(all.iter().map(noted).collect()))
+        } else {
+            let found = self.lookups.get(&served, &read.namespace, &read.name).await;
+            found.map(|object| {
+                object.map_or(Found::Nothing, |object| {
+                    Found::Object(self.noted(&served, &object))
+                })
+            })
+        };
+        Answer::Read(read, found.map_err(ReadError::Api))
+    }
+}
+
+enum Answer {
+    Resource(Result<Resource, ReadError>),
+    Read(Read, Result<Found, ReadError>),
+}
+
+impl<L: Lookups + 'static> Reads for Fetched<L> {
+    fn resource(&self, api_version: &str, kind: &str) -> Option<Result<Resource, ReadError>> {
+        self.fetch(vec![Needed::Resource {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+        }]);
+        self.kept.borrow().resource(api_version, kind)
+    }
+
+    fn read(&self, read: &Read) -> Option<Result<Found, ReadError>> {
+        self.fetch(vec![Needed::Read(read.clone())]);
+        self.kept.borrow().read(read)
+    }
+}

@@ -1,0 +1,225 @@
+//! Cases E30 and E31: what is encrypted for clusters. The vectors are the contract's.
+
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use reeve_scenarios::{Hubs, Site, Via, annotation, objects, policy_spec, same, wants};
+use reeve_testkit::Object;
+use serde_json::{Value, json};
+
+use crate::{IV, hub};
+
+/// A key and an initialization vector.
+pub(crate) const KEY: &str = "gRea+QeTUubPgSYnTc3pdBb4bHj2e29WSZdzGKVUH7g=";
+const VECTOR: &str = "7cznVUq5SXEE4RMZNkGOrQ==";
+
+/// What [`KEY`] and [`VECTOR`] make of texts.
+const CIPHERS: [(&str, &str); 7] = [
+    ("123", "/tk20DYYtavvUocCu/FgSQ=="),
+    ("456", "316/YUguokEwCAunllk94w=="),
+    ("managed1", "1HozXUTNSEo5uNOKK0ninA=="),
+    ("managed2", "oW1OaQWTqTspUDlgLFelRQ=="),
+    (
+        "RG8uCk9yIGRvIG5vdC4KVGhlcmUgaXMgbm8gdHJ5Lgo=",
+        "5n8twYYcFOIYqFznODvRPlMsZ9iGWUoyIDWml4HTPkrG5JX2/TLF63sfvDZD9fvP",
+    ),
+    (
+        "THVrZS4gSSBhbSB5b3VyIGZhdGhlci4=",
+        "dbHPzG98PxV7RXcAx25mMGPBAUbfjJTEMyFc7kE2W7U3FW5+X31LkidHu/25ic4m",
+    ),
+    ("cGFzc3dvcmQK", "RX6KfjpLBTFhlAFIzm0kKA=="),
+];
+
+fn cipher(plaintext: &str) -> String {
+    let found = CIPHERS.iter().find(|(text, _)| *text == plaintext);
+    let payload = found.map(|(_, payload)| *payload).unwrap_or_default();
+    format!("$ocm_encrypted:{payload}")
+}
+
+/// The key of a cluster, with annotations; absent without a key.
+pub(crate) async fn key(
+    site: &Site<'_>,
+    cluster: &str,
+    key: Option<&str>,
+    annotations: Value,
+) -> Result<()> {
+    let mut secret = json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": {
+            "name": "policy-encryption-key", "namespace": site.cluster(cluster), "annotations": annotations
+        }
+    });
+    if let Some(key) = key {
+        secret["data"] = json!({ "key": key });
+    }
+    site.apply(&secret.to_string()).await?;
+    Ok(())
+}
+
+/// Annotations of a key that is not rotated.
+pub(crate) fn kept() -> Value {
+    json!({ "policy.open-cluster-management.io/disable-rotation": "true" })
+}
+
+/// An object as it looks when a value in it is encrypted.
+fn marked(mut object: Value) -> Value {
+    object["metadata"]["annotations"] = json!({ IV: VECTOR });
+    object
+}
+
+/// Every value in the data of an object's template.
+pub(crate) fn data(object: &Value) -> Vec<String> {
+    let data = object.pointer("/spec/object-templates/0/objectDefinition/data");
+    let values = data.and_then(Value::as_object).into_iter().flatten();
+    values
+        .map(|(_, value)| value.as_str().unwrap_or_default().to_owned())
+        .collect()
+}
+
+/// That every template of a replica is encrypted all through, with the vector of the replica.
+pub(crate) fn encrypted(replica: &Object) -> Result<()> {
+    let Some(vector) = annotation(replica, IV) else {
+        anyhow::bail!("it has no vector");
+    };
+    for object in objects(replica) {
+        let own = object["metadata"]["annotations"][IV].as_str();
+        same("the vector of a template", own, Some(vector))?;
+        let values = data(&object);
+        ensure!(
+            !values.is_empty()
+                && values
+                    .iter()
+                    .all(|value| value.starts_with("$ocm_encrypted:")),
+            "the data is {values:?}"
+        );
+    }
+    Ok(())
+}
+
+/// Writes an initialization vector on a replica, as an operator may.
+async fn give_vector(root: &reeve_scenarios::Root<'_>, cluster: &str, vector: &str) -> Result<()> {
+    root.patch_replica(
+        cluster,
+        json!({ "metadata": { "annotations": { IV: vector } } }),
+    )
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn from_secrets(world: Arc<Hubs>) -> Result<()> {
+    let site = world.site("case-e30", &["m1", "m2"]).await?;
+    let yoda = CIPHERS[4].0;
+    let vader = CIPHERS[5].0;
+    site.secret("quote", json!({ "text": yoda })).await?;
+    let read = hub(r#"fromSecret "" "quote" "text""#);
+    let templates = |value: &str| {
+        [
+            wants("first", json!({ "text": value })),
+            wants("second", json!({ "text": value, "again": value })),
+        ]
+    };
+    let root = site.root("policy");
+    root.apply(policy_spec(&templates(&read))).await?;
+    let choice = site.placed(Via::Placement, "choice", "policy", &[]).await?;
+    for (cluster, text, other) in [("m1", yoda, vader), ("m2", vader, yoda)] {
+        key(&site, cluster, Some(KEY), kept()).await?;
+        choice.decides(&[cluster]).await?;
+        root.until(cluster, "it is encrypted", encrypted).await?;
+        give_vector(&root, cluster, VECTOR).await?;
+        let want = templates(&cipher(text)).map(marked);
+        root.renders(cluster, &want).await?;
+        site.secret("quote", json!({ "text": other })).await?;
+        let want = templates(&cipher(other)).map(marked);
+        let replica = root.renders(cluster, &want).await?;
+        same("its vector", annotation(&replica, IV), Some(VECTOR))?;
+    }
+    // What is no vector is replaced by one.
+    give_vector(&root, "m2", "bm90IGEgdmVjdG9y").await?;
+    root.until("m2", "another vector", |replica| {
+        let vector = annotation(replica, IV).unwrap_or_default();
+        ensure!(
+            vector.len() == VECTOR.len() && vector != VECTOR,
+            "it is {vector}"
+        );
+        encrypted(replica)
+    })
+    .await?;
+    root.delete().await?;
+    root.replicas_are(&[]).await
+}
+
+pub(crate) async fn copied_and_protected(world: Arc<Hubs>) -> Result<()> {
+    let site = world.site("case-e31", &["m1"]).await?;
+    let (quote, password) = (CIPHERS[4].0, CIPHERS[6].0);
+    site.secret("source", json!({ "quote": quote, "password": password }))
+        .await?;
+    site.config_map("numbers", json!({ "one": "123", "two": "456" }))
+        .await?;
+    key(&site, "m1", Some(KEY), kept()).await?;
+    let copy = wants("copy", json!(hub(r#"copySecretData "" "source""#)));
+    let number = |key: &str| hub(&format!(r#"fromConfigMap "" "numbers" "{key}" | protect"#));
+    let guarded = json!({
+        "one": number("one"), "two": number("two"),
+        "first": hub(r#""managed1" | protect"#), "second": hub(r#"printf "managed%d" 2 | protect"#)
+    });
+    let root = site.root("policy");
+    root.apply(policy_spec(&[copy, wants("guarded", guarded)]))
+        .await?;
+    site.placed(Via::Placement, "choice", "policy", &["m1"])
+        .await?;
+    root.until("m1", "it is encrypted", encrypted).await?;
+    give_vector(&root, "m1", VECTOR).await?;
+    let copied = |quote: &str| json!({ "quote": cipher(quote), "password": cipher(password) });
+    let guarded = json!({
+        "one": cipher("123"), "two": cipher("456"), "first": cipher("managed1"), "second": cipher("managed2")
+    });
+    let guarded = marked(wants("guarded", guarded));
+    let want = [marked(wants("copy", copied(quote))), guarded.clone()];
+    root.renders("m1", &want).await?;
+    let other = CIPHERS[5].0;
+    site.secret("source", json!({ "quote": other, "password": password }))
+        .await?;
+    let want = [marked(wants("copy", copied(other))), guarded];
+    root.renders("m1", &want).await?;
+    Ok(())
+}
+
+/// 33: what comes from a Secret is encrypted however it is asked for, and what is encrypted can be read.
+pub(crate) async fn however_asked(world: Arc<Hubs>) -> Result<()> {
+    let site = world.site("rough-edge-33", &["m1"]).await?;
+    let plaintext = CIPHERS[6].0;
+    site.secret("source", json!({ "password": plaintext }))
+        .await?;
+    key(&site, "m1", Some(KEY), kept()).await?;
+    let ways = [
+        r#"(fromSecret "" "source" "password")"#,
+        r#"$x := fromSecret "" "source" "password" hub}}{{hub $x"#,
+        r#"if true hub}}{{hub fromSecret "" "source" "password" hub}}{{hub end"#,
+        r#"print (fromSecret "" "source" "password")"#,
+        r#"fromConfigMap "" "plain" "key" | protect | print"#,
+        r#""password" | fromSecret "" "source""#,
+    ];
+    site.config_map("plain", json!({ "key": plaintext }))
+        .await?;
+    let templates = ways.map(|way| wants("way", json!({ "password": hub(way) })));
+    // One that needs no encryption stands among them.
+    let open = wants("open", json!({ "key": hub(".ManagedClusterName") }));
+    let spec = policy_spec(&[&templates[..], &[open]].concat());
+    let root = site.root("policy");
+    root.apply(spec).await?;
+    site.placed(Via::Placement, "choice", "policy", &["m1"])
+        .await?;
+    root.until("m1", "it has a vector", |replica| {
+        ensure!(annotation(replica, IV).is_some(), "it has none");
+        Ok(())
+    })
+    .await?;
+    give_vector(&root, "m1", VECTOR).await?;
+    let token = wants("way", json!({ "password": cipher(plaintext) }));
+    let mut want: Vec<Value> = ways.iter().map(|_| marked(token.clone())).collect();
+    want.push(wants("open", json!({ "key": site.cluster("m1") })));
+    let replica = root.renders("m1", &want).await?;
+    let text = serde_json::to_string(&replica)?;
+    ensure!(!text.contains(plaintext), "the plaintext is in {text}");
+    Ok(())
+}
