@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use reeve_testkit::world::{decide, register};
 use reeve_testkit::{AuditEvent, Plane, eventually};
 
-use crate::{Hubs, Running, SOON};
+use crate::{Hubs, Running, SOON, WRITER};
 
 const LEASE: &str = "policy-propagator.open-cluster-management.io";
 const CLUSTER: &str = "elected";
@@ -70,6 +70,7 @@ fn writers(events: &[AuditEvent], users: &[&str]) -> Vec<String> {
 }
 
 pub(crate) async fn failover(hubs: Arc<Hubs>) -> Result<()> {
+    let _turn = WRITER.lock().await;
     let hub = &hubs.plain;
     register(hub, CLUSTER).await?;
     hub.apply(PLACEMENT).await?;

@@ -3,6 +3,7 @@
 mod election;
 mod flags;
 mod metrics;
+mod rights;
 mod serving;
 mod serving_client;
 mod tls;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use anyhow::Result;
 use reeve_scenarios::{run_on, scenario};
 use reeve_testkit::{Component, Plane, PlaneOptions, free_port};
+use tokio::sync::Mutex;
 
 /// Two hubs: on one of them the scenario of the election is about who writes, on the other one is a TLS profile.
 pub(crate) struct Hubs {
@@ -40,6 +42,9 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: readers}]
 pub(crate) fn reader(hub: &Plane, name: &str) -> Result<PathBuf> {
     hub.kubeconfig_for(name, Some("readers"))
 }
+
+/// Propagators act on whatever a hub has: of those that may write on the plain one, there is one at a time.
+pub(crate) static WRITER: Mutex<()> = Mutex::const_new(());
 
 pub(crate) const NAME: &str = "governance-policy-propagator";
 pub(crate) const SOON: Duration = Duration::from_mins(1);
@@ -118,6 +123,9 @@ fn main() -> ExitCode {
             }),
             scenario("rough_edge_59_ready_means_that_the_caches_are_full", |p| {
                 Box::pin(serving::readiness(p))
+            }),
+            scenario("the_shipped_roles_suffice", |p| {
+                Box::pin(rights::suffice(p))
             }),
             scenario("the_only_leader_writes_and_another_one_takes_over", |p| {
                 Box::pin(election::failover(p))
