@@ -28,13 +28,30 @@ pub struct Args {
     /// Work only while holding the leader lease.
     #[arg(long, default_value = "true", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
     pub leader_elect: bool,
-    /// Serve the validating webhooks. Not built yet: accepted, and said so in the log.
+    /// Namespace of the leader lease. controller-runtime has it too, but upstream sets it nowhere:
+    /// for processes that do not run in a Pod.
+    #[arg(long, hide = true, value_name = "NAMESPACE")]
+    pub leader_election_namespace: Option<String>,
+    /// Serve the validating webhooks on port 9443, with tls.crt and tls.key of
+    /// /tmp/k8s-webhook-server/serving-certs.
     #[arg(long, default_value = "true", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
     pub enable_webhooks: bool,
-    /// Days between rotations of the encryption keys. Not built yet.
+    /// Port of the webhooks. Hidden like the next one: a manifest needs neither, and processes that
+    /// share a machine need both.
+    #[arg(long, hide = true, default_value_t = 9443, value_name = "PORT")]
+    pub webhook_port: u16,
+    /// Folder of the webhooks' tls.crt and tls.key.
+    #[arg(
+        long,
+        hide = true,
+        default_value = "/tmp/k8s-webhook-server/serving-certs",
+        value_name = "FOLDER"
+    )]
+    pub webhook_cert_dir: PathBuf,
+    /// Days between rotations of the encryption keys.
     #[arg(long, default_value_t = 30, value_name = "DAYS")]
     pub encryption_key_rotation: u32,
-    /// Workers that rotate encryption keys. Not built yet.
+    /// Workers that rotate encryption keys.
     #[arg(long, default_value_t = 10, value_name = "N")]
     pub key_rotation_max_concurrency: u16,
     /// Accepted for compatibility: metrics need no workers here.
@@ -49,10 +66,10 @@ pub struct Args {
     /// Workers that write replicated policies.
     #[arg(long, default_value_t = 10, value_name = "N")]
     pub replicated_policy_max_concurrency: u16,
-    /// Do not use `PlacementRule`s. They are not built yet.
-    #[arg(long, default_value = "false", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
-    pub disable_placementrule: bool,
-    /// Template functions that must fail when called. Templates are not built yet.
+    /// Do not use `PlacementRule`s. Absent: they are used if their kind is installed.
+    #[arg(long, default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
+    pub disable_placementrule: Option<bool>,
+    /// Template functions that must fail when called, besides env and expandenv.
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub template_function_denylist: Vec<String>,
     /// The hub's kubeconfig. Absent: KUBECONFIG, the Pod's service account, ~/.kube/config.

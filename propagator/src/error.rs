@@ -24,6 +24,9 @@ pub enum Error {
     /// The hub cannot be reached.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// The hub does not say whether there are `PlacementRule`s.
+    #[error("cannot look for the CRD placementrules.apps.open-cluster-management.io: {0}")]
+    PlacementRules(Box<kube::Error>),
     /// A port is taken or a certificate is missing.
     #[error(transparent)]
     Serve(#[from] ServeError),
@@ -33,9 +36,6 @@ pub enum Error {
     /// The template engine refuses its settings.
     #[error(transparent)]
     Templates(#[from] HalfDelimiters),
-    /// Whether the hub has placement rules is not known.
-    #[error("cannot read the CustomResourceDefinition placementrules.apps.open-cluster-management.io: {0}")]
-    PlacementRules(kube::Error),
     /// A task ended.
     #[error(transparent)]
     Ended(#[from] Ended),

@@ -1,20 +1,27 @@
-//! The hub's controller: from bindings to replicated policies, from their answers to the status of
-//! the root policy.
+//! The hub's controller: from bindings to replicated policies, from their answers to the statuses of
+//! root policies and policy sets.
 //!
-//! Read in this order: `run` below wires; [`observe`] turns watches into an [`index`]; [`decide`]
-//! says, purely, what a replica must look like and what a root's status must be; [`act`] writes
-//! replicas; [`publish`] writes statuses and events.
+//! Read in this order: `run` below wires, [`process`] is what flags and environment say;
+//! [`observe`] turns watches into an [`index`]; [`decide`] says, purely, what a replica must look
+//! like and what a status must be; [`templates`] resolves hub templates, with [`keys`] for what is
+//! secret in them; [`replicas`] brings replicas in line, written by [`act`]; [`publish`] writes
+//! statuses and events; [`webhooks`] answers the API server.
 
 pub mod act;
 pub mod args;
 pub mod decide;
 pub mod error;
 pub mod index;
+pub mod keys;
 pub mod messages;
 pub mod metrics;
 pub mod observe;
+pub mod process;
 pub mod publish;
 pub mod replica;
+pub mod replicas;
+pub mod templates;
+pub mod webhooks;
 
 #[cfg(test)]
 mod tests;
@@ -26,21 +33,31 @@ use reeve_api::names::RootPolicyName;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
 use reeve_runtime::client::{self, ClientOptions};
+use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::events::EventWriter;
-use reeve_runtime::leader::{self, LeaderError};
+use reeve_runtime::kinds::Kinds;
+use reeve_runtime::leader;
 use reeve_runtime::metrics::{ControllerMetrics, Metrics};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::probes::Probes;
-use reeve_runtime::queue::Queue;
+use reeve_runtime::queue::{Key, Next, Queue};
 use reeve_runtime::serving::{self, MetricsOptions};
 use reeve_runtime::supervisor::Supervisor;
 
 pub use args::Args;
 pub use error::Error;
+use keys::rotate::Keys;
+use metrics::PropagatorMetrics;
 use observe::{Hub, Watches};
+use publish::roots::Roots;
+use publish::sets::Sets;
+use replicas::Replicas;
+use templates::accounts::{Accounts, Schedule};
+use templates::{HubTemplates, Means};
 
 const LEASE: &str = "policy-propagator.open-cluster-management.io";
 const CONTROLLER: &str = "policy-propagator";
+const SETS_CONTROLLER: &str = "policy-set";
 
 /// What must be done: keys only, as the work itself is decided when its turn comes.
 #[derive(Clone)]
@@ -49,12 +66,27 @@ pub struct Queues {
     pub replicas: Queue<ObjectKey>,
     /// Root policies whose status to bring in line.
     pub roots: Queue<RootPolicyName>,
+    /// Policy sets whose status to bring in line.
+    pub sets: Queue<ObjectKey>,
+    /// Secrets with encryption keys to bring in line.
+    pub keys: Queue<ObjectKey>,
+}
+
+impl Queues {
+    fn new(metrics: &ControllerMetrics) -> Self {
+        Self {
+            replicas: Queue::new("replicated-policy", metrics),
+            roots: Queue::new("root-policy-status", metrics),
+            sets: Queue::new("policy-set", metrics),
+            keys: Queue::new("policy-encryption-keys", metrics),
+        }
+    }
 }
 
 /// Runs until `stop`, or until something ends that must not.
 pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     reeve_runtime::logging::start(&args.log)?;
-    check(&args)?;
+    let settings = process::settings(&args)?;
     let rates = args::Rates::from_environment();
     let options = ClientOptions {
         kubeconfig: args.kubeconfig.clone(),
@@ -65,18 +97,19 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     let client = client::connect(&options).await?;
 
     let metrics = Metrics::default();
-    let controllers = ControllerMetrics::new(&metrics);
-    let ours = metrics::PropagatorMetrics::new(&metrics);
-    let queues = Queues {
-        replicas: Queue::new("replicated-policy", &controllers),
-        roots: Queue::new("root-policy-status", &controllers),
-    };
-    let watches = Watches::new(&client);
-    let hub = Arc::new(Hub::new(&watches, queues.clone(), ours.clone()));
+    let ours = process::metrics(&metrics, &settings);
+    let queues = Queues::new(&ControllerMetrics::new(&metrics));
+    let rules = process::placement_rules(&client, settings.placement_rules).await?;
+    // Watches have a client of their own: they do not wait behind a crowd of writes.
+    let watching = client::connect(&options).await?;
+    let watches = Watches::new(&watching, rules);
+    let hub = Hub::new(&watches, queues.clone(), ours.clone(), settings.namespaces);
+    let hub = Arc::new(hub);
 
     let mut tasks = Supervisor::new(stop.clone());
     let counted = AnnouncementMetrics::new(&metrics);
     let announcements = Announcements::start(client::connect(&options).await?, counted, &mut tasks);
+    let templates = templates(&args, &hub, (&client, &watching, &options), &mut tasks)?;
     let synced = Arc::clone(&hub);
     let ready = Arc::new(move || {
         if synced.is_ready() {
@@ -86,78 +119,142 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         }
     });
     let probes = Probes::default().ready("watches", ready);
-    serve(&args, &client, metrics, probes, &mut tasks)?;
+    serve(&args, &client, metrics, probes, &mut tasks).await?;
     // A standby watches too: it is ready to take over, and its probes say so.
     watches.start(&hub, &mut tasks);
     if args.leader_elect {
-        let namespace = client::own_namespace().ok_or(LeaderError::NoNamespace)?;
+        let namespace = process::lease_namespace(&args)?;
         let Some(leadership) = leader::acquire(client.clone(), &namespace, LEASE, &stop).await?
         else {
             return Ok(tasks.run().await?);
         };
         tasks.spawn("leader election", leadership.keep(stop.clone()));
     }
-    let events = EventWriter::new(client.clone(), CONTROLLER, announcements);
-    let replicas = act::Replicas::new(
-        client.clone(),
-        Arc::clone(&hub),
-        events.clone(),
-        ours.clone(),
-    );
-    let roots = publish::Roots::new(client, Arc::clone(&hub), events, ours);
-    let workers = usize::from(args.replicated_policy_max_concurrency);
-    tasks.spawn_infallible("replicated policies", {
-        let (hub, queue, stop) = (Arc::clone(&hub), queues.replicas, stop.clone());
-        async move {
-            // Before the first lists are complete, absence means nothing.
-            tokio::select! { () = stop.cancelled() => return, () = hub.ready() => {} }
-            queue
-                .run(workers, stop, move |key| replicas.clone().reconcile(key))
-                .await;
-        }
-    });
-    let workers = usize::from(args.policy_status_max_concurrency);
-    tasks.spawn_infallible("root policy statuses", {
-        let queue = queues.roots;
-        async move {
-            tokio::select! { () = stop.cancelled() => return, () = hub.ready() => {} }
-            queue
-                .run(workers, stop, move |root| roots.clone().reconcile(root))
-                .await;
-        }
-    });
+    let work = Work {
+        client,
+        hub,
+        queues,
+        announcements,
+        metrics: ours,
+    };
+    work.start(&args, templates, &mut tasks);
     Ok(tasks.run().await?)
 }
 
-fn serve(
+/// What resolves hub templates.
+fn templates(
+    args: &Args,
+    hub: &Arc<Hub>,
+    (client, watching, options): (&Client, &Client, &ClientOptions),
+    tasks: &mut Supervisor,
+) -> Result<HubTemplates, Error> {
+    let wake = || {
+        let hub = Arc::clone(hub);
+        move |replica: &ObjectKey| hub.look_at(replica)
+    };
+    let (kinds, watches) = Kinds::new(watching.clone(), wake());
+    watches.start(tasks);
+    let schedule = Schedule::default();
+    Ok(HubTemplates::new(Means {
+        denied: args.template_function_denylist.clone(),
+        hub: Arc::clone(hub),
+        client: client.clone(),
+        kinds,
+        own: DependencyWatches::new(watching.clone(), wake()),
+        accounts: Accounts::new(client.clone(), options.clone(), schedule, wake()),
+        awaited: DependencyWatches::new(watching.clone(), wake()),
+    })?)
+}
+
+/// What only the leader does.
+struct Work {
+    client: Client,
+    hub: Arc<Hub>,
+    queues: Queues,
+    announcements: Announcements,
+    metrics: PropagatorMetrics,
+}
+
+impl Work {
+    fn start(self, args: &Args, templates: HubTemplates, tasks: &mut Supervisor) {
+        let events = |controller| {
+            let (client, announcements) = (self.client.clone(), self.announcements.clone());
+            EventWriter::new(client, controller, announcements)
+        };
+        let (client, hub) = (|| self.client.clone(), || Arc::clone(&self.hub));
+        let (ours, metrics) = (events(CONTROLLER), self.metrics.clone());
+        let replicas = Replicas::new(client(), hub(), templates, ours.clone(), metrics);
+        let roots = Roots::new(client(), hub(), ours, self.metrics.clone());
+        let sets = Sets::new(client(), hub(), events(SETS_CONTROLLER));
+        let keys = Keys::new(client(), hub(), args.encryption_key_rotation);
+        let mut workers = Workers { hub: hub(), tasks };
+        workers.start(
+            (
+                "replicated policies",
+                args.replicated_policy_max_concurrency,
+            ),
+            self.queues.replicas,
+            move |key| replicas.clone().reconcile(key),
+        );
+        workers.start(
+            ("root policy statuses", args.policy_status_max_concurrency),
+            self.queues.roots,
+            move |root| roots.clone().reconcile(root),
+        );
+        workers.start(("policy set statuses", 1), self.queues.sets, move |key| {
+            sets.clone().reconcile(key)
+        });
+        workers.start(
+            ("encryption keys", args.key_rotation_max_concurrency),
+            self.queues.keys,
+            move |key| keys.clone().reconcile(key),
+        );
+    }
+}
+
+/// Starts the workers of queues.
+struct Workers<'a> {
+    hub: Arc<Hub>,
+    tasks: &'a mut Supervisor,
+}
+
+impl Workers<'_> {
+    fn start<K, F, Fut, E>(
+        &mut self,
+        (name, count): (&'static str, u16),
+        queue: Queue<K>,
+        reconcile: F,
+    ) where
+        K: Key,
+        F: Fn(K) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Next, E>> + Send + 'static,
+        E: std::fmt::Display + Send + 'static,
+    {
+        let (hub, stop) = (Arc::clone(&self.hub), self.tasks.stop());
+        self.tasks.spawn_infallible(name, async move {
+            // Before the first lists are complete, absence means nothing.
+            tokio::select! { () = stop.cancelled() => return, () = hub.ready() => {} }
+            queue.run(usize::from(count.max(1)), stop, reconcile).await;
+        });
+    }
+}
+
+/// Starts the servers: probes, metrics, webhooks. A standby has them all.
+async fn serve(
     args: &Args,
     client: &Client,
     metrics: Metrics,
     probes: Probes,
     tasks: &mut Supervisor,
 ) -> Result<(), Error> {
+    let tls = process::tls(args, client, tasks).await;
+    process::webhooks(args, &tls, tasks)?;
     let options = MetricsOptions {
         address: args.metrics_bind_address,
         secure: args.secure_metrics,
-        tls: args.tls.clone(),
+        tls,
         client: client.clone(),
     };
     let health = args.health_probe_bind_address;
     Ok(serving::start(health, probes, options, metrics, tasks)?)
-}
-
-fn check(args: &Args) -> Result<(), Error> {
-    if args.encryption_key_rotation == 0 {
-        return Err(Error::Flag(messages::KEY_ROTATION_ZERO));
-    }
-    if args.key_rotation_max_concurrency == 0 {
-        return Err(Error::Flag(messages::KEY_ROTATION_WORKERS_ZERO));
-    }
-    if std::env::var_os("WATCH_NAMESPACE").is_none() {
-        return Err(Error::WatchNamespace);
-    }
-    if args.enable_webhooks {
-        tracing::warn!("the admission webhooks are not built yet: --enable-webhooks has no effect");
-    }
-    Ok(())
 }

@@ -49,6 +49,37 @@ pub const KEY_ROTATION_ZERO: &str = "the encryption-key-rotation flag must be gr
 pub const KEY_ROTATION_WORKERS_ZERO: &str =
     "the key-rotation-max-concurrency flag must be greater than 0";
 
+/// A policy's name leaves no room for the label on its replicas.
+pub const LONG_NAME: &str =
+    "the combined length of the policy namespace and name cannot exceed 62 characters";
+/// Nobody says what to do about violations.
+pub const NO_REMEDIATION: &str =
+    "RemediationAction field of the policy and policy template cannot both be unset";
+/// Before the policies that a set excludes more than once.
+pub const DUPLICATE_EXCLUSION: &str = "policy in spec.exclusions has a duplicate entry";
+/// Before the policies that a set excludes without having them.
+pub const FOREIGN_EXCLUSION: &str = "policy in spec.exclusions is not listed in spec.policies";
+
+/// A policy template that no policy engine can know.
+pub fn template_without_kind(position: usize) -> String {
+    format!(
+        "spec.policy-templates[{position}].objectDefinition has no kind: managed clusters will report it as invalid"
+    )
+}
+
+/// A policy set excludes a cluster that cannot exist.
+pub fn strange_cluster(policy: &str, cluster: &str) -> String {
+    format!("spec.exclusions of {policy}: {cluster:?} cannot be the name of a cluster")
+}
+
+/// The API server, or somebody else, sent nonsense to a webhook.
+pub fn malformed_review(kind: &str, error: &dyn std::fmt::Display) -> String {
+    format!("not an AdmissionReview of a {kind}: {error}")
+}
+
+/// There is no `PlacementRule` kind on the hub.
+pub const NO_PLACEMENT_RULES: &str = "PlacementRule CRD not found. Disabling PlacementRule watches. Restart the container if the CRD is installed later.";
+
 /// A binding pairs a kind with a foreign API group.
 pub fn invalid_placement_ref(binding: &ObjectKey) -> String {
     format!("PlacementBinding {binding} placementRef is not valid. Ignoring.")
@@ -60,9 +91,6 @@ pub fn placement_rule_ignored(binding: &ObjectKey) -> String {
         "PlacementBinding {binding} names a PlacementRule, but PlacementRules are not installed or switched off: it places nothing"
     )
 }
-
-/// The hub serves no placement rules.
-pub const NO_PLACEMENT_RULES: &str = "PlacementRule CRD not found. Disabling PlacementRule watches. Restart the container if the CRD is installed later.";
 
 /// The service account that a policy's templates read with does not exist.
 pub fn account_missing(account: &ObjectKey) -> String {

@@ -1,9 +1,12 @@
 //! What the propagator counts.
 
+use std::time::Duration;
+
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
 use reeve_api::names::RootPolicyName;
 use reeve_api::policy::PolicyStatus;
 use reeve_api::{Compliance, Policy};
@@ -27,30 +30,76 @@ struct Named {
     namespace: String,
 }
 
+/// Upper bounds in seconds: those that Go's library has when nobody chooses.
+const SECONDS: [f64; 11] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+];
+
 /// The propagator's series; clones share them.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct PropagatorMetrics {
-    governance: Family<Governed, Gauge>,
+    /// `None`: compliance is not reported.
+    governance: Option<Family<Governed, Gauge>>,
     failures: Family<Named, Counter>,
+    handling: Histogram,
+    template_watches: Gauge,
 }
 
 impl PropagatorMetrics {
     /// The series, in a process's registry.
     pub fn new(metrics: &Metrics) -> Self {
-        let ours = Self::default();
+        let governance = Family::default();
         metrics.register(|registry| {
             registry.register(
                 "policy_governance_info",
                 "The compliance status of the named policy. 0 == Compliant. 1 == NonCompliant. -1 == Unknown/Pending",
-                ours.governance.clone(),
+                governance.clone(),
+            );
+        });
+        Self {
+            governance: Some(governance),
+            ..Self::without_compliance(metrics)
+        }
+    }
+
+    /// The series less those of each policy's compliance.
+    pub fn without_compliance(metrics: &Metrics) -> Self {
+        let ours = Self {
+            governance: None,
+            failures: Family::default(),
+            handling: Histogram::new(SECONDS),
+            template_watches: Gauge::default(),
+        };
+        metrics.register(|registry| {
+            registry.register(
+                "hub_templates_active_watches",
+                "The number of active watch API requests for Hub policy templates",
+                ours.template_watches.clone(),
             );
             registry.register(
                 "policy_propagation_failure",
                 "The number of failed policy propagation attempts per policy",
                 ours.failures.clone(),
             );
+            // The odd name is upstream's, and dashboards have it.
+            registry.register(
+                "ocm_handle_root_policy_duration_seconds_bucket",
+                "Time the handleRootPolicy function takes to complete.",
+                ours.handling.clone(),
+            );
         });
         ours
+    }
+
+    /// A root policy was brought in line, and it took so long.
+    pub fn handled(&self, took: Duration) {
+        self.handling.observe(took.as_secs_f64());
+    }
+
+    /// So many watches serve hub templates now.
+    pub fn template_watches(&self, count: usize) {
+        self.template_watches
+            .set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// A root policy changed, or is gone.
@@ -61,15 +110,9 @@ impl PropagatorMetrics {
             policy_namespace: root.namespace.clone(),
             r#type: "root",
         };
-        match policy.filter(|policy| !policy.spec.disabled) {
-            Some(policy) => {
-                let says = policy.status.as_ref().and_then(PolicyStatus::compliance);
-                self.governance.get_or_create(&labels).set(value(says));
-            }
-            None => {
-                self.governance.remove(&labels);
-            }
-        }
+        let enabled = policy.filter(|policy| !policy.spec.disabled);
+        let says = |policy: &Policy| policy.status.as_ref().and_then(PolicyStatus::compliance);
+        self.say(&labels, enabled.map(|policy| value(says(policy))));
         if policy.is_none() {
             self.failures.remove(&named(root));
         }
@@ -83,14 +126,20 @@ impl PropagatorMetrics {
             policy_namespace: pair.root.namespace.clone(),
             r#type: "propagated",
         };
-        match replica {
-            Some(replica) => {
-                self.governance
-                    .get_or_create(&labels)
-                    .set(value(replica.compliance));
+        self.say(&labels, replica.map(|replica| value(replica.compliance)));
+    }
+
+    /// `None` for a policy that is not there.
+    fn say(&self, labels: &Governed, value: Option<i64>) {
+        let Some(governance) = &self.governance else {
+            return;
+        };
+        match value {
+            Some(value) => {
+                governance.get_or_create(labels).set(value);
             }
             None => {
-                self.governance.remove(&labels);
+                governance.remove(labels);
             }
         }
     }
@@ -113,5 +162,74 @@ fn value(says: Option<Compliance>) -> i64 {
         Some(Compliance::Compliant) => 0,
         Some(Compliance::NonCompliant) => 1,
         _ => -1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn has(metrics: &Metrics, line: &str) -> bool {
+        metrics.text().lines().any(|found| found == line)
+    }
+
+    #[test]
+    fn case_e51_the_duration_and_the_watches_are_there_from_the_start() {
+        let metrics = Metrics::default();
+        let ours = PropagatorMetrics::new(&metrics);
+        let text = metrics.text();
+        let bucket = "ocm_handle_root_policy_duration_seconds_bucket_bucket{le=\"10\"}";
+        assert!(has(&metrics, &format!("{bucket} 0")), "{text}");
+        assert!(has(&metrics, "hub_templates_active_watches 0"), "{text}");
+        let help = "# HELP hub_templates_active_watches The number of active watch API requests for Hub policy templates";
+        assert!(has(&metrics, help), "{text}");
+        let help = "# HELP ocm_handle_root_policy_duration_seconds_bucket Time the handleRootPolicy function takes to complete.";
+        assert!(has(&metrics, help), "{text}");
+        ours.handled(Duration::from_millis(3));
+        ours.template_watches(3);
+        let text = metrics.text();
+        assert!(has(&metrics, &format!("{bucket} 1")), "{text}");
+        assert!(has(&metrics, "hub_templates_active_watches 3"), "{text}");
+        ours.failed(&RootPolicyName::new("policies", "p"));
+        let failed = "policy_propagation_failure_total{name=\"p\",namespace=\"policies\"} 1";
+        assert!(has(&metrics, failed), "{}", metrics.text());
+    }
+
+    fn policy(disabled: bool, compliant: &str) -> Policy {
+        let spec = json!({ "disabled": disabled, "policy-templates": [] });
+        let value = json!({
+            "apiVersion": "policy.open-cluster-management.io/v1", "kind": "Policy",
+            "metadata": {}, "spec": spec, "status": { "compliant": compliant }
+        });
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn case_e28_a_policy_has_a_series_while_it_is_there_and_not_disabled() {
+        let metrics = Metrics::default();
+        let ours = PropagatorMetrics::new(&metrics);
+        let root = RootPolicyName::new("policies", "p");
+        let series = r#"policy_governance_info{cluster_namespace="<null>",policy="p",policy_namespace="policies",type="root"}"#;
+        let states = [("Compliant", 0), ("NonCompliant", 1), ("Pending", -1)];
+        for (state, value) in states {
+            ours.root(&root, Some(&policy(false, state)));
+            assert!(has(&metrics, &format!("{series} {value}")), "{state}");
+        }
+        ours.root(&root, Some(&policy(true, "Compliant")));
+        assert!(!metrics.text().contains(series), "disabled");
+        ours.root(&root, Some(&policy(false, "Compliant")));
+        ours.root(&root, None);
+        assert!(!metrics.text().contains(series), "deleted");
+    }
+
+    #[test]
+    fn compliance_may_be_left_out() {
+        let metrics = Metrics::default();
+        let ours = PropagatorMetrics::without_compliance(&metrics);
+        let root = RootPolicyName::new("policies", "p");
+        ours.root(&root, Some(&policy(false, "Compliant")));
+        assert!(!metrics.text().contains("policy_governance_info"));
     }
 }

@@ -139,10 +139,13 @@ impl Replicas {
         let desired = desired(root, pair, placed, vector, &|set| self.hub.listed(set));
         let rendered = self.templates.resolve(pair, root, desired, facts).await;
         self.tell_failure(wanted, &rendered);
-        let failed = rendered.failures.first().map(|reason| ReplicaError::Templates {
-            replica: key.clone(),
-            reason: reason.clone(),
-        });
+        let failed = rendered
+            .failures
+            .first()
+            .map(|reason| ReplicaError::Templates {
+                replica: key.clone(),
+                reason: reason.clone(),
+            });
         let again = failed.filter(|_| rendered.again.is_some());
         // What the cluster has is better than an error that may be over in a moment.
         let passing = rendered.again == Some(Trouble::Passing) && live.is_some();
@@ -185,7 +188,11 @@ impl Replicas {
                 return Err(error);
             }
         };
-        if rendered.policy.annotations().contains_key(ENCRYPTION_IV_ANNOTATION) {
+        if rendered
+            .policy
+            .annotations()
+            .contains_key(ENCRYPTION_IV_ANNOTATION)
+        {
             let current = || self.hub.keys(&pair.cluster).map(|keys| keys.digest());
             self.hub.note_key(key, rendered.key.or_else(current));
         }

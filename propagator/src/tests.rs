@@ -7,8 +7,9 @@ use reeve_runtime::watch::Known;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::decide::{self, Observed, ReplicaAction, RootAction};
-use crate::index::{Pair, Placed, Reach};
+use crate::decide::root::RootAction;
+use crate::decide::{self, Observed, Verdict, Write};
+use crate::index::{ClusterReach, Pair, Placed, Reach};
 use crate::metrics::PropagatorMetrics;
 use crate::replica::{Digest, ReplicaFacts};
 use reeve_api::Compliance::{self, Compliant, NonCompliant, Pending, Terminating};
@@ -41,7 +42,16 @@ fn pair() -> Pair {
 }
 
 fn desired(extra: Value) -> Policy {
-    decide::desired(&policy(extra), &pair(), &Placed::default())
+    placed(&policy(extra), &Placed::default())
+}
+
+/// The replica on a hub with one policy set, `n/set`.
+fn placed(root: &Policy, placed: &Placed) -> Policy {
+    let members = |set: &ObjectKey| {
+        let known = *set == ObjectKey::new("n", "set") || *set == ObjectKey::new("policies", "own");
+        known.then(|| vec!["b".to_owned(), "a".to_owned()])
+    };
+    decide::desired::desired(root, &pair(), placed, None, &members)
 }
 
 #[test]
@@ -104,10 +114,10 @@ fn an_override_only_ever_enforces(
     #[case] want: Option<&str>,
 ) {
     let root = policy(json!({ "spec": { "remediationAction": root } }));
-    let placed = Placed {
+    let enforced = Placed {
         enforce: binding.map(str::to_owned),
     };
-    let replica = decide::desired(&root, &pair(), &placed);
+    let replica = placed(&root, &enforced);
     assert_eq!(replica.spec.remediation_action.as_deref(), want);
 }
 
@@ -117,7 +127,7 @@ fn an_override_only_ever_enforces(
 #[case(json!({ "name": "n.other" }), json!({ "name": "n.other" }))]
 #[case(json!({ "name": "t", "kind": "ConfigurationPolicy" }), json!({ "name": "t", "kind": "ConfigurationPolicy" }))]
 #[case(json!({ "name": "other", "namespace": "n", "apiVersion": "x/v1" }), json!({ "name": "other", "namespace": "n", "apiVersion": "x/v1" }))]
-fn dependencies_on_policies_are_renamed_as_their_replicas_are(
+fn case_u32_dependencies_on_policies_are_renamed_as_their_replicas_are(
     #[case] item: Value,
     #[case] want: Value,
 ) {
@@ -134,26 +144,43 @@ fn dependencies_on_policies_are_renamed_as_their_replicas_are(
 }
 
 #[test]
-fn raw_hub_templates_never_leave_the_hub() {
-    let template = json!({ "objectDefinition": {
-        "apiVersion": "policy.open-cluster-management.io/v1", "kind": "ConfigurationPolicy",
-        "metadata": { "name": "t" },
-        "spec": { "secret": "{{hub fromSecret \"n\" \"s\" \"k\" hub}}" }
-    } });
-    let root = json!({ "spec": { "policy-templates": [template] } });
-    let text = serde_json::to_string(&desired(root.clone())).unwrap();
-    assert!(!text.contains("fromSecret"), "{text}");
-    assert!(text.contains("hub-templates-error"), "{text}");
-    let disabled = json!({ "metadata": { "annotations": {
-        "policy.open-cluster-management.io/disable-templates": "true"
-    } } });
-    let mut untouched = root;
-    json_patch::merge(&mut untouched, &disabled);
-    assert!(
-        serde_json::to_string(&desired(untouched))
-            .unwrap()
-            .contains("fromSecret")
+fn case_u32_dependencies_on_sets_name_their_members() {
+    let on = |name: &str, namespace: Option<&str>, compliance: &str| {
+        json!({
+            "apiVersion": "policy.open-cluster-management.io/v1beta1", "kind": "PolicySet",
+            "name": name, "namespace": namespace, "compliance": compliance
+        })
+    };
+    let dependencies = json!([
+        on("set", Some("n"), "Compliant"),
+        on("own", None, "NonCompliant"),
+        on("missing", None, "Pending")
+    ]);
+    let on_policy = |name: &str, compliance: &str| {
+        json!({
+            "apiVersion": "policy.open-cluster-management.io/v1", "kind": "Policy",
+            "name": name, "compliance": compliance
+        })
+    };
+    let expected = json!([
+        on_policy("n.b", "Compliant"),
+        on_policy("n.a", "Compliant"),
+        on_policy("policies.b", "NonCompliant"),
+        on_policy("policies.a", "NonCompliant"),
+        on("missing", Some("policies"), "Pending")
+    ]);
+    let template = json!({ "objectDefinition": {}, "extraDependencies": dependencies });
+    let replica = desired(json!({ "spec": {
+        "dependencies": dependencies, "policy-templates": [template]
+    } }));
+    let got = |list: &Option<Vec<_>>| serde_json::to_value(list).unwrap();
+    assert_eq!(got(&replica.spec.dependencies), expected);
+    assert_eq!(
+        got(&replica.spec.policy_templates[0].extra_dependencies),
+        expected
     );
+    let empty = desired(json!({ "spec": { "dependencies": [] } }));
+    assert_eq!(empty.spec.dependencies, Some(Vec::new()));
 }
 
 fn observed(root: Option<Policy>, replica: Option<ReplicaFacts>, placed: bool) -> Observed {
@@ -169,8 +196,9 @@ fn observed(root: Option<Policy>, replica: Option<ReplicaFacts>, placed: bool) -
 fn live(policy: &Policy) -> ReplicaFacts {
     ReplicaFacts {
         digest: Digest::of(policy),
-        uid: "u".to_owned(),
+        uid: "u".into(),
         compliance: None,
+        vector: None,
     }
 }
 
@@ -179,28 +207,54 @@ fn a_replica_is_created_kept_changed_and_removed() {
     let key = pair().key();
     let root = || Some(policy(json!({})));
     let act = |observed: &Observed| decide::replica(&key, observed);
-    assert!(matches!(
-        act(&observed(root(), None, true)),
-        ReplicaAction::Create(_)
-    ));
-    assert_eq!(act(&observed(root(), None, false)), ReplicaAction::Nothing);
+    let wanted = act(&observed(root(), None, true));
+    assert!(matches!(wanted, Verdict::Wanted { .. }), "{wanted:?}");
+    assert_eq!(act(&observed(root(), None, false)), Verdict::Absent);
     let right = live(&desired(json!({})));
-    assert_eq!(
-        act(&observed(root(), Some(right.clone()), true)),
-        ReplicaAction::Nothing
-    );
-    let edited = live(&desired(
-        json!({ "spec": { "remediationAction": "enforce" } }),
-    ));
-    assert!(matches!(
-        act(&observed(root(), Some(edited), true)),
-        ReplicaAction::Update(_)
-    ));
-    let delete = ReplicaAction::Delete("u".to_owned());
+    let delete = Verdict::Delete("u".to_owned());
     assert_eq!(act(&observed(root(), Some(right.clone()), false)), delete);
     assert_eq!(act(&observed(None, Some(right.clone()), true)), delete);
     let disabled = Some(policy(json!({ "spec": { "disabled": true } })));
     assert_eq!(act(&observed(disabled, Some(right), true)), delete);
+}
+
+#[test]
+fn case_u31_a_replica_is_written_when_annotations_labels_or_spec_differ() {
+    let wanted = desired(json!({}));
+    let digest = Digest::of(&wanted);
+    assert_eq!(decide::write(None, &digest), Write::Create);
+    let compare = |other: Value| {
+        let mut whole = serde_json::to_value(&wanted).unwrap();
+        json_patch::merge(&mut whole, &other);
+        let other = live(&serde_json::from_value(whole).unwrap());
+        decide::write(Some(&Known::Valid(other.into())), &digest)
+    };
+    assert_eq!(compare(json!({})), Write::Nothing);
+    let status =
+        json!({ "status": { "compliant": "Compliant" }, "metadata": { "finalizers": ["x"] } });
+    assert_eq!(compare(status), Write::Nothing);
+    for other in [
+        json!({ "metadata": { "annotations": { "x": "y" } } }),
+        json!({ "metadata": { "labels": { "x": "y" } } }),
+        json!({ "metadata": { "labels": { "team": null } } }),
+        json!({ "spec": { "remediationAction": "enforce" } }),
+    ] {
+        assert_eq!(compare(other.clone()), Write::Update, "{other}");
+    }
+    let unreadable = Known::Invalid("bad".into());
+    assert_eq!(decide::write(Some(&unreadable), &digest), Write::Update);
+}
+
+#[test]
+fn rough_edge_25_the_order_of_keys_makes_no_difference() {
+    let parse = |text: &str| -> Policy { serde_json::from_str(text).unwrap() };
+    let one = parse(
+        r#"{"metadata":{},"spec":{"disabled":false,"policy-templates":[{"objectDefinition":{"a":1,"b":{"x":1,"y":2}}}]}}"#,
+    );
+    let two = parse(
+        r#"{"spec":{"policy-templates":[{"objectDefinition":{"b":{"y":2,"x":1},"a":1}}],"disabled":false},"metadata":{}}"#,
+    );
+    assert_eq!(Digest::of(&one), Digest::of(&two));
 }
 
 #[test]
@@ -212,10 +266,10 @@ fn rough_edge_17_nothing_is_deleted_outside_cluster_namespaces() {
     let disabled = policy(json!({ "spec": { "disabled": true } }));
     for root in [None, Some(policy(json!({}))), Some(disabled)] {
         let action = decide::replica(&pair().key(), &elsewhere(root));
-        assert!(matches!(action, ReplicaAction::Leave(_)), "{action:?}");
+        assert!(matches!(action, Verdict::Leave(_)), "{action:?}");
     }
     let nameless = decide::replica(&ObjectKey::new("c1", "nodot"), &elsewhere(None));
-    assert!(matches!(nameless, ReplicaAction::Leave(_)));
+    assert!(matches!(nameless, Verdict::Leave(_)));
 }
 
 #[test]
@@ -227,7 +281,7 @@ fn an_unreadable_root_keeps_its_replicas() {
     };
     assert!(matches!(
         decide::replica(&pair().key(), &unreadable),
-        ReplicaAction::Leave(_)
+        Verdict::Leave(_)
     ));
 }
 
@@ -239,11 +293,11 @@ fn nothing_is_removed_while_what_may_place_it_cannot_be_read() {
         ..observed(Some(root), Some(replica.clone()), false)
     };
     let action = decide::replica(&pair().key(), &unclear(policy(json!({}))));
-    assert!(matches!(action, ReplicaAction::Leave(_)), "{action:?}");
+    assert!(matches!(action, Verdict::Leave(_)), "{action:?}");
     let disabled = policy(json!({ "spec": { "disabled": true } }));
     let action = decide::replica(&pair().key(), &unclear(disabled));
     assert!(
-        matches!(action, ReplicaAction::Delete(_)),
+        matches!(action, Verdict::Delete(_)),
         "a disabled policy is certain"
     );
 }
@@ -256,16 +310,19 @@ fn strays_in_cluster_namespaces_go_unless_somebody_binds_them() {
     };
     let stray = policy(json!({}));
     assert_eq!(
-        decide::root(&stray, true, &Reach::default()),
+        decide::root::root(&stray, true, Reach::default()),
         RootAction::RemoveStray
     );
-    assert_eq!(decide::root(&stray, true, &bound), RootAction::LeaveStray);
+    assert_eq!(
+        decide::root::root(&stray, true, bound.clone()),
+        RootAction::LeaveStray
+    );
     assert!(matches!(
-        decide::root(&stray, false, &bound),
+        decide::root::root(&stray, false, bound),
         RootAction::Write(_)
     ));
     assert_eq!(
-        decide::root(&stray, false, &Reach::default()),
+        decide::root::root(&stray, false, Reach::default()),
         RootAction::Nothing
     );
 }
@@ -293,17 +350,20 @@ fn what_kubectl_apply_remembers_and_empty_lists_make_no_difference() {
 #[case(&[Some(NonCompliant), Some(Pending)], Some(NonCompliant))]
 #[case(&[Some(Pending), None], Some(Pending))]
 #[case(&[Some(Compliant), Some(Pending), Some(NonCompliant), None], Some(NonCompliant))]
-fn root_compliance(#[case] answers: &[Option<Compliance>], #[case] want: Option<Compliance>) {
+fn case_u16_root_compliance(
+    #[case] answers: &[Option<Compliance>],
+    #[case] want: Option<Compliance>,
+) {
     let clusters = answers
         .iter()
         .enumerate()
-        .map(|(n, says)| (format!("c{n}"), *says))
+        .map(|(n, says)| (format!("c{n}"), placed_cluster(*says)))
         .collect();
     let reach = Reach {
         clusters,
         ..Reach::default()
     };
-    let status = decide::root_status(&policy(json!({})), &reach);
+    let status = decide::root::status(&policy(json!({})), reach);
     assert_eq!(status.unwrap_or_default().compliance(), want);
 }
 
@@ -316,10 +376,10 @@ fn a_status_is_written_only_when_it_changes_and_ends_as_an_empty_object() {
     }];
     let reach = Reach {
         placements,
-        clusters: [("c1".to_owned(), Some(Compliant))].into(),
+        clusters: [("c1".to_owned(), placed_cluster(Some(Compliant)))].into(),
     };
     let mut root = policy(json!({}));
-    let status = decide::root_status(&root, &reach).unwrap();
+    let status = decide::root::status(&root, reach.clone()).unwrap();
     assert_eq!(
         serde_json::to_value(&status).unwrap(),
         json!({
@@ -329,18 +389,55 @@ fn a_status_is_written_only_when_it_changes_and_ends_as_an_empty_object() {
         })
     );
     root.status = Some(status);
-    assert_eq!(decide::root_status(&root, &reach), None);
-    let unbound = decide::root_status(&root, &Reach::default()).unwrap();
+    assert_eq!(decide::root::status(&root, reach.clone()), None);
+    let unbound = decide::root::status(&root, Reach::default()).unwrap();
     assert_eq!(serde_json::to_value(&unbound).unwrap(), json!({}));
     root.status = None;
     assert_eq!(
-        decide::root_status(&root, &Reach::default()),
+        decide::root::status(&root, Reach::default()),
         None,
         "rough edge 4"
     );
-    root.spec.disabled = true;
-    let disabled = decide::root_status(&root, &reach).unwrap();
-    assert!(disabled.placement.is_some() && disabled.status.is_none());
+}
+
+fn placed_cluster(says: Option<Compliance>) -> ClusterReach {
+    ClusterReach {
+        says,
+        placed: true,
+        remaining: Vec::new(),
+    }
+}
+
+#[test]
+fn rough_edge_01_excluded_clusters_are_listed_and_do_not_count() {
+    let excluded = ClusterReach {
+        placed: false,
+        remaining: vec!["direct".to_owned()],
+        ..ClusterReach::default()
+    };
+    let reach = |clusters: Vec<(&str, ClusterReach)>| {
+        let clusters = clusters.into_iter();
+        Reach {
+            clusters: clusters.map(|(name, of)| (name.to_owned(), of)).collect(),
+            ..Reach::default()
+        }
+    };
+    let clusters = vec![
+        ("c1", placed_cluster(Some(Compliant))),
+        ("c2", excluded.clone()),
+    ];
+    let status = decide::root::status(&policy(json!({})), reach(clusters)).unwrap();
+    assert_eq!(status.compliance(), Some(Compliant));
+    assert_eq!(
+        serde_json::to_value(&status.status).unwrap()[1],
+        json!({
+            "clustername": "c2", "clusternamespace": "c2",
+            "remainingBindings": [{ "placementBinding": "direct" }]
+        })
+    );
+    let none = reach(vec![("c2", excluded)]);
+    let status = decide::root::status(&policy(json!({})), none).unwrap();
+    assert_eq!(status.compliance(), None, "no cluster is meant to have it");
 }
 
 #[test]

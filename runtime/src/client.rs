@@ -10,9 +10,11 @@ use http::{HeaderValue, Request, header};
 use kube::client::{Body, ClientBuilder};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tokio::time::Instant;
+use tower::util::MapRequestLayer;
 use tower::{BoxError, Layer, Service};
+use zeroize::Zeroizing;
 
 /// How long a request waits for the beginning of its answer. An API server gives up by itself after a minute; one that
 /// says nothing at all is behind a connection that is dead, and whoever waits for it would wait for ever.
@@ -63,7 +65,53 @@ pub enum ClientError {
 
 /// Connects. No request is made: a server that is down shows in the first request.
 pub async fn connect(options: &ClientOptions) -> Result<Client, ClientError> {
-    let mut config = load(options.kubeconfig.as_deref()).await?;
+    let config = load(options.kubeconfig.as_deref()).await?;
+    build(config, options, None)
+}
+
+/// A bearer token that can be renewed under a client. It is in memory only, and nothing prints it.
+#[derive(Clone)]
+pub struct Token(Arc<RwLock<Zeroizing<String>>>);
+
+impl Token {
+    /// A token.
+    pub fn new(secret: String) -> Self {
+        Self(Arc::new(RwLock::new(Zeroizing::new(secret))))
+    }
+
+    /// Replaces it. Requests from now on carry the new one.
+    pub fn set(&self, secret: String) {
+        *self.0.write() = Zeroizing::new(secret);
+    }
+
+    fn put_on(&self, mut request: Request<Body>) -> Request<Body> {
+        let value = Zeroizing::new(format!("Bearer {}", self.0.read().as_str()));
+        // A token that is no header value is none: the API server says so.
+        if let Ok(mut value) = HeaderValue::from_str(&value) {
+            value.set_sensitive(true);
+            request.headers_mut().insert(header::AUTHORIZATION, value);
+        }
+        request
+    }
+}
+
+/// Connects to the same server in somebody else's name: of our own configuration only the way to the server and the trust
+/// in it are used, never the credentials.
+pub async fn connect_as(options: &ClientOptions, token: &Token) -> Result<Client, ClientError> {
+    let ours = load(options.kubeconfig.as_deref()).await?;
+    let mut config = Config::new(ours.cluster_url);
+    config.root_cert = ours.root_cert;
+    config.accept_invalid_certs = ours.accept_invalid_certs;
+    config.tls_server_name = ours.tls_server_name;
+    config.proxy_url = ours.proxy_url;
+    build(config, options, Some(token.clone()))
+}
+
+fn build(
+    mut config: Config,
+    options: &ClientOptions,
+    token: Option<Token>,
+) -> Result<Client, ClientError> {
     config.headers.push((
         header::USER_AGENT,
         HeaderValue::from_static(options.user_agent),
@@ -79,7 +127,11 @@ pub async fn connect(options: &ClientOptions) -> Result<Client, ClientError> {
         options.qps,
         options.burst,
     ))));
-    Ok(builder.with_layer(&limit).build())
+    let named = MapRequestLayer::new(move |request| match &token {
+        Some(token) => token.put_on(request),
+        None => request,
+    });
+    Ok(builder.with_layer(&limit).with_layer(&named).build())
 }
 
 /// A client of a cluster that there is no way to: every request fails for this reason.

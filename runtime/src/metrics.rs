@@ -2,6 +2,8 @@
 //!
 //! Names and labels are those of controller-runtime, because dashboards exist.
 
+mod exposition;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +13,8 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
+
+pub use exposition::CONTENT_TYPE;
 
 /// The process's registry; clones share it.
 #[derive(Clone, Default)]
@@ -22,14 +26,14 @@ impl Metrics {
         add(&mut self.0.lock())
     }
 
-    /// Everything in the text format that Prometheus reads.
+    /// Everything in the text format 0.0.4 that Prometheus reads: see [`CONTENT_TYPE`].
     pub fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail; a collector that does is left out of this scrape.
         if let Err(error) = encode(&mut text, &self.0.lock()) {
             tracing::error!(%error, "cannot encode metrics");
         }
-        text
+        exposition::classic(&text)
     }
 }
 

@@ -28,6 +28,9 @@ struct Rights {
 
 const READ: &[&str] = &["get", "list", "watch"];
 const READ_AND_WRITE: &[&str] = &["create", "get", "list", "patch", "update", "watch"];
+const READ_WRITE_AND_DELETE: &[&str] = &[
+    "create", "delete", "get", "list", "patch", "update", "watch",
+];
 const READ_AND_CHANGE: &[&str] = &["get", "list", "patch", "update", "watch"];
 
 /// A policy may be about anything, so its controller may do everything on the cluster that policies speak about.
@@ -113,12 +116,7 @@ const CONFIG_POLICY_CONTROLLER: &[Rights] = &[
                 &["get", "patch", "update"],
             ),
             // Resolved hub templates are kept in Secrets, and removed when they are not needed.
-            (
-                On::Resources("", &["secrets"]),
-                &[
-                    "create", "delete", "get", "list", "patch", "update", "watch",
-                ],
-            ),
+            (On::Resources("", &["secrets"]), READ_WRITE_AND_DELETE),
             (
                 On::Resources("coordination.k8s.io", &["leases"]),
                 READ_AND_WRITE,
@@ -128,18 +126,143 @@ const CONFIG_POLICY_CONTROLLER: &[Rights] = &[
     },
 ];
 
+/// Hub templates may read anything, as far as the propagator itself lets them; what it writes is little.
+const PROPAGATOR: &[Rights] = &[
+    Rights {
+        kind: "ClusterRole",
+        name: "governance-policy-propagator",
+        rules: &[
+            (On::Resources("*", &["*"]), READ),
+            (
+                On::Named("", &["secrets"], &["policy-encryption-key"]),
+                &["get", "list", "update", "watch"],
+            ),
+            // Keys for new clusters, and tokens of the accounts that hub templates name.
+            (
+                On::Resources("", &["secrets", "serviceaccounts/token"]),
+                &["create"],
+            ),
+            (On::Resources("", &["events"]), READ_WRITE_AND_DELETE),
+            (
+                On::Resources("events.k8s.io", &["events"]),
+                READ_WRITE_AND_DELETE,
+            ),
+            (
+                On::Resources(
+                    "policy.open-cluster-management.io",
+                    &[
+                        "placementbindings",
+                        "policies",
+                        "policyautomations",
+                        "policysets",
+                    ],
+                ),
+                READ_WRITE_AND_DELETE,
+            ),
+            (
+                On::Resources(
+                    "policy.open-cluster-management.io",
+                    &[
+                        "policies/finalizers",
+                        "policyautomations/finalizers",
+                        "policysets/finalizers",
+                    ],
+                ),
+                &["update"],
+            ),
+            (
+                On::Resources(
+                    "policy.open-cluster-management.io",
+                    &[
+                        "policies/status",
+                        "policyautomations/status",
+                        "policysets/status",
+                    ],
+                ),
+                &["get", "patch", "update"],
+            ),
+            (
+                On::Resources(
+                    "cluster.open-cluster-management.io",
+                    &["managedclusters", "placementdecisions", "placements"],
+                ),
+                READ,
+            ),
+            (
+                On::Resources("apps.open-cluster-management.io", &["placementrules"]),
+                READ,
+            ),
+            (
+                On::Named("config.openshift.io", &["dnses"], &["cluster"]),
+                &["get"],
+            ),
+            (
+                On::Resources("tower.ansible.com", &["ansiblejobs"]),
+                &[
+                    "create",
+                    "delete",
+                    "deletecollection",
+                    "get",
+                    "list",
+                    "patch",
+                    "update",
+                    "watch",
+                ],
+            ),
+            (
+                On::Resources("authentication.k8s.io", &["tokenreviews"]),
+                &["create"],
+            ),
+            (
+                On::Resources("authorization.k8s.io", &["subjectaccessreviews"]),
+                &["create"],
+            ),
+        ],
+    },
+    Rights {
+        kind: "Role",
+        name: "governance-policy-propagator-leader-election-role",
+        rules: &[
+            (
+                On::Resources("coordination.k8s.io", &["leases"]),
+                READ_WRITE_AND_DELETE,
+            ),
+            (On::Resources("", &["events"]), &["create", "patch"]),
+            (
+                On::Resources("events.k8s.io", &["events"]),
+                &["create", "patch"],
+            ),
+        ],
+    },
+];
+
 /// The manifests of a folder: file names and contents.
 pub(crate) fn all() -> Result<Vec<(&'static str, String)>> {
-    let head = "# Generated by `cargo xtask gen`. The Roles belong into the controller's own namespace; those\n\
-                # that end in -hosted are for the cluster that keeps the policies of another one.\n";
+    let hosted = "# Generated by `cargo xtask gen`. The Roles belong into the controller's own namespace; those\n\
+                  # that end in -hosted are for the cluster that keeps the policies of another one.\n";
+    let hub =
+        "# Generated by `cargo xtask gen`. The Role belongs into the propagator's own namespace.\n";
+    Ok(vec![
+        (
+            "config-policy-controller.yaml",
+            manifest(hosted, CONFIG_POLICY_CONTROLLER)?,
+        ),
+        (
+            "governance-policy-propagator.yaml",
+            manifest(hub, PROPAGATOR)?,
+        ),
+    ])
+}
+
+fn manifest(head: &str, all: &[Rights]) -> Result<String> {
     let mut text = head.to_owned();
-    for rights in CONFIG_POLICY_CONTROLLER {
+    for rights in all {
         let role = serde_saphyr::to_string(&role(rights));
         let role = role.with_context(|| format!("cannot write the role {}", rights.name))?;
         text.push_str("---\n");
         text.push_str(&role);
     }
-    Ok(vec![("config-policy-controller.yaml", text)])
+    Ok(text)
 }
 
 fn role(rights: &Rights) -> Value {

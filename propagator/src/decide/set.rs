@@ -147,3 +147,144 @@ pub fn same(current: &PolicySetStatus, desired: &PolicySetStatus) -> bool {
         && current.exclusions.clone().unwrap_or_default()
             == desired.exclusions.clone().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use reeve_api::policy::PolicyPlacement;
+    use serde_json::json;
+
+    use super::*;
+
+    fn set(policies: &[&str]) -> PolicySet {
+        let mut set = PolicySet::default();
+        set.spec.policies = policies.iter().map(|&name| name.to_owned()).collect();
+        set
+    }
+
+    fn through(binding: &str) -> Vec<PolicyPlacement> {
+        vec![PolicyPlacement {
+            placement_binding: Some(binding.to_owned()),
+            placement: Some(format!("{binding}-placement")),
+            policy_set: Some("s".to_owned()),
+            ..PolicyPlacement::default()
+        }]
+    }
+
+    fn says(compliance: Compliance) -> Member {
+        Member::Says(Some(compliance), through("b"))
+    }
+
+    fn of(members: Vec<(&str, Member)>) -> PolicySetStatus {
+        let names: Vec<_> = members.iter().map(|(name, _)| *name).collect();
+        let members = members.into_iter();
+        let members: Vec<_> = members
+            .map(|(name, member)| (name.to_owned(), member))
+            .collect();
+        status(&set(&names), &members).0
+    }
+
+    #[test]
+    fn case_e47_an_empty_set_has_an_empty_status() {
+        assert_eq!(of(vec![]), PolicySetStatus::default());
+    }
+
+    #[test]
+    fn case_e48_all_that_stands_in_the_way_is_listed_in_its_order() {
+        let status = of(vec![
+            ("a", Member::Missing),
+            ("silent", Member::Says(None, vec![])),
+            ("off", Member::Disabled(vec![])),
+            ("b", Member::Missing),
+        ]);
+        assert_eq!(status.compliant, None);
+        assert_eq!(
+            status.status_message.as_deref(),
+            Some(
+                "Disabled policies: off; No status provided while awaiting policy status: silent; Deleted policies: a, b"
+            )
+        );
+    }
+
+    #[test]
+    fn the_worst_policy_speaks_for_the_set() {
+        use Compliance::{Compliant, NonCompliant, Pending};
+        let sum = |members: Vec<Compliance>| {
+            let members = members.into_iter().map(|says_| ("p", says(says_)));
+            of(members.collect()).compliant
+        };
+        assert_eq!(
+            sum(vec![Compliant, Compliant]).as_deref(),
+            Some("Compliant")
+        );
+        assert_eq!(sum(vec![Compliant, Pending]).as_deref(), Some("Pending"));
+        assert_eq!(
+            sum(vec![NonCompliant, Pending, Compliant]).as_deref(),
+            Some("NonCompliant")
+        );
+        let pending = of(vec![("p", says(Pending)), ("q", says(Compliant))]);
+        assert_eq!(
+            pending.status_message.as_deref(),
+            Some("Policies awaiting pending dependencies: p")
+        );
+        let counted = of(vec![
+            ("p", says(Compliant)),
+            ("off", Member::Disabled(vec![])),
+        ]);
+        assert_eq!(counted.compliant.as_deref(), Some("Compliant"));
+        let off = of(vec![("off", Member::Disabled(vec![]))]);
+        assert_eq!(off.compliant, None);
+    }
+
+    #[test]
+    fn rough_edge_13_placements_are_listed_once_in_the_order_of_their_bindings() {
+        let entry = |binding| Member::Says(Some(Compliance::Compliant), through(binding));
+        let one = of(vec![
+            ("p", entry("z")),
+            ("q", entry("a")),
+            ("r", entry("z")),
+        ]);
+        assert_eq!(
+            serde_json::to_value(&one.placement).unwrap(),
+            json!([
+                { "placementBinding": "a", "placement": "a-placement" },
+                { "placementBinding": "z", "placement": "z-placement" }
+            ])
+        );
+        assert_eq!(
+            one.status_message.as_deref(),
+            Some("All policies are reporting status")
+        );
+    }
+
+    #[test]
+    fn case_u35_exclusions_are_sorted_and_empty_ones_dropped() {
+        let exclusion = |policy: &str, clusters: &[&str]| PolicyExclusion {
+            policy_name: policy.to_owned(),
+            cluster_names: clusters.iter().map(|&name| name.to_owned()).collect(),
+            reason: None,
+        };
+        let spec = [
+            exclusion("z", &["c2", "c1"]),
+            exclusion("a", &["c3"]),
+            exclusion("empty", &[]),
+        ];
+        assert_eq!(
+            serde_json::to_value(exclusions(spec.iter())).unwrap(),
+            json!([
+                { "policyName": "a", "clusters": ["c3"] },
+                { "policyName": "z", "clusters": ["c1", "c2"] }
+            ])
+        );
+        assert_eq!(exclusions([].iter()), None);
+        let mut excluding = set(&["p"]);
+        excluding.spec.exclusions = Some(vec![exclusion("p", &["c"])]);
+        let members = [("p".to_owned(), says(Compliance::Compliant))];
+        let (status, _) = status(&excluding, &members);
+        assert_eq!(
+            status.status_message.as_deref(),
+            Some(
+                "All policies are reporting status; One or more policies were excluded. For details, see status.exclusions."
+            )
+        );
+    }
+}

@@ -187,7 +187,10 @@ impl RootFacts {
 /// The policy set that a dependency of a policy in `namespace` names, if it names one.
 pub fn awaited_set(dependency: &PolicyDependency, namespace: &str) -> Option<ObjectKey> {
     let is_set = dependency.kind == "PolicySet" && dependency.api_version == SET_API_VERSION;
-    let own = dependency.namespace.as_deref().filter(|own| !own.is_empty());
+    let own = dependency
+        .namespace
+        .as_deref()
+        .filter(|own| !own.is_empty());
     is_set.then(|| ObjectKey::new(own.unwrap_or(namespace), dependency.name.clone()))
 }
 

@@ -26,6 +26,10 @@ struct World {
     replicas: BTreeMap<Pair, Option<Compliance>>,
 }
 
+/// What a replica says, if there is one; it may say nothing.
+#[allow(clippy::option_option)]
+type Says = Option<Option<Compliance>>;
+
 /// What one object became.
 #[derive(Clone, Debug)]
 enum Step {
@@ -36,7 +40,7 @@ enum Step {
     Placement(PlacementName, bool),
     Rule(PlacementName, Option<DecisionFacts>),
     Managed(String, bool),
-    Replica(Pair, Option<Option<Compliance>>),
+    Replica(Pair, Says),
 }
 
 fn put<K: Ord + Clone, V: Clone>(map: &mut BTreeMap<K, V>, key: &K, value: Option<&V>) {
@@ -107,8 +111,8 @@ impl World {
             bindings.filter(|binding| self.matches(binding, pair))
         };
         matching(false).next()?;
-        let all = matching(false).chain(matching(true));
-        let enforce = all.filter_map(|binding| binding.enforce.clone()).next();
+        let mut all = matching(false).chain(matching(true));
+        let enforce = all.find_map(|binding| binding.enforce.clone());
         Some(Placed { enforce })
     }
 
@@ -153,11 +157,7 @@ impl World {
                     .clusters(binding)
                     .iter()
                     .any(|c| chosen.contains_key(c));
-            for set in self
-                .entries(binding, root)
-                .into_iter()
-                .filter(|_| counts)
-            {
+            for set in self.entries(binding, root).into_iter().filter(|_| counts) {
                 let excluded = set.as_ref().and_then(|set| {
                     let excluded = self.sets[set].exclusions.get(&root.name)?;
                     Some(excluded.iter().cloned().collect())
@@ -293,7 +293,10 @@ fn step() -> impl Strategy<Value = Step> {
         })
     };
     let maybe = prop::option::of::<BoxedStrategy<DecisionFacts>>;
-    let rules = (0..NAMES, maybe(decided(PlacementKind::PlacementRule).boxed()));
+    let rules = (
+        0..NAMES,
+        maybe(decided(PlacementKind::PlacementRule).boxed()),
+    );
     prop_oneof![
         (0..NAMES, prop::option::of(facts)).prop_map(|(n, new)| Step::Root(root(n), new)),
         (0..NAMES, prop::option::of(set())).prop_map(|(n, new)| Step::Set(key("s", n), new)),
@@ -343,13 +346,20 @@ fn agrees(index: &Index, world: &World) -> Result<(), TestCaseError> {
     }
     for root in (0..NAMES).map(root) {
         let reach = index.reach(&root);
-        prop_assert_eq!(&reach.clusters, &world.clusters_of_status(&root), "{}", root);
+        prop_assert_eq!(
+            &reach.clusters,
+            &world.clusters_of_status(&root),
+            "{}",
+            root
+        );
         let entries = reach.placements.iter().map(|entry| {
             let excluded = entry.exclusions.iter().flatten();
             (
                 entry.placement_binding.clone().unwrap_or_default(),
                 entry.policy_set.clone(),
-                excluded.map(|cluster| cluster.cluster_name.clone()).collect(),
+                excluded
+                    .map(|cluster| cluster.cluster_name.clone())
+                    .collect(),
             )
         });
         let entries: Vec<_> = entries.collect();

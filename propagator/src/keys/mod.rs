@@ -162,11 +162,20 @@ mod tests {
             cluster_of_trigger("rotate-key-managed1-2020-04-28T23:03:13+02:00"),
             Some("managed1")
         );
-        for other in ["", "rotate-key-", "rotate-key-managed1-soon", "2026-11-21T10:00:00Z"] {
+        for other in [
+            "",
+            "rotate-key-",
+            "rotate-key-managed1-soon",
+            "2026-11-21T10:00:00Z",
+        ] {
             assert_eq!(cluster_of_trigger(other), None, "{other}");
         }
         facts.last_rotated = None;
-        assert_eq!(cluster_of_trigger(&facts.trigger("c")), None, "all are looked at");
+        assert_eq!(
+            cluster_of_trigger(&facts.trigger("c")),
+            None,
+            "all are looked at"
+        );
     }
 
     #[test]
@@ -194,6 +203,9 @@ mod tests {
             ..KeyFacts::default()
         };
         let printed = format!("{facts:?}");
-        assert!(!printed.contains("hunter") && !printed.contains("104"), "{printed}");
+        assert!(
+            !printed.contains("hunter") && !printed.contains("104"),
+            "{printed}"
+        );
     }
 }

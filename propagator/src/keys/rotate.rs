@@ -81,7 +81,9 @@ impl Keys {
             waiting.remove(cluster);
             return false;
         }
-        let since = waiting.entry(cluster.to_owned()).or_insert_with(Instant::now);
+        let since = waiting
+            .entry(cluster.to_owned())
+            .or_insert_with(Instant::now);
         since.elapsed() < PATIENCE
     }
 

@@ -47,9 +47,10 @@ impl Hub {
         if change.new.is_none() {
             self.settled.lock().remove(&change.key);
         }
-        let is_ours = || digest.is_some() && self.settled.lock().get(&change.key) == digest.as_ref();
+        let is_ours =
+            || digest.is_some() && self.settled.lock().get(&change.key) == digest.as_ref();
         if unreadable || old.map(|old| old.digest) != digest && !is_ours() {
-            self.enqueue_replica(change.key.clone());
+            self.look_at(&change.key);
         }
         let Some(pair) = Pair::of_replica(&change.key) else {
             return;
@@ -73,11 +74,11 @@ impl Hub {
         self.enqueue(dirty);
     }
 
-    pub(super) fn binding_changed(&self, change: Change<Option<BindingFacts>>) {
-        if self.is_unreadable("PlacementBinding", &change) {
+    pub(super) fn binding_changed(&self, change: &Change<Option<BindingFacts>>) {
+        if self.is_unreadable("PlacementBinding", change) {
             return;
         }
-        let facts = valid(change.new);
+        let facts = valid(change.new.as_ref());
         match &facts {
             Some(None) => tracing::warn!("{}", messages::invalid_placement_ref(&change.key)),
             Some(Some(facts)) => self.say_if_ignored(&change.key, facts),
@@ -95,33 +96,33 @@ impl Hub {
         }
     }
 
-    pub(super) fn decision_changed(&self, change: Change<Option<DecisionFacts>>) {
-        if self.is_unreadable("PlacementDecision", &change) {
+    pub(super) fn decision_changed(&self, change: &Change<Option<DecisionFacts>>) {
+        if self.is_unreadable("PlacementDecision", change) {
             return;
         }
-        let facts = valid(change.new).flatten();
+        let facts = valid(change.new.as_ref()).flatten();
         let dirty = self.index.write().set_decision(&change.key, facts);
         self.enqueue(dirty);
     }
 
-    pub(super) fn placement_changed(&self, change: Change<()>) {
+    pub(super) fn placement_changed(&self, change: &Change<()>) {
         let exists = change.new.is_some();
         let placement = PlacementName {
             kind: PlacementKind::Placement,
-            key: change.key,
+            key: change.key.clone(),
         };
         let dirty = self.index.write().set_placement(&placement, exists);
         self.enqueue(dirty);
     }
 
-    pub(super) fn rule_changed(&self, change: Change<DecisionFacts>) {
-        if self.is_unreadable("PlacementRule", &change) {
+    pub(super) fn rule_changed(&self, change: &Change<DecisionFacts>) {
+        if self.is_unreadable("PlacementRule", change) {
             return;
         }
-        let facts = valid(change.new);
+        let facts = valid(change.new.as_ref());
         let rule = PlacementName {
             kind: PlacementKind::PlacementRule,
-            key: change.key,
+            key: change.key.clone(),
         };
         let dirty = self.index.write().set_rule(&rule, facts);
         self.enqueue(dirty);
@@ -161,7 +162,7 @@ impl Hub {
                 there.then(|| replica.clone())
             };
             for replica in self.replicas.collect(encrypted) {
-                self.enqueue_replica(replica);
+                self.look_at(&replica);
             }
         }
     }
@@ -193,26 +194,24 @@ impl Hub {
 
     fn enqueue(&self, dirty: Dirty) {
         for pair in dirty.pairs {
-            self.enqueue_replica(pair.key());
+            self.look_at(&pair.key());
         }
-        for root in dirty.roots {
+        let watched = |namespace: &str| self.namespaces.contains(namespace);
+        for root in dirty
+            .roots
+            .into_iter()
+            .filter(|root| watched(&root.namespace))
+        {
             self.queues.roots.add(root);
         }
-        for set in dirty.sets {
+        for set in dirty.sets.into_iter().filter(|set| watched(&set.namespace)) {
             self.queues.sets.add(set);
         }
     }
-
-    fn enqueue_replica(&self, key: ObjectKey) {
-        self.queues.replicas.add(key);
-    }
 }
 
-fn valid<V: Clone>(known: Option<Known<V>>) -> Option<V> {
-    match known {
-        Some(Known::Valid(value)) => Some(value.as_ref().clone()),
-        Some(Known::Invalid(_)) | None => None,
-    }
+fn valid<V: Clone>(known: Option<&Known<V>>) -> Option<V> {
+    known.and_then(Known::valid).map(|value| V::clone(value))
 }
 
 /// Which replicas a change of a root policy concerns.

@@ -16,9 +16,10 @@ use crate::Queues;
 use crate::index::{BindingFacts, DecisionFacts, Index, Member, Pair, Placed, Reach};
 use crate::keys::{self, KeyDigest, KeyFacts};
 use crate::metrics::PropagatorMetrics;
+use crate::process::Namespaces;
 use crate::replica::{Digest, ReplicaFacts};
 
-pub use watches::{Labels, Rules, Watches};
+pub use watches::{Labels, Watches};
 
 /// What the hub is known to hold.
 pub struct Hub {
@@ -41,19 +42,28 @@ pub struct Hub {
     encrypted_with: Mutex<HashMap<ObjectKey, KeyDigest>>,
     /// The replicas whose templates read the labels of a cluster.
     label_readers: Mutex<HashMap<String, HashSet<ObjectKey>>>,
+    namespaces: Namespaces,
     queues: Queues,
     metrics: PropagatorMetrics,
 }
 
 impl Hub {
     /// Nothing known yet.
-    pub fn new(watches: &Watches, queues: Queues, metrics: PropagatorMetrics) -> Self {
+    pub fn new(
+        watches: &Watches,
+        queues: Queues,
+        metrics: PropagatorMetrics,
+        namespaces: Namespaces,
+    ) -> Self {
         Self {
             index: RwLock::new(Index::default()),
             roots: watches.roots.store(),
             replicas: watches.replicas.store(),
             sets: watches.sets.store(),
-            rules: watches.rules.as_ref().map(reeve_runtime::watch::Watch::store),
+            rules: watches
+                .rules
+                .as_ref()
+                .map(reeve_runtime::watch::Watch::store),
             clusters: watches.clusters.store(),
             keys: watches.keys.store(),
             bindings: watches.bindings.store(),
@@ -63,6 +73,7 @@ impl Hub {
             settled: Mutex::default(),
             encrypted_with: Mutex::default(),
             label_readers: Mutex::default(),
+            namespaces,
             queues,
             metrics,
         }
@@ -79,6 +90,18 @@ impl Hub {
             && self.bindings.is_ready()
             && self.decisions.is_ready()
             && self.placements.is_ready()
+    }
+
+    /// Something that a replica was made of changed.
+    pub fn look_at(&self, replica: &ObjectKey) {
+        let Namespaces::Some(_) = &self.namespaces else {
+            self.queues.replicas.add(replica.clone());
+            return;
+        };
+        let root = RootPolicyName::parse(&replica.name);
+        if root.is_some_and(|root| self.namespaces.contains(&root.namespace)) {
+            self.queues.replicas.add(replica.clone());
+        }
     }
 
     /// Waits for every first list: before that, absence means nothing.

@@ -11,7 +11,7 @@ use reeve_api::names::ROOT_POLICY_LABEL;
 use reeve_api::ocm::{ManagedCluster, Placement, PlacementDecision, PlacementRule};
 use reeve_api::{PlacementBinding, Policy, PolicySet};
 use reeve_runtime::supervisor::Supervisor;
-use reeve_runtime::watch::Watch;
+use reeve_runtime::watch::{Change, Watch};
 use serde::de::DeserializeOwned;
 
 use super::Hub;
@@ -37,19 +37,11 @@ pub struct Watches {
     pub(super) keys: Watch<Secret, KeyFacts>,
 }
 
-/// Whether there are `PlacementRule`s.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rules {
-    /// They are watched.
-    Watched,
-    /// A binding to one chooses nothing.
-    Ignored,
-}
-
 impl Watches {
     /// All watches of the propagator. Root policies and replicas are two, told apart by the API
-    /// server: most of their fields are kept of the ones and hardly any of the others.
-    pub fn new(client: &Client, rules: Rules) -> Self {
+    /// server: most of their fields are kept of the ones and hardly any of the others. `rules` says
+    /// whether the hub serves `PlacementRule`s.
+    pub fn new(client: &Client, rules: bool) -> Self {
         fn all<K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned>(
             client: &Client,
         ) -> Api<DeserializeGuard<K>> {
@@ -70,7 +62,7 @@ impl Watches {
             bindings: Watch::projected(all(client), binding),
             decisions: Watch::projected(all(client), decision),
             placements: Watch::projected(all(client), |_: Placement| ()),
-            rules: (rules == Rules::Watched).then(|| Watch::projected(all(client), rule)),
+            rules: rules.then(|| Watch::projected(all(client), rule)),
             clusters: Watch::projected(all(client), labels),
             keys: Watch::projected(all(client), KeyFacts::of).fields(&named),
         }
@@ -79,75 +71,59 @@ impl Watches {
     /// Starts all watches. What they tell goes into the hub's index, and from there keys to its
     /// queues.
     pub fn start(self, hub: &Arc<Hub>, tasks: &mut Supervisor) {
-        run(
-            tasks,
-            hub,
-            ("the watch of root policies", self.roots),
-            |hub, change| hub.root_changed(&change),
+        let mut run = Run { hub, tasks };
+        run.watch("the watch of root policies", self.roots, Hub::root_changed);
+        run.watch(
+            "the watch of replicated policies",
+            self.replicas,
+            Hub::replica_changed,
         );
-        run(
-            tasks,
-            hub,
-            ("the watch of replicated policies", self.replicas),
-            |hub, change| hub.replica_changed(&change),
+        run.watch("the watch of policy sets", self.sets, Hub::set_changed);
+        run.watch(
+            "the watch of placement bindings",
+            self.bindings,
+            Hub::binding_changed,
         );
-        run(
-            tasks,
-            hub,
-            ("the watch of policy sets", self.sets),
-            |hub, change| hub.set_changed(&change),
+        run.watch(
+            "the watch of placement decisions",
+            self.decisions,
+            Hub::decision_changed,
         );
-        run(
-            tasks,
-            hub,
-            ("the watch of placement bindings", self.bindings),
-            |hub, change| hub.binding_changed(change),
-        );
-        run(
-            tasks,
-            hub,
-            ("the watch of placement decisions", self.decisions),
-            |hub, change| hub.decision_changed(change),
-        );
-        run(
-            tasks,
-            hub,
-            ("the watch of placements", self.placements),
-            |hub, change| hub.placement_changed(change),
+        run.watch(
+            "the watch of placements",
+            self.placements,
+            Hub::placement_changed,
         );
         if let Some(rules) = self.rules {
-            run(
-                tasks,
-                hub,
-                ("the watch of placement rules", rules),
-                |hub, change| hub.rule_changed(change),
-            );
+            run.watch("the watch of placement rules", rules, Hub::rule_changed);
         }
-        run(
-            tasks,
-            hub,
-            ("the watch of managed clusters", self.clusters),
-            |hub, change| hub.cluster_changed(&change),
+        run.watch(
+            "the watch of managed clusters",
+            self.clusters,
+            Hub::cluster_changed,
         );
-        run(
-            tasks,
-            hub,
-            ("the watch of encryption keys", self.keys),
-            |hub, change| hub.key_changed(&change),
-        );
+        run.watch("the watch of encryption keys", self.keys, Hub::key_changed);
     }
 }
 
-fn run<K, V>(
-    tasks: &mut Supervisor,
-    hub: &Arc<Hub>,
-    (name, watch): (&'static str, Watch<K, V>),
-    tell: impl Fn(&Hub, reeve_runtime::watch::Change<V>) + Send + 'static,
-) where
-    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
-    V: Send + Sync + 'static,
-{
-    let hub = Arc::clone(hub);
-    let work = watch.run(tasks.stop(), move |change| tell(&hub, change));
-    tasks.spawn_infallible(name, work);
+/// Runs watches for a hub.
+struct Run<'a> {
+    hub: &'a Arc<Hub>,
+    tasks: &'a mut Supervisor,
+}
+
+impl Run<'_> {
+    fn watch<K, V>(
+        &mut self,
+        name: &'static str,
+        watch: Watch<K, V>,
+        tell: impl Fn(&Hub, &Change<V>) + Send + 'static,
+    ) where
+        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+        V: Send + Sync + 'static,
+    {
+        let hub = Arc::clone(self.hub);
+        let work = watch.run(self.tasks.stop(), move |change| tell(&hub, &change));
+        self.tasks.spawn_infallible(name, work);
+    }
 }

@@ -50,7 +50,7 @@ mod tests {
         assert_eq!(quick.wait(now + WINDOW), None);
         let slow = Window::written(now, Duration::from_millis(100));
         assert_eq!(slow.wait(now), Some(Duration::from_millis(400)));
-        let stuck = Window::written(now, Duration::from_secs(60));
+        let stuck = Window::written(now, Duration::from_mins(1));
         assert_eq!(stuck.wait(now), Some(LONGEST_WINDOW));
     }
 }

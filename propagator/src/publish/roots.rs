@@ -75,7 +75,12 @@ impl Roots {
         if !in_cluster_namespace {
             self.announce(&root, &policy);
         }
-        let window = self.remembered.lock().entry(root.clone()).or_default().window;
+        let window = self
+            .remembered
+            .lock()
+            .entry(root.clone())
+            .or_default()
+            .window;
         if let Some(wait) = window.wait(Instant::now()) {
             return Ok(Next::After(wait));
         }

@@ -61,7 +61,12 @@ impl Sets {
             Some(Known::Invalid(_)) => return Ok(Next::Done),
             Some(Known::Valid(set)) => set,
         };
-        let window = self.remembered.lock().entry(key.clone()).or_default().window;
+        let window = self
+            .remembered
+            .lock()
+            .entry(key.clone())
+            .or_default()
+            .window;
         if let Some(wait) = window.wait(Instant::now()) {
             return Ok(Next::After(wait));
         }
@@ -80,7 +85,11 @@ impl Sets {
             remembered.window = window;
         }
         if written? {
-            self.tell(&set, (messages::SET_STATUS, &messages::set_updated(&key)), false);
+            self.tell(
+                &set,
+                (messages::SET_STATUS, &messages::set_updated(&key)),
+                false,
+            );
         }
         Ok(Next::Done)
     }

@@ -187,10 +187,10 @@ impl Inner {
         let accounts: Api<ServiceAccount> =
             Api::namespaced(self.client.clone(), &account.namespace);
         let request = TokenRequest {
-            spec: TokenRequestSpec {
+            spec: Some(TokenRequestSpec {
                 expiration_seconds: Some(self.schedule.lives),
                 ..TokenRequestSpec::default()
-            },
+            }),
             ..TokenRequest::default()
         };
         let unusable = |reason: String| AccountError::Unusable {
@@ -204,10 +204,11 @@ impl Inner {
                 Refusal::NotFound => AccountError::Missing(account.clone()),
                 _ => unusable(api_message(&error)),
             })?;
-        let status = answer
-            .status
-            .ok_or_else(|| unusable(messages::NO_TOKEN.to_owned()))?;
-        Ok((status.token, status.expiration_timestamp.0))
+        let told = answer.status.and_then(|status| {
+            let expires = status.expiration_timestamp?.0;
+            Some((status.token?, expires))
+        });
+        told.ok_or_else(|| unusable(messages::NO_TOKEN.to_owned()))
     }
 
     /// An account whose token cannot be renewed is no longer used; what needs it asks for it anew, and says why it
@@ -249,9 +250,7 @@ async fn renew(inner: Weak<Inner>, account: ObjectKey, token: Token, mut expires
 /// How long a token can be used before it has to be renewed.
 fn wait(schedule: &Schedule, expires: Timestamp, now: Timestamp) -> Duration {
     let left = Duration::try_from(expires.duration_since(now)).unwrap_or_default();
-    let early = schedule
-        .spread
-        .mul_f64(rand::rng().random_range(0.0..=1.0));
+    let early = schedule.spread.mul_f64(rand::rng().random_range(0.0..=1.0));
     let wait = left.saturating_sub(schedule.margin + early);
     // A token that ends at once must not be asked for all the time.
     wait.max(Duration::from_secs(1))

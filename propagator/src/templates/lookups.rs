@@ -32,11 +32,7 @@ pub struct HubLookups {
 
 impl HubLookups {
     /// Reads through `batch`. The replica is woken when a kind that was missing comes.
-    pub fn new(
-        batch: Arc<Batch<ObjectKey>>,
-        kinds: Kinds<ObjectKey>,
-        replica: ObjectKey,
-    ) -> Self {
+    pub fn new(batch: Arc<Batch<ObjectKey>>, kinds: Kinds<ObjectKey>, replica: ObjectKey) -> Self {
         Self {
             batch,
             kinds,

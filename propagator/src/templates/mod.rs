@@ -183,9 +183,11 @@ impl HubTemplates {
         let job = Job {
             pair: pair.clone(),
             root: Arc::clone(root),
-            labels: reads_labels
-                .then(|| self.0.hub.cluster_labels(&pair.cluster))
-                .unwrap_or_else(|| Some(BTreeMap::new())),
+            labels: if reads_labels {
+                self.0.hub.cluster_labels(&pair.cluster)
+            } else {
+                Some(BTreeMap::new())
+            },
             restricted: account_of(root).is_none(),
             desired,
         };
@@ -227,11 +229,7 @@ impl HubTemplates {
         }
     }
 
-    async fn keys(
-        &self,
-        desired: &Policy,
-        pair: &Pair,
-    ) -> Result<Option<Arc<KeyFacts>>, KeyError> {
+    async fn keys(&self, desired: &Policy, pair: &Pair) -> Result<Option<Arc<KeyFacts>>, KeyError> {
         if !render::needs_encryption(desired) {
             return Ok(None);
         }

@@ -15,8 +15,7 @@ use reeve_templates_engine::encryption::TOKEN_PREFIX;
 use reeve_templates_engine::language::Delimiters;
 use reeve_templates_engine::lookup::{ClusterScopedRule, Restrictions};
 use reeve_templates_engine::resolver::{
-    Config, Context, EncryptionConfig, HalfDelimiters, Input, Mode, Options, ResolveError,
-    Resolver,
+    Config, Context, EncryptionConfig, HalfDelimiters, Input, Mode, Options, ResolveError, Resolver,
 };
 use reeve_templates_engine::value::Value;
 use serde_json::{Value as Json, json};
@@ -190,7 +189,11 @@ fn one(
     let mut definition: Json =
         serde_json::from_slice(&resolved.json).map_err(|error| error.to_string())?;
     if let Some(cipher) = vector {
-        annotate(&mut definition, ENCRYPTION_IV_ANNOTATION, &cipher.encoded_vector());
+        annotate(
+            &mut definition,
+            ENCRYPTION_IV_ANNOTATION,
+            &cipher.encoded_vector(),
+        );
     }
     Ok((definition, vector.is_some()))
 }

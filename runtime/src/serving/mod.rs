@@ -1,6 +1,8 @@
-//! The HTTP servers of a process: probes and metrics.
+//! The HTTP servers of a process: probes, metrics, and what a component adds.
 
 mod authorize;
+mod drift;
+mod openshift;
 mod profile;
 mod tls;
 
@@ -18,10 +20,11 @@ use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use crate::flags::{ListenAddress, TlsArgs};
-use crate::metrics::Metrics;
+use crate::metrics::{CONTENT_TYPE, Metrics};
 use crate::probes::Probes;
 use crate::supervisor::Supervisor;
 
+pub use openshift::{Settled, openshift_tls_settings};
 pub use profile::{TLS_PROFILE, tls_settings};
 pub use tls::TlsError;
 
@@ -40,8 +43,13 @@ pub enum ServeError {
         source: std::io::Error,
     },
     /// The TLS settings or files cannot be used.
-    #[error("cannot serve metrics over TLS: {0}")]
-    Tls(#[from] TlsError),
+    #[error("cannot serve {server} over TLS: {source}")]
+    Tls {
+        /// What was to be served.
+        server: &'static str,
+        /// Why.
+        source: TlsError,
+    },
     /// The server stopped.
     #[error("the server on {address} failed: {source}")]
     Serve {
@@ -101,9 +109,30 @@ pub fn metrics_with_certificate(
             options.client,
             authorize::check,
         ));
-        tls = Some(tls::config(&options.tls, certificate)?);
+        tls = Some(config("metrics", &options.tls, certificate)?);
     }
     Server::bind(address, router, tls).map(Some)
+}
+
+/// A server of a component's own pages over HTTPS. `what` it serves is for messages; `certificate`
+/// is the folder of `tls.crt` and `tls.key`, which are read again when they change.
+pub fn https(
+    what: &'static str,
+    address: SocketAddr,
+    router: Router,
+    tls: &TlsArgs,
+    certificate: &Path,
+) -> Result<Server, ServeError> {
+    let tls = config(what, tls, certificate)?;
+    Server::bind(address, router, Some(tls))
+}
+
+fn config(
+    server: &'static str,
+    tls: &TlsArgs,
+    certificate: &Path,
+) -> Result<RustlsConfig, ServeError> {
+    tls::config(tls, certificate).map_err(|source| ServeError::Tls { server, source })
 }
 
 /// Starts the health and the metrics server, so far as they are not switched off.
@@ -124,8 +153,7 @@ pub fn start(
 }
 
 async fn page(State(metrics): State<Metrics>) -> ([(header::HeaderName, &'static str); 1], String) {
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], metrics.text())
+    ([(header::CONTENT_TYPE, CONTENT_TYPE)], metrics.text())
 }
 
 impl Server {

@@ -4,7 +4,6 @@
 //! server that runs, so a change of the `ConfigMap` ends the process, to be started again.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use k8s_openapi::api::authorization::v1::{
@@ -14,11 +13,12 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::api::{Api, PostParams};
 
+use super::drift::Drift;
 use super::tls::{self, TlsError};
 use crate::flags::TlsArgs;
 use crate::object::ObjectKey;
 use crate::supervisor::Supervisor;
-use crate::watch::{Store, Watch};
+use crate::watch::Watch;
 
 /// The `ConfigMap`'s name.
 pub const TLS_PROFILE: &str = "ocm-tls-profile";
@@ -26,8 +26,6 @@ pub const TLS_PROFILE: &str = "ocm-tls-profile";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 type Data = BTreeMap<String, String>;
-/// What the settings were taken from, once that is known.
-type AtStart = OnceLock<Option<Arc<Data>>>;
 
 /// The TLS settings in force. `namespace` is the process's own; outside of a cluster there is none
 /// and no profile. Otherwise the profile is watched from now on, and `tasks` are stopped when it
@@ -57,14 +55,13 @@ pub async fn tls_settings(
             Err(elapsed) => return Ok(without_profile(&elapsed)),
         }
     }
-    let (store, at_start) = watch(client, namespace, tasks);
-    if let Err(elapsed) = tokio::time::timeout(PATIENCE, store.ready()).await {
+    let drift = watch(client, namespace, tasks);
+    if let Err(elapsed) = tokio::time::timeout(PATIENCE, drift.ready()).await {
         // If there is one after all, the process starts again with it.
-        at_start.get_or_init(|| None);
+        drift.started_with(None);
         return Ok(without_profile(&elapsed));
     }
-    let profile = at_start.get_or_init(|| current(&store, namespace));
-    Ok(settings(profile.as_deref()))
+    Ok(settings(drift.at_start().as_deref()))
 }
 
 fn without_profile(reason: &dyn std::fmt::Display) -> TlsArgs {
@@ -92,47 +89,21 @@ async fn may(client: &Client, verb: &str, namespace: &str) -> Result<bool, kube:
     Ok(review.status.is_some_and(|status| status.allowed))
 }
 
-/// Watches the profile and stops all tasks when its data is not what the first list showed.
-fn watch(client: &Client, namespace: &str, tasks: &mut Supervisor) -> (Store<Data>, Arc<AtStart>) {
+fn watch(client: &Client, namespace: &str, tasks: &mut Supervisor) -> Drift<Data> {
     let profiles: Api<_> = Api::namespaced(client.clone(), namespace);
     let watch = Watch::projected(profiles, |profile: ConfigMap| {
         profile.data.unwrap_or_default()
     })
     .fields(&format!("metadata.name={TLS_PROFILE}"));
-    let store = watch.store();
-    let at_start: Arc<AtStart> = Arc::default();
-    let compare = {
-        let (store, stop, namespace) = (store.clone(), tasks.stop(), namespace.to_owned());
-        move |at_start: &Option<Arc<Data>>| {
-            if current(&store, &namespace) != *at_start && !stop.is_cancelled() {
-                tracing::info!(
-                    "the {TLS_PROFILE} ConfigMap has changed: stopping, to start with it"
-                );
-                stop.cancel();
-            }
-        }
+    let changed = || {
+        tracing::info!("the {TLS_PROFILE} ConfigMap has changed: stopping, to start with it");
     };
-    let (known, compare_later) = (Arc::clone(&at_start), compare.clone());
-    let run = watch.run(tasks.stop(), move |_| {
-        if let Some(at_start) = known.get() {
-            compare_later(at_start);
-        }
-    });
-    tasks.spawn_infallible("the watch of the TLS profile", run);
-    let (first, namespace) = (store.clone(), namespace.to_owned());
-    let (started, stop) = (Arc::clone(&at_start), tasks.stop());
-    tasks.spawn_infallible("the first look at the TLS profile", async move {
-        tokio::select! { () = stop.cancelled() => return, () = first.ready() => {} }
-        let seen = started.get_or_init(|| current(&first, &namespace));
-        // What changed since then was compared with nothing.
-        compare(seen);
-        stop.cancelled().await;
-    });
-    (store, at_start)
-}
-
-fn current(store: &Store<Data>, namespace: &str) -> Option<Arc<Data>> {
-    store.get_valid(&ObjectKey::new(namespace, TLS_PROFILE))
+    Drift::watch(
+        watch,
+        ObjectKey::new(namespace, TLS_PROFILE),
+        changed,
+        tasks,
+    )
 }
 
 /// What a profile asks for, so far as it can be had. Nobody can be told that it cannot.

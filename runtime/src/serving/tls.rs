@@ -53,7 +53,7 @@ static TLS12_AND_LATER: &[&SupportedProtocolVersion] = &[&version::TLS13, &versi
 static TLS13_ONLY: &[&SupportedProtocolVersion] = &[&version::TLS13];
 
 fn versions(args: &TlsArgs) -> Result<&'static [&'static SupportedProtocolVersion], TlsError> {
-    match args.tls_min_version.as_str() {
+    match args.tls_min_version.trim() {
         // The two oldest versions are a lower bound here, not a wish: rustls does not speak them.
         "" | "VersionTLS10" | "VersionTLS11" | "VersionTLS12" | "TLSv1.0" | "TLSv1.1"
         | "TLSv1.2" => Ok(TLS12_AND_LATER),
@@ -67,6 +67,47 @@ pub(super) fn check(args: &TlsArgs) -> Result<(), TlsError> {
     versions(args)?;
     provider(args).map(|_| ())
 }
+
+/// The settings without the suites that exist but cannot be had, which are named in a warning.
+/// Suites of TLS 1.2 that nobody knows are an error even where the version rules them out.
+pub(super) fn lenient(args: &TlsArgs) -> Result<TlsArgs, TlsError> {
+    versions(args)?;
+    let offered = offered(&ring::default_provider());
+    let is_offered = |name: &&str| offered.iter().any(|known| known == name);
+    let (kept, rest): (Vec<_>, Vec<_>) = split(&args.tls_cipher_suites).partition(is_offered);
+    let (insecure, unknown): (Vec<_>, Vec<_>) =
+        rest.into_iter().partition(|name| NOT_SERVED.contains(name));
+    if !unknown.is_empty() {
+        return Err(TlsError::Suites(unknown.join(" ")));
+    }
+    if !insecure.is_empty() {
+        tracing::warn!(suites = %insecure.join(","), "these cipher suites are insecure and are not served");
+    }
+    Ok(TlsArgs {
+        tls_min_version: args.tls_min_version.trim().to_owned(),
+        tls_cipher_suites: kept.join(","),
+    })
+}
+
+/// Suites that Go's library knows and rustls does not offer, because they are insecure or nearly so.
+const NOT_SERVED: [&str; 16] = [
+    "TLS_RSA_WITH_RC4_128_SHA",
+    "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
+    "TLS_RSA_WITH_AES_128_CBC_SHA",
+    "TLS_RSA_WITH_AES_256_CBC_SHA",
+    "TLS_RSA_WITH_AES_128_CBC_SHA256",
+    "TLS_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_RSA_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
+    "TLS_ECDHE_RSA_WITH_RC4_128_SHA",
+    "TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
+    "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256",
+];
 
 /// The cipher suites of a list that can be had.
 pub(super) fn known(suites: &str) -> String {

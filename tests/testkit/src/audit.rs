@@ -42,6 +42,8 @@ pub struct AuditEvent {
     pub name: String,
     /// The client's `User-Agent`.
     pub user_agent: String,
+    /// Who asked, as the API server names users.
+    pub user: String,
     /// HTTP status code; 0 when there was none.
     pub code: u16,
     /// When the API server got the request.
@@ -160,6 +162,8 @@ struct Line {
     #[serde(default)]
     user_agent: String,
     #[serde(default)]
+    user: User,
+    #[serde(default)]
     object_ref: ObjectRef,
     #[serde(default)]
     response_status: ResponseStatus,
@@ -174,6 +178,12 @@ struct ObjectRef {
     subresource: String,
     namespace: String,
     name: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct User {
+    username: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -200,6 +210,7 @@ impl From<Line> for AuditEvent {
             namespace,
             name,
             user_agent: line.user_agent,
+            user: line.user.username,
             code: line.response_status.code,
             request_received: line.request_received_timestamp,
             stage_timestamp: line.stage_timestamp,

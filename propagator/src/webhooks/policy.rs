@@ -1,0 +1,156 @@
+//! What a policy must be.
+
+use kube::ResourceExt;
+use reeve_api::Policy;
+use reeve_api::names::ROOT_POLICY_LABEL;
+use reeve_api::policy::PolicyTemplate;
+
+use super::{Admit, Doing, Verdict};
+use crate::messages;
+
+/// Of the namespace and the name together, in characters. With the dot between them they are a
+/// label's value on the replicas, and those end at 63.
+const LONGEST: usize = 62;
+
+impl Admit for Policy {
+    fn admit(&self, doing: Doing) -> Verdict {
+        let too_long = doing == Doing::Create && has_long_name(self);
+        let denied = if too_long {
+            Some(messages::LONG_NAME)
+        } else {
+            lacks_remediation(self).then_some(messages::NO_REMEDIATION)
+        };
+        Verdict {
+            denied: denied.map(str::to_owned),
+            warnings: kindless(self)
+                .map(messages::template_without_kind)
+                .collect(),
+        }
+    }
+}
+
+/// A replica's own name is longer than its root's, and nobody makes a label of it.
+fn has_long_name(policy: &Policy) -> bool {
+    let length = |text: Option<&str>| text.unwrap_or_default().chars().count();
+    let meta = &policy.metadata;
+    !policy.labels().contains_key(ROOT_POLICY_LABEL)
+        && length(meta.name.as_deref()) + length(meta.namespace.as_deref()) > LONGEST
+}
+
+/// Only configuration policies need an action from one of the two; what else a template may hold has
+/// defaults of its own.
+fn lacks_remediation(policy: &Policy) -> bool {
+    let spec = &policy.spec;
+    let is_set = |action: &String| !action.is_empty();
+    if spec.remediation_action.as_ref().is_some_and(is_set) {
+        return false;
+    }
+    let lacks = |template: &PolicyTemplate| {
+        template.text("/kind") == Some("ConfigurationPolicy")
+            && template.text("/spec/remediationAction").is_none()
+    };
+    spec.policy_templates.iter().any(lacks)
+}
+
+/// Positions of the templates that no policy engine can know.
+fn kindless(policy: &Policy) -> impl Iterator<Item = usize> {
+    let templates = policy.spec.policy_templates.iter().enumerate();
+    templates
+        .filter(|(_, template)| template.text("/kind").is_none_or(str::is_empty))
+        .map(|(position, _)| position)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn policy(name: &str, spec: &Value) -> Policy {
+        let value = json!({
+            "apiVersion": "policy.open-cluster-management.io/v1", "kind": "Policy",
+            "metadata": { "name": name, "namespace": "policies" }, "spec": spec
+        });
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn with(action: &Value, definition: &Value) -> Policy {
+        let templates = json!([{ "objectDefinition": definition }]);
+        let mut spec = json!({ "disabled": false, "policy-templates": templates });
+        if !action.is_null() {
+            spec["remediationAction"] = action.clone();
+        }
+        policy("p", &spec)
+    }
+
+    fn empty(name: &str) -> Policy {
+        policy(name, &json!({ "disabled": false, "policy-templates": [] }))
+    }
+
+    fn denied(policy: &Policy, doing: Doing) -> Option<String> {
+        policy.admit(doing).denied
+    }
+
+    #[test]
+    fn case_e54_a_long_name_is_refused_at_creation_unless_it_is_a_replicas() {
+        let long =
+            "the combined length of the policy namespace and name cannot exceed 62 characters";
+        let fits = empty(&"n".repeat(62 - "policies".len()));
+        assert_eq!(denied(&fits, Doing::Create), None);
+        // Characters count, not bytes.
+        let fits = empty(&"ü".repeat(62 - "policies".len()));
+        assert_eq!(denied(&fits, Doing::Create), None);
+        let mut exceeds = empty(&"n".repeat(63 - "policies".len()));
+        assert_eq!(denied(&exceeds, Doing::Create).as_deref(), Some(long));
+        assert_eq!(denied(&exceeds, Doing::Update), None);
+        exceeds
+            .labels_mut()
+            .insert(ROOT_POLICY_LABEL.to_owned(), String::new());
+        assert_eq!(denied(&exceeds, Doing::Create), None);
+        let mut both = with(&json!(null), &json!({ "kind": "ConfigurationPolicy" }));
+        both.metadata.name = Some("n".repeat(60));
+        assert_eq!(denied(&both, Doing::Create).as_deref(), Some(long));
+    }
+
+    #[test]
+    fn case_e54_one_of_the_policy_and_its_template_must_say_what_to_do() {
+        let text = "RemediationAction field of the policy and policy template cannot both be unset";
+        let template = |spec: Value| json!({ "kind": "ConfigurationPolicy", "spec": spec });
+        let refused = [
+            with(&json!(null), &template(json!({}))),
+            with(&json!(""), &template(json!({}))),
+            with(&json!(null), &template(json!({ "remediationAction": 1 }))),
+            with(&json!(null), &json!({ "kind": "ConfigurationPolicy" })),
+        ];
+        for policy in refused {
+            assert_eq!(denied(&policy, Doing::Create).as_deref(), Some(text));
+            assert_eq!(denied(&policy, Doing::Update).as_deref(), Some(text));
+        }
+        let mut replica = with(&json!(null), &template(json!({})));
+        let label = (ROOT_POLICY_LABEL.to_owned(), "a.b".to_owned());
+        replica.labels_mut().extend([label]);
+        assert!(denied(&replica, Doing::Create).is_some());
+        let accepted = [
+            with(&json!("inform"), &template(json!({}))),
+            with(
+                &json!(null),
+                &template(json!({ "remediationAction": "enforce" })),
+            ),
+            with(&json!(null), &template(json!({ "remediationAction": "" }))),
+            with(&json!(null), &json!({ "kind": "CertificatePolicy" })),
+            with(&json!(null), &json!({ "spec": {} })),
+            with(&json!(null), &json!("no object")),
+        ];
+        for policy in accepted {
+            assert_eq!(denied(&policy, Doing::Create), None, "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn rough_edge_58_a_template_without_a_kind_is_warned_of_and_let_through() {
+        let verdict = with(&json!("inform"), &json!({ "metadata": {} })).admit(Doing::Update);
+        assert_eq!(verdict.denied, None);
+        let warning = "spec.policy-templates[0].objectDefinition has no kind: managed clusters will report it as invalid";
+        assert_eq!(verdict.warnings, [warning]);
+    }
+}

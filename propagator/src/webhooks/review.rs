@@ -1,0 +1,130 @@
+//! From the API server's question to the answer.
+
+use kube::core::Status;
+use kube::core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview, Operation};
+use kube::core::response::StatusSummary;
+
+use super::{Admit, Doing, Verdict};
+use crate::messages;
+
+/// Answers an `AdmissionReview` in JSON with another one, in JSON.
+///
+/// # Errors
+/// When `body` is not a review of an object of this kind: the text says where it is not.
+pub(super) fn answer<K: Admit>(body: &[u8]) -> Result<Vec<u8>, String> {
+    let malformed =
+        |error: &dyn std::fmt::Display| messages::malformed_review(&K::kind(&()), error);
+    let review: AdmissionReview<K> =
+        serde_json::from_slice(body).map_err(|error| malformed(&error))?;
+    let request: AdmissionRequest<K> = review.try_into().map_err(|error| malformed(&error))?;
+    let response = respond(&request).into_review();
+    serde_json::to_vec(&response).map_err(|error| malformed(&error))
+}
+
+fn respond<K: Admit>(request: &AdmissionRequest<K>) -> AdmissionResponse {
+    let mut response = AdmissionResponse::from(request);
+    let doing = match request.operation {
+        Operation::Create => Doing::Create,
+        Operation::Update => Doing::Update,
+        // Whatever is there may go.
+        Operation::Delete | Operation::Connect => return response,
+    };
+    let Some(object) = &request.object else {
+        return response;
+    };
+    let Verdict { denied, warnings } = object.admit(doing);
+    if let Some(text) = denied {
+        response.allowed = false;
+        response.result = forbidden(text);
+    }
+    response.warnings = (!warnings.is_empty()).then_some(warnings);
+    response
+}
+
+fn forbidden(message: String) -> Status {
+    Status {
+        status: Some(StatusSummary::Failure),
+        code: 403,
+        message,
+        reason: "Forbidden".to_owned(),
+        ..Status::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reeve_api::PolicySet;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn review(operation: &str, object: &Value) -> Value {
+        let kind = json!({ "group": "policy.open-cluster-management.io", "version": "v1beta1", "kind": "PolicySet" });
+        let resource = json!({ "group": "policy.open-cluster-management.io", "version": "v1beta1", "resource": "policysets" });
+        json!({
+            "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+            "request": {
+                "uid": "a-b-c", "kind": kind, "resource": resource, "operation": operation,
+                "name": "s", "namespace": "policies", "userInfo": { "username": "u" },
+                "object": object, "oldObject": null, "dryRun": false, "options": null
+            }
+        })
+    }
+
+    fn set(excluded: &str) -> Value {
+        json!({
+            "apiVersion": "policy.open-cluster-management.io/v1beta1", "kind": "PolicySet",
+            "metadata": { "name": "s", "namespace": "policies" },
+            "spec": {
+                "policies": ["a"],
+                "exclusions": [{ "policyName": excluded, "clusterNames": ["c"] }]
+            }
+        })
+    }
+
+    fn asked(review: &Value) -> Value {
+        let body = serde_json::to_vec(review).unwrap();
+        serde_json::from_slice(&answer::<PolicySet>(&body).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn case_u13_good_sets_may_be_stored_bad_ones_not_and_all_may_be_deleted() {
+        for operation in ["CREATE", "UPDATE"] {
+            let answer = asked(&review(operation, &set("a")));
+            assert_eq!(answer["apiVersion"], "admission.k8s.io/v1");
+            assert_eq!(answer["kind"], "AdmissionReview");
+            assert_eq!(answer["response"]["uid"], "a-b-c");
+            assert_eq!(answer["response"]["allowed"], true, "{answer}");
+            let response = &asked(&review(operation, &set("b")))["response"];
+            assert_eq!(response["allowed"], false, "{response}");
+            assert_eq!(response["status"]["code"], 403);
+            assert_eq!(response["status"]["reason"], "Forbidden");
+            let text = "policy in spec.exclusions is not listed in spec.policies: b";
+            assert_eq!(response["status"]["message"], text);
+        }
+        let mut delete = review("DELETE", &json!(null));
+        assert_eq!(asked(&delete)["response"]["allowed"], true);
+        delete["request"]["oldObject"] = set("b");
+        assert_eq!(asked(&delete)["response"]["allowed"], true);
+    }
+
+    #[test]
+    fn what_is_no_review_is_told_so() {
+        let no_request = json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview" });
+        let no_set = review("CREATE", &json!({ "spec": { "policies": "a" } }));
+        for body in [
+            "",
+            "{",
+            "[]",
+            "\u{fffd}",
+            &no_request.to_string(),
+            &no_set.to_string(),
+        ] {
+            let error = answer::<PolicySet>(body.as_bytes()).unwrap_err();
+            assert!(
+                error.starts_with("not an AdmissionReview of a PolicySet: "),
+                "{error}"
+            );
+        }
+    }
+}

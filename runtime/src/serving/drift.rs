@@ -1,0 +1,91 @@
+//! Ends the process when the object changes that its TLS settings were taken from: settings cannot
+//! change in a server that runs.
+
+use std::fmt::Debug;
+use std::sync::{Arc, OnceLock};
+
+use kube::Resource;
+use serde::de::DeserializeOwned;
+
+use crate::object::ObjectKey;
+use crate::supervisor::Supervisor;
+use crate::watch::{Store, Watch};
+
+/// A watched object and what was known of it at the start.
+pub(super) struct Drift<V> {
+    store: Store<V>,
+    key: ObjectKey,
+    at_start: Arc<OnceLock<Option<Arc<V>>>>,
+}
+
+impl<V> Clone for Drift<V> {
+    fn clone(&self) -> Self {
+        Self {
+            store: self.store.clone(),
+            key: self.key.clone(),
+            at_start: Arc::clone(&self.at_start),
+        }
+    }
+}
+
+impl<V: PartialEq + Send + Sync + 'static> Drift<V> {
+    /// Starts the watch. When the object is not what it was at the start, `changed` is told and all
+    /// tasks are stopped. Unless [`Self::started_with`] says otherwise, the first list is the start.
+    pub(super) fn watch<K>(
+        watch: Watch<K, V>,
+        key: ObjectKey,
+        changed: impl Fn() + Send + Sync + 'static,
+        tasks: &mut Supervisor,
+    ) -> Self
+    where
+        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+    {
+        let drift = Self {
+            store: watch.store(),
+            key,
+            at_start: Arc::default(),
+        };
+        let (here, stop) = (drift.clone(), tasks.stop());
+        let compare = Arc::new(move || {
+            let differs = here
+                .at_start
+                .get()
+                .is_some_and(|start| *start != here.now());
+            if differs && !stop.is_cancelled() {
+                changed();
+                stop.cancel();
+            }
+        });
+        let later = Arc::clone(&compare);
+        let run = watch.run(tasks.stop(), move |_| later());
+        tasks.spawn_infallible("the watch of the TLS profile", run);
+        let (first, stop) = (drift.clone(), tasks.stop());
+        tasks.spawn_infallible("the first look at the TLS profile", async move {
+            tokio::select! { () = stop.cancelled() => return, () = first.ready() => {} }
+            first.at_start();
+            // What changed since then was compared with nothing.
+            compare();
+            stop.cancelled().await;
+        });
+        drift
+    }
+
+    /// Waits for the first list.
+    pub(super) async fn ready(&self) {
+        self.store.ready().await;
+    }
+
+    /// What the object was at the start.
+    pub(super) fn at_start(&self) -> Option<Arc<V>> {
+        self.at_start.get_or_init(|| self.now()).clone()
+    }
+
+    /// The settings are taken from this, whatever the first list shows.
+    pub(super) fn started_with(&self, object: Option<V>) {
+        self.at_start.get_or_init(|| object.map(Arc::new));
+    }
+
+    fn now(&self) -> Option<Arc<V>> {
+        self.store.get_valid(&self.key)
+    }
+}

@@ -1,0 +1,149 @@
+//! The process `governance-policy-propagator`: its flags, its servers, its lease, its end.
+
+mod election;
+mod flags;
+mod metrics;
+mod serving;
+mod serving_client;
+mod tls;
+mod webhooks;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Result;
+use reeve_scenarios::{run_on, scenario};
+use reeve_testkit::{Component, Plane, PlaneOptions, free_port};
+
+/// Two hubs: on one of them the scenario of the election is about who writes, on the other one is a TLS profile.
+pub(crate) struct Hubs {
+    pub(crate) plain: Plane,
+    pub(crate) openshift: Plane,
+}
+
+/// May read everything and write nothing: propagators that are here for their servers only.
+const READER: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: reader}
+rules: [{apiGroups: ['*'], resources: ['*'], verbs: [get, list, watch]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: readers}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: readers}]
+";
+
+/// The kubeconfig of a user of its own who may read everything.
+pub(crate) fn reader(hub: &Plane, name: &str) -> Result<PathBuf> {
+    hub.kubeconfig_for(name, Some("readers"))
+}
+
+pub(crate) const NAME: &str = "governance-policy-propagator";
+pub(crate) const SOON: Duration = Duration::from_mins(1);
+
+/// A propagator as a process, with its pages.
+pub(crate) struct Running {
+    pub(crate) component: Component,
+    pub(crate) health: String,
+    pub(crate) metrics: u16,
+}
+
+impl Running {
+    /// Starts a propagator, without a lease and webhooks unless `flags` say otherwise.
+    pub(crate) fn spawn(kubeconfig: &Path, flags: &[&str], env: &[(&str, &str)]) -> Result<Self> {
+        let (health, metrics) = (free_port()?, free_port()?);
+        let health_flag = format!("--health-probe-bind-address=127.0.0.1:{health}");
+        let metrics_flag = format!("--metrics-bind-address=127.0.0.1:{metrics}");
+        let fixed = [
+            "--leader-elect=false",
+            "--enable-webhooks=false",
+            &health_flag,
+            &metrics_flag,
+        ];
+        let kubeconfig = kubeconfig.display().to_string();
+        let usual = [("KUBECONFIG", kubeconfig.as_str()), ("WATCH_NAMESPACE", "")];
+        Ok(Self {
+            component: Component::spawn(
+                NAME,
+                &[&fixed[..], flags].concat(),
+                &[&usual, env].concat(),
+            )?,
+            health: format!("http://127.0.0.1:{health}"),
+            metrics,
+        })
+    }
+
+    /// Like [`Self::spawn`], and ready when this returns.
+    pub(crate) async fn start(
+        kubeconfig: &Path,
+        flags: &[&str],
+        env: &[(&str, &str)],
+    ) -> Result<Self> {
+        let mut running = Self::spawn(kubeconfig, flags, env)?;
+        running.ready().await?;
+        Ok(running)
+    }
+
+    /// Waits until it says that it is ready.
+    pub(crate) async fn ready(&mut self) -> Result<()> {
+        let ready = format!("{}/readyz", self.health);
+        self.component.healthy(&ready, SOON).await
+    }
+}
+
+fn main() -> ExitCode {
+    let start = async {
+        // The library's parts that run in this process need one, as the program has.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let plane = |name, audit| {
+            Plane::start(PlaneOptions {
+                name,
+                audit,
+                ..PlaneOptions::default()
+            })
+        };
+        let (plain, openshift) = tokio::try_join!(plane("plain", true), plane("openshift", false))?;
+        tokio::try_join!(plain.install_crds(), openshift.install_crds())?;
+        tokio::try_join!(plain.apply(READER), openshift.apply(READER))?;
+        Ok(Hubs { plain, openshift })
+    };
+    run_on(
+        start,
+        vec![
+            scenario("wrong_flags_and_variables_are_named", |p| {
+                Box::pin(flags::wrong(p))
+            }),
+            scenario("rough_edge_59_ready_means_that_the_caches_are_full", |p| {
+                Box::pin(serving::readiness(p))
+            }),
+            scenario("the_only_leader_writes_and_another_one_takes_over", |p| {
+                Box::pin(election::failover(p))
+            }),
+            scenario(
+                "case_e28_rough_edges_56_and_57_compliance_is_a_metric",
+                |p| Box::pin(metrics::compliance(p)),
+            ),
+            scenario("case_e54_what_the_policy_webhook_refuses", |p| {
+                Box::pin(webhooks::policies(p))
+            }),
+            scenario("case_e59_what_the_policy_set_webhook_refuses", |p| {
+                Box::pin(webhooks::policy_sets(p))
+            }),
+            scenario("rough_edge_58_further_checks_only_warn", |p| {
+                Box::pin(webhooks::warnings(p))
+            }),
+            scenario("webhooks_answer_nonsense_and_take_a_new_certificate", |p| {
+                Box::pin(webhooks::nonsense_and_renewal(p))
+            }),
+            scenario("case_u1_u2_u3_u6_where_the_tls_profile_comes_from", |p| {
+                Box::pin(tls::sources(p))
+            }),
+            scenario("a_change_of_the_tls_profile_ends_the_process", |p| {
+                Box::pin(tls::drift(p))
+            }),
+        ],
+    )
+}
