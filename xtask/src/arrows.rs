@@ -50,13 +50,19 @@ const PROOF: &[&str] = &[
     "reeve-scenarios",
     "reeve-demo",
     "reeve-benches",
+    "reeve-benches-hub",
+    "reeve-benches-measuring",
     "reeve-benches-policies",
     "reeve-benches-templates",
     "reeve-fuzz",
     "xtask",
 ];
 /// What rooms of proof share among themselves.
-const SHARED_PROOF: &[&str] = &["reeve-testkit", "reeve-scenarios"];
+const SHARED_PROOF: &[&str] = &[
+    "reeve-testkit",
+    "reeve-scenarios",
+    "reeve-benches-measuring",
+];
 
 pub(crate) fn check() -> Result<()> {
     let metadata = MetadataCommand::new()

@@ -63,6 +63,19 @@ enum Part {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// The governance-policy-propagator on a hub, or another program by the same flags.
+    Hub {
+        /// For the bench: `--binary PATH`, sizes, and flags for the program after `--`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+}
+
+/// Runs a bench of one program, ours unless its arguments name another.
+fn bench(package: &str, arguments: &[String]) -> Result<()> {
+    let mut command = vec!["run", "--quiet", "--package", package, "--"];
+    command.extend(arguments.iter().map(String::as_str));
+    run::cargo_with(&command, &[("REEVE_BIN", release()?.as_os_str())])
 }
 
 /// Reeve as users run it.
@@ -116,17 +129,10 @@ fn main() -> Result<()> {
         } => run::cargo(&["run", "--release", "--package", "reeve-benches-templates"]),
         Task::Bench {
             part: Some(Part::Policies { arguments }),
-        } => {
-            let mut command = vec![
-                "run",
-                "--quiet",
-                "--package",
-                "reeve-benches-policies",
-                "--",
-            ];
-            command.extend(arguments.iter().map(String::as_str));
-            run::cargo_with(&command, &[("REEVE_BIN", release()?.as_os_str())])
-        }
+        } => bench("reeve-benches-policies", &arguments),
+        Task::Bench {
+            part: Some(Part::Hub { arguments }),
+        } => bench("reeve-benches-hub", &arguments),
         Task::Bench { part: None } => {
             let arguments = ["run", "--quiet", "--package", "reeve-benches"];
             run::cargo_with(&arguments, &[("REEVE_BIN", release()?.as_os_str())])

@@ -1,19 +1,16 @@
 //! What a `config-policy-controller` costs on one cluster: time, requests, CPU and memory. Any program that takes the
 //! same flags can be measured, so that two can be compared on one machine.
 
-mod controller;
 mod measure;
 mod objects;
-mod observed;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::Parser;
+use reeve_benches_measuring::Program;
 use reeve_testkit::{Plane, PlaneOptions, reeve_binary};
-
-use controller::Controller;
 
 /// Measures a config-policy-controller on a real API server.
 #[derive(Parser)]
@@ -68,7 +65,10 @@ async fn main() -> Result<()> {
     );
     objects::existing(&plane, args.policies * args.objects).await?;
     objects::looking(&plane, args.policies, args.objects).await?;
-    let mut controller = Controller::new(&plane, program, args.flags);
+    let mut controller = Program::new(&plane, program, "config-policy-controller")
+        .args(["controller".to_owned()])
+        .args(args.flags)
+        .env("WATCH_NAMESPACE", objects::POLICIES);
     measure::first_status(&plane, &mut controller, args.policies).await?;
     measure::idle(&plane, &controller, args.idle).await?;
 

@@ -1,91 +1,90 @@
 //! The measurements, one function each.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use kube::ResourceExt as _;
 use kube::api::{Patch, PatchParams};
-use reeve_testkit::{AuditEvent, Mark, Plane};
+use reeve_benches_measuring::{
+    Observed, Program, Seen, Used, print_latencies, print_requests, print_used, until_quiet,
+};
+use reeve_testkit::Plane;
 use serde_json::json;
 
-use crate::controller::{Controller, Used};
 use crate::objects;
-use crate::observed::Observed;
 
-/// How long nothing may be asked of the API server until the work counts as done.
-const QUIET: Duration = Duration::from_secs(3);
 /// How long one drift may stay.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// From the start of the program to the last first status.
 pub(crate) async fn first_status(
     plane: &Plane,
-    controller: &mut Controller,
+    controller: &mut Program,
     policies: usize,
 ) -> Result<()> {
     let mark = plane.audit()?.mark()?;
     let mut observed = Observed::start(objects::policies(plane));
     let started = Instant::now();
     controller.start()?;
-    let last = observed.all_compliant("look-", policies).await?;
+    let last = all_compliant(&mut observed, "look-", policies).await?;
     println!(
         "first full status after {:.2} s",
         (last - started).as_secs_f64()
     );
-    until_quiet(plane).await?;
+    until_quiet(plane, controller.name()).await?;
     print_used(controller.used()?, Used::default());
-    print_requests(&plane.audit()?.since(mark)?);
+    print_requests(plane, controller.name(), mark)?;
     Ok(())
 }
 
 /// What is asked while nothing happens.
-pub(crate) async fn idle(plane: &Plane, controller: &Controller, seconds: u64) -> Result<()> {
+pub(crate) async fn idle(plane: &Plane, controller: &Program, seconds: u64) -> Result<()> {
     let (mark, before) = (plane.audit()?.mark()?, controller.used()?);
     tokio::time::sleep(Duration::from_secs(seconds)).await;
     println!("\n# {seconds} s of nothing");
     print_used(controller.used()?, before);
-    print_requests(&plane.audit()?.since(mark)?);
+    print_requests(plane, controller.name(), mark)?;
     Ok(())
 }
 
 /// What a new process asks and writes over what an old one left.
-pub(crate) async fn restart(plane: &Plane, controller: &mut Controller) -> Result<()> {
+pub(crate) async fn restart(plane: &Plane, controller: &mut Program) -> Result<()> {
     controller.stop();
     let mark = plane.audit()?.mark()?;
     let started = Instant::now();
     controller.start()?;
-    until_quiet(plane).await?;
+    let quiet = until_quiet(plane, controller.name()).await?;
     println!(
         "quiet after {:.1} s",
-        started.elapsed().saturating_sub(QUIET).as_secs_f64()
+        started.elapsed().saturating_sub(quiet).as_secs_f64()
     );
     print_used(controller.used()?, Used::default());
-    print_requests(&plane.audit()?.since(mark)?);
+    print_requests(plane, controller.name(), mark)?;
     Ok(())
 }
 
 /// Missing objects are created.
-pub(crate) async fn enforce(plane: &Plane, controller: &Controller, count: usize) -> Result<()> {
+pub(crate) async fn enforce(plane: &Plane, controller: &Program, count: usize) -> Result<()> {
     let (mark, before) = (plane.audit()?.mark()?, controller.used()?);
     let mut observed = Observed::start(objects::policies(plane));
     let started = Instant::now();
     objects::enforcing(plane, count).await?;
-    let last = observed.all_compliant("enforce-", count).await?;
+    let last = all_compliant(&mut observed, "enforce-", count).await?;
     println!(
         "all Compliant after {:.2} s",
         (last - started).as_secs_f64()
     );
-    until_quiet(plane).await?;
+    until_quiet(plane, controller.name()).await?;
     print_used(controller.used()?, before);
-    print_requests(&plane.audit()?.since(mark)?);
+    print_requests(plane, controller.name(), mark)?;
     Ok(())
 }
 
 /// Objects are changed, and it is measured how long they stay so. Each is another policy's.
 pub(crate) async fn drift(
     plane: &Plane,
-    controller: &Controller,
+    controller: &Program,
     policies: usize,
     (drifts, pause): (usize, Duration),
 ) -> Result<()> {
@@ -123,71 +122,26 @@ pub(crate) async fn drift(
         let repaired = tokio::time::timeout(PATIENCE, repaired).await;
         took.push(repaired.with_context(|| format!("{name} stays as it is"))??);
     }
-    took.sort();
-    let at = |part: usize| {
-        let at = took.len().saturating_sub(1) * part / 100;
-        took.get(at).map_or(0.0, |took| took.as_secs_f64() * 1000.0)
-    };
-    println!(
-        "undone after p50 {:.1} ms, p90 {:.1} ms, p99 {:.1} ms, slowest {:.1} ms",
-        at(50),
-        at(90),
-        at(99),
-        at(100)
-    );
-    until_quiet(plane).await?;
+    print_latencies("undone after", took);
+    until_quiet(plane, controller.name()).await?;
     print_used(controller.used()?, before);
-    print_requests(&plane.audit()?.since(mark)?);
+    print_requests(plane, controller.name(), mark)?;
     Ok(())
 }
 
-async fn until_quiet(plane: &Plane) -> Result<()> {
-    loop {
-        let mark: Mark = plane.audit()?.mark()?;
-        tokio::time::sleep(QUIET).await;
-        if table(&plane.audit()?.since(mark)?).is_empty() {
-            return Ok(());
+/// When the last of `count` policies with this prefix became Compliant.
+async fn all_compliant(observed: &mut Observed, prefix: &str, count: usize) -> Result<Instant> {
+    let mut compliant: HashMap<String, Instant> = HashMap::new();
+    while compliant.len() < count {
+        let Seen { at, object } = observed.next().await?;
+        let state = object
+            .data
+            .pointer("/status/compliant")
+            .and_then(|state| state.as_str());
+        let name = object.name_any();
+        if state == Some("Compliant") && name.starts_with(prefix) {
+            compliant.entry(name).or_insert(at);
         }
     }
-}
-
-fn print_used(now: Used, before: Used) {
-    println!(
-        "CPU {:.2} s, peak RSS {:.1} MiB",
-        (now.cpu.saturating_sub(before.cpu)).as_secs_f64(),
-        // Only for people to read.
-        f64::from(u32::try_from(now.peak_kib).unwrap_or(u32::MAX)) / 1024.0
-    );
-}
-
-fn print_requests(events: &[AuditEvent]) {
-    let table = table(events);
-    let total: usize = table.values().map(|(count, _)| count).sum();
-    println!("{total} requests");
-    for ((verb, resource), (count, conflicts)) in table {
-        let conflicts = match conflicts {
-            0 => String::new(),
-            some => format!(", {some} of them conflicts"),
-        };
-        println!("  {count:>6}  {verb} {resource}{conflicts}");
-    }
-}
-
-/// Requests of the program by verb and resource, with the conflicts among them.
-fn table(events: &[AuditEvent]) -> BTreeMap<(String, String), (usize, usize)> {
-    let mut table: BTreeMap<(String, String), (usize, usize)> = BTreeMap::new();
-    let ours = events
-        .iter()
-        .filter(|event| event.user_agent.starts_with("config-policy-controller"));
-    for event in ours {
-        let is_end_of_watch = event.verb == "watch" && event.stage == "ResponseComplete";
-        if is_end_of_watch && event.code == 200 {
-            continue;
-        }
-        let key = (event.verb.clone(), event.resource.clone());
-        let (count, conflicts) = table.entry(key).or_default();
-        *count += 1;
-        *conflicts += usize::from(event.code == 409);
-    }
-    table
+    compliant.into_values().max().context("there were none")
 }

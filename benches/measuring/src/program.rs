@@ -8,54 +8,80 @@ use anyhow::{Context, Result};
 use reeve_testkit::{Component, Plane, free_port};
 
 /// The program, running or not.
-pub(crate) struct Controller {
-    program: PathBuf,
-    kubeconfig: String,
-    flags: Vec<String>,
+pub struct Program {
+    path: PathBuf,
+    /// The name it is called by, which is that of its `User-Agent`, too.
+    name: &'static str,
+    args: Vec<String>,
+    env: Vec<(&'static str, String)>,
     process: Option<Component>,
 }
 
 /// What a process has used so far.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Used {
+pub struct Used {
     /// Time on a processor.
-    pub(crate) cpu: Duration,
+    pub cpu: Duration,
     /// The most memory that was resident at once, in KiB.
-    pub(crate) peak_kib: u64,
+    pub peak_kib: u64,
 }
 
-impl Controller {
-    pub(crate) fn new(plane: &Plane, program: PathBuf, flags: Vec<String>) -> Self {
+impl Program {
+    /// A program, called by `name`, that talks to a plane.
+    pub fn new(plane: &Plane, path: PathBuf, name: &'static str) -> Self {
+        let kubeconfig = plane.kubeconfig().display().to_string();
         Self {
-            program,
-            kubeconfig: plane.kubeconfig().display().to_string(),
-            flags,
+            path,
+            name,
+            args: Vec::new(),
+            env: vec![
+                ("KUBECONFIG", kubeconfig),
+                ("OSDK_FORCE_RUN_MODE", "local".to_owned()),
+            ],
             process: None,
         }
     }
 
-    pub(crate) fn start(&mut self) -> Result<()> {
+    /// More flags.
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = String>) -> Self {
+        self.args.extend(args);
+        self
+    }
+
+    /// One more variable.
+    #[must_use]
+    pub fn env(mut self, name: &'static str, value: &str) -> Self {
+        self.env.push((name, value.to_owned()));
+        self
+    }
+
+    /// The name it is called by.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Starts it, on ports of its own and without a lease.
+    pub fn start(&mut self) -> Result<()> {
         let (health, metrics) = (free_port()?, free_port()?);
         let health = format!("--health-probe-bind-address=127.0.0.1:{health}");
         let metrics = format!("--metrics-bind-address=127.0.0.1:{metrics}");
-        let mut args = vec!["controller", "--leader-elect=false", &health, &metrics];
-        args.extend(self.flags.iter().map(String::as_str));
-        let env = [
-            ("KUBECONFIG", self.kubeconfig.as_str()),
-            ("WATCH_NAMESPACE", crate::objects::POLICIES),
-            ("OSDK_FORCE_RUN_MODE", "local"),
-        ];
-        let name = "config-policy-controller";
-        self.process = Some(Component::spawn_program(&self.program, name, &args, &env)?);
+        let mut args: Vec<&str> = self.args.iter().map(String::as_str).collect();
+        args.extend(["--leader-elect=false", &health, &metrics]);
+        let env = self.env.iter().map(|(name, value)| (*name, value.as_str()));
+        let env: Vec<_> = env.collect();
+        let started = Component::spawn_program(&self.path, self.name, &args, &env)?;
+        self.process = Some(started);
         Ok(())
     }
 
     /// Ends the process, not gently.
-    pub(crate) fn stop(&mut self) {
+    pub fn stop(&mut self) {
         self.process = None;
     }
 
-    pub(crate) fn used(&self) -> Result<Used> {
+    /// What the process has used so far.
+    pub fn used(&self) -> Result<Used> {
         let process = self
             .process
             .as_ref()

@@ -1,0 +1,95 @@
+//! What a `governance-policy-propagator` costs on a hub: time, requests, CPU and memory. Any program that takes the same
+//! flags can be measured, so that two can be compared on one machine.
+
+mod measure;
+mod objects;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Parser;
+use reeve_benches_measuring::Program;
+use reeve_testkit::{Plane, PlaneOptions, reeve_binary};
+
+use objects::Size;
+
+/// Measures a governance-policy-propagator on a real API server.
+#[derive(Parser)]
+struct Args {
+    /// The program. It is called by the name governance-policy-propagator. Absent: Reeve.
+    #[arg(long)]
+    binary: Option<PathBuf>,
+    /// Managed clusters.
+    #[arg(long, default_value_t = 300)]
+    clusters: usize,
+    /// Root policies, each of two `ConfigurationPolicy`s of two objects, all placed on all clusters.
+    #[arg(long, default_value_t = 10)]
+    policies: usize,
+    /// Put three hub-template values into every policy: the cluster's name, one of its labels, an entry of a
+    /// `ConfigMap`.
+    #[arg(long)]
+    templates: bool,
+    /// Statuses that flip, one after the other.
+    #[arg(long, default_value_t = 100)]
+    flips: usize,
+    /// Other statuses that change in each second meanwhile.
+    #[arg(long, default_value_t = 20)]
+    load: u32,
+    /// The program's `CONTROLLER_CONFIG_QPS`; twice as many at once.
+    #[arg(long)]
+    qps: Option<u32>,
+    /// Flags for the program, besides those it is always given.
+    #[arg(last = true)]
+    flags: Vec<String>,
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let args = Args::parse();
+    let program = match &args.binary {
+        Some(program) => program.canonicalize()?,
+        None => reeve_binary()?,
+    };
+    println!("program: {}", program.display());
+    let plane = Plane::start(PlaneOptions {
+        name: "bench",
+        audit: true,
+        ..PlaneOptions::default()
+    })
+    .await?;
+    plane.install_crds().await?;
+    let size = Size {
+        clusters: args.clusters,
+        policies: args.policies,
+        templates: args.templates,
+    };
+    println!("{} clusters x {} policies", size.clusters, size.policies);
+    objects::fleet(&plane, size).await?;
+    let mut propagator = Program::new(&plane, program, "governance-policy-propagator")
+        .args(["--enable-webhooks=false".to_owned()])
+        .args(args.flags)
+        .env("WATCH_NAMESPACE", "");
+    if let Some(qps) = args.qps {
+        propagator = propagator
+            .env("CONTROLLER_CONFIG_QPS", &qps.to_string())
+            .env("CONTROLLER_CONFIG_BURST", &(2 * qps).to_string());
+    }
+    propagator.start()?;
+    println!("\n# nothing bound yet");
+    measure::settle(&plane, &propagator).await?;
+    println!("\n# from the binding to the last replica");
+    measure::propagate(&plane, &propagator, size).await?;
+    println!("\n# all roots edited, to the last replica");
+    measure::edit(&plane, &propagator, size).await?;
+    println!("\n# all replicas answer, to the last root that is Compliant");
+    measure::answer(&plane, &propagator, size).await?;
+    println!(
+        "\n# one answer at a time, {} others in each second",
+        args.load
+    );
+    measure::flips(&plane, &propagator, size, (args.flips, args.load)).await?;
+    println!("\n# a restart over all of it");
+    measure::restart(&plane, &mut propagator).await?;
+    println!("\n# the binding goes, to the last replica");
+    measure::withdraw(&plane, &propagator, size).await
+}

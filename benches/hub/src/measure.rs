@@ -1,0 +1,253 @@
+//! The measurements, one function each.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use kube::ResourceExt as _;
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use reeve_benches_measuring::{
+    Observed, Program, Seen, Used, print_latencies, print_requests, print_used, until_quiet,
+};
+use reeve_testkit::{Mark, Plane};
+use serde_json::{Value, json};
+
+use crate::objects::{self, ROOTS, Size, bindings, cluster, policies, replica, root};
+
+/// How long one answer may take to arrive.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One phase: what the program used and asked in it.
+struct Phase<'a> {
+    plane: &'a Plane,
+    program: &'a Program,
+    mark: Mark,
+    before: Used,
+}
+
+impl<'a> Phase<'a> {
+    fn start(plane: &'a Plane, program: &'a Program) -> Result<Self> {
+        Ok(Self {
+            plane,
+            program,
+            mark: plane.audit()?.mark()?,
+            before: program.used()?,
+        })
+    }
+
+    /// Waits until the program has nothing more to do, and prints what it took.
+    async fn end(self) -> Result<()> {
+        until_quiet(self.plane, self.program.name()).await?;
+        print_used(self.program.used()?, self.before);
+        print_requests(self.plane, self.program.name(), self.mark)
+    }
+}
+
+fn all(plane: &Plane) -> Api<DynamicObject> {
+    Api::all_with(plane.client(), &policies())
+}
+
+fn roots(plane: &Plane) -> Api<DynamicObject> {
+    Api::namespaced_with(plane.client(), ROOTS, &policies())
+}
+
+fn replicas(plane: &Plane, on: usize) -> Api<DynamicObject> {
+    Api::namespaced_with(plane.client(), &cluster(on), &policies())
+}
+
+fn text<'a>(object: &'a DynamicObject, pointer: &str) -> Option<&'a str> {
+    object.data.pointer(pointer).and_then(Value::as_str)
+}
+
+/// The start of the program, over roots that nothing binds.
+pub(crate) async fn settle(plane: &Plane, program: &Program) -> Result<()> {
+    until_quiet(plane, program.name()).await?;
+    print_used(program.used()?, Used::default());
+    Ok(())
+}
+
+pub(crate) async fn propagate(plane: &Plane, program: &Program, size: Size) -> Result<()> {
+    let phase = Phase::start(plane, program)?;
+    let mut observed = Observed::start(all(plane));
+    let started = Instant::now();
+    let binding: DynamicObject = serde_json::from_value(objects::binding(size))?;
+    bindings(plane)
+        .create(&PostParams::default(), &binding)
+        .await?;
+    let last = until_all(&mut observed, size.pairs(), |_| true).await?;
+    println!("{:.2} s", (last - started).as_secs_f64());
+    phase.end().await
+}
+
+pub(crate) async fn edit(plane: &Plane, program: &Program, size: Size) -> Result<()> {
+    let phase = Phase::start(plane, program)?;
+    let mut observed = Observed::start(all(plane));
+    let started = Instant::now();
+    objects::each(0..size.policies, |number| async move {
+        let at = "/spec/policy-templates/1/objectDefinition/spec/severity";
+        let patch = json!([{"op": "replace", "path": at, "value": "high"}]);
+        let patch = Patch::Json::<()>(serde_json::from_value(patch)?);
+        let name = root(number);
+        roots(plane)
+            .patch(&name, &PatchParams::default(), &patch)
+            .await?;
+        Ok(())
+    })
+    .await?;
+    let edited = |object: &DynamicObject| {
+        let at = "/spec/policy-templates/1/objectDefinition/spec/severity";
+        text(object, at) == Some("high")
+    };
+    let last = until_all(&mut observed, size.pairs(), edited).await?;
+    println!("{:.2} s", (last - started).as_secs_f64());
+    phase.end().await
+}
+
+pub(crate) async fn answer(plane: &Plane, program: &Program, size: Size) -> Result<()> {
+    let phase = Phase::start(plane, program)?;
+    let mut observed = Observed::start(roots(plane));
+    let started = Instant::now();
+    // Cluster by cluster, as clusters answer.
+    let pairs =
+        (0..size.clusters).flat_map(|on| (0..size.policies).map(move |number| (on, number)));
+    objects::each(pairs, |(on, number)| say(plane, on, number, "Compliant")).await?;
+    let answered = Instant::now();
+    let mut compliant = HashSet::new();
+    while compliant.len() < size.policies {
+        let Seen { object, .. } = observed.next().await?;
+        if text(&object, "/status/compliant") == Some("Compliant") {
+            compliant.insert(object.name_any());
+        }
+    }
+    println!(
+        "{:.2} s, of which the answers took {:.2} s",
+        started.elapsed().as_secs_f64(),
+        (answered - started).as_secs_f64()
+    );
+    phase.end().await
+}
+
+/// From the answer of one cluster to the status of the root, while others answer, too.
+pub(crate) async fn flips(
+    plane: &Plane,
+    program: &Program,
+    size: Size,
+    (flips, load): (usize, u32),
+) -> Result<()> {
+    let phase = Phase::start(plane, program)?;
+    let mut observed = Observed::start(all(plane));
+    let mut took = Vec::new();
+    let noise = noise(plane, size, load);
+    let measured = async {
+        for flip in 0..flips {
+            // Nobody else touches this root, so its status speaks of this cluster alone.
+            let (says, on) = if flip % 2 == 0 {
+                ("NonCompliant", flip / 2 % size.clusters)
+            } else {
+                ("Compliant", flip / 2 % size.clusters)
+            };
+            say(plane, on, 0, says).await?;
+            let took_ = tokio::time::timeout(PATIENCE, seen(&mut observed, on, says)).await;
+            took.push(took_.with_context(|| format!("flip {flip} does not arrive"))??);
+        }
+        anyhow::Ok(())
+    };
+    tokio::select! {
+        done = measured => done?,
+        broken = noise => broken?,
+    }
+    print_latencies("after", took);
+    phase.end().await
+}
+
+/// From one watch's view of the answer to the same watch's view of the root, so its delay is in neither.
+async fn seen(observed: &mut Observed, on: usize, says: &str) -> Result<Duration> {
+    let mut answered = None;
+    loop {
+        let Seen { at, object } = observed.next().await?;
+        let says_it = text(&object, "/status/compliant") == Some(says);
+        let namespace = object.namespace().unwrap_or_default();
+        if says_it && namespace == cluster(on) && object.name_any() == replica(0) {
+            answered = Some(at);
+        } else if let Some(answered) = answered.filter(|_| says_it)
+            && namespace == ROOTS
+            && object.name_any() == root(0)
+        {
+            return Ok(at - answered);
+        }
+    }
+}
+
+/// Other replicas than the first root's change their minds.
+async fn noise(plane: &Plane, size: Size, load: u32) -> Result<()> {
+    if load == 0 || size.policies < 2 {
+        return std::future::pending().await;
+    }
+    let mut tick = tokio::time::interval(Duration::from_secs(1) / load);
+    for round in 0.. {
+        tick.tick().await;
+        let number = 1 + round % (size.policies - 1);
+        let on = round % size.clusters;
+        let says = ["Pending", "NonCompliant", "Compliant"];
+        let says = says.get(round % says.len()).context("no such answer")?;
+        say(plane, on, number, says).await?;
+    }
+    Ok(())
+}
+
+pub(crate) async fn restart(plane: &Plane, program: &mut Program) -> Result<()> {
+    program.stop();
+    let mark = plane.audit()?.mark()?;
+    let started = Instant::now();
+    program.start()?;
+    let quiet = until_quiet(plane, program.name()).await?;
+    println!(
+        "quiet after {:.1} s",
+        started.elapsed().saturating_sub(quiet).as_secs_f64()
+    );
+    print_used(program.used()?, Used::default());
+    print_requests(plane, program.name(), mark)
+}
+
+pub(crate) async fn withdraw(plane: &Plane, program: &Program, size: Size) -> Result<()> {
+    let phase = Phase::start(plane, program)?;
+    let started = Instant::now();
+    bindings(plane)
+        .delete("all", &DeleteParams::default())
+        .await?;
+    loop {
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        let left = all(plane).list_metadata(&ListParams::default()).await?;
+        if left.items.len() <= size.policies {
+            break;
+        }
+    }
+    println!("{:.2} s", started.elapsed().as_secs_f64());
+    phase.end().await
+}
+
+async fn say(plane: &Plane, on: usize, number: usize, says: &str) -> Result<()> {
+    let patch = Patch::Merge(json!({"status": {"compliant": says}}));
+    replicas(plane, on)
+        .patch_status(&replica(number), &PatchParams::default(), &patch)
+        .await?;
+    Ok(())
+}
+
+/// When the last of so many replicas was as wanted.
+async fn until_all(
+    observed: &mut Observed,
+    count: usize,
+    wanted: impl Fn(&DynamicObject) -> bool,
+) -> Result<Instant> {
+    let mut done = HashSet::new();
+    let mut last = Instant::now();
+    while done.len() < count {
+        let Seen { at, object } = observed.next().await?;
+        let namespace = object.namespace().unwrap_or_default();
+        if namespace != ROOTS && wanted(&object) && done.insert((namespace, object.name_any())) {
+            last = at;
+        }
+    }
+    Ok(last)
+}

@@ -1,0 +1,38 @@
+//! Measures a program on a real API server: how long things take, what it asks of the server, how much CPU and memory it
+//! uses. The program is any that takes the same flags, so that two can be compared on one machine.
+
+mod observed;
+mod program;
+mod requests;
+
+use std::time::Duration;
+
+pub use observed::{Observed, Seen};
+pub use program::{Program, Used};
+pub use requests::{print_requests, until_quiet};
+
+/// Prints what was used since `before`, and the peak so far.
+pub fn print_used(now: Used, before: Used) {
+    println!(
+        "CPU {:.2} s, peak RSS {:.1} MiB",
+        (now.cpu.saturating_sub(before.cpu)).as_secs_f64(),
+        // Only for people to read.
+        f64::from(u32::try_from(now.peak_kib).unwrap_or(u32::MAX)) / 1024.0
+    );
+}
+
+/// Prints the usual percentiles.
+pub fn print_latencies(what: &str, mut took: Vec<Duration>) {
+    took.sort();
+    let at = |part: usize| {
+        let at = took.len().saturating_sub(1) * part / 100;
+        took.get(at).map_or(0.0, |took| took.as_secs_f64() * 1000.0)
+    };
+    println!(
+        "{what} p50 {:.1} ms, p90 {:.1} ms, p99 {:.1} ms, slowest {:.1} ms",
+        at(50),
+        at(90),
+        at(99),
+        at(100)
+    );
+}
