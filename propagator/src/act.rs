@@ -22,6 +22,8 @@ pub enum Done {
     Updated,
     /// The cluster's namespace does not exist or is going.
     NoNamespace,
+    /// It was there a moment ago, and is gone.
+    Vanished,
 }
 
 /// Creates a replica. One that is there without our label, or that the watch has not told of yet, is changed instead.
@@ -82,8 +84,7 @@ pub async fn update(
         .await;
     match absent_is_none(patched).map_err(failed)? {
         Some(_) => Ok(Done::Updated),
-        // The watch is about to tell that it is gone.
-        None => Ok(Done::Nothing),
+        None => Ok(Done::Vanished),
     }
 }
 

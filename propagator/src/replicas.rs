@@ -23,13 +23,17 @@ use crate::index::{Pair, Placed};
 use crate::messages;
 use crate::metrics::PropagatorMetrics;
 use crate::observe::Hub;
-use crate::replica::Digest;
+use crate::replica::{Digest, ReplicaFacts};
 use crate::templates::lookups::Trouble;
 use crate::templates::{HubTemplates, Rendered};
 
 /// How soon to look again at a cluster namespace that is missing or being removed: nothing tells
 /// when it is back.
 const NAMESPACE_RETRY: Duration = Duration::from_secs(10);
+
+/// How soon to look again at a replica that vanished while it was being written. The watch may not tell of it: one
+/// without its label is none of its objects.
+const VANISHED_RETRY: Duration = Duration::from_millis(100);
 
 /// Brings replicas in line.
 #[derive(Clone)]
@@ -126,7 +130,7 @@ impl Replicas {
     async fn place(
         &self,
         wanted: &Wanted,
-        live: Option<&Known<crate::replica::ReplicaFacts>>,
+        live: Option<&Known<ReplicaFacts>>,
     ) -> Result<Next, ReplicaError> {
         let Wanted {
             key,
@@ -142,31 +146,27 @@ impl Replicas {
         let failed = rendered
             .failures
             .first()
-            .map(|reason| ReplicaError::Templates {
-                replica: key.clone(),
-                reason: reason.clone(),
-            });
-        let again = failed.filter(|_| rendered.again.is_some());
+            .filter(|_| rendered.again.is_some());
+        let failed = failed.map(|reason| ReplicaError::Templates {
+            replica: key.clone(),
+            reason: reason.clone(),
+        });
         // What the cluster has is better than an error that may be over in a moment.
-        let passing = rendered.again == Some(Trouble::Passing) && live.is_some();
-        if let Some(error) = again.filter(|_| passing) {
-            return Err(error);
-        }
-        let next = self.write(wanted, live, &rendered).await?;
-        let retry = rendered.again.is_some();
-        match rendered.failures.into_iter().next().filter(|_| retry) {
-            Some(reason) => Err(ReplicaError::Templates {
-                replica: key.clone(),
-                reason,
-            }),
-            None => Ok(next),
+        let is_passing = rendered.again == Some(Trouble::Passing) && live.is_some();
+        match failed {
+            Some(failed) if is_passing => Err(failed),
+            Some(failed) => {
+                self.write(wanted, live, &rendered).await?;
+                Err(failed)
+            }
+            None => self.write(wanted, live, &rendered).await,
         }
     }
 
     async fn write(
         &self,
         wanted: &Wanted,
-        live: Option<&Known<crate::replica::ReplicaFacts>>,
+        live: Option<&Known<ReplicaFacts>>,
         rendered: &Rendered,
     ) -> Result<Next, ReplicaError> {
         let Wanted {
@@ -203,6 +203,10 @@ impl Replicas {
             Done::NoNamespace => {
                 self.hub.unsettle(key);
                 return Ok(Next::After(NAMESPACE_RETRY));
+            }
+            Done::Vanished => {
+                self.hub.unsettle(key);
+                return Ok(Next::After(VANISHED_RETRY));
             }
         };
         tracing::info!(cluster = pair.cluster, policy = %pair.root, "{note}");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use kube::api::{ListParams, ObjectMeta};
 use kube::{Api, ResourceExt as _};
 use reeve_testkit::Object;
@@ -171,9 +171,9 @@ impl<'a> Root<'a> {
     ) -> Result<Object> {
         within(format!("{} on {cluster}: {what}", self.name), || async {
             let replica = self.replica(cluster).await?;
-            check(&replica).map_err(|error| match reeve_testkit::render(&replica) {
-                Ok(text) => error.context(text),
-                Err(other) => other,
+            check(&replica).map_err(|error| {
+                let text = reeve_testkit::render(&replica).unwrap_or_default();
+                anyhow!("{error:#}\nof\n{text}")
             })?;
             Ok(replica)
         })
