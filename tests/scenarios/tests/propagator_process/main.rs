@@ -4,6 +4,7 @@ mod election;
 mod flags;
 mod metrics;
 mod rights;
+mod scope;
 mod serving;
 mod serving_client;
 mod tls;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use anyhow::Result;
 use reeve_scenarios::{run_on, scenario};
 use reeve_testkit::{Component, Plane, PlaneOptions, free_port};
+use serde_json::json;
 use tokio::sync::Mutex;
 
 /// Two hubs: on one of them the scenario of the election is about who writes, on the other one is a TLS profile.
@@ -112,6 +114,13 @@ fn main() -> ExitCode {
         };
         let (plain, openshift) = tokio::try_join!(plane("plain", true), plane("openshift", false))?;
         tokio::try_join!(plain.install_crds(), openshift.install_crds())?;
+        // One hub has placement rules and one has none.
+        let name = "placementrules.apps.open-cluster-management.io";
+        let api = "apiextensions.k8s.io/v1";
+        let kind = "CustomResourceDefinition";
+        let rules = json!({ "apiVersion": api, "kind": kind, "metadata": { "name": name } });
+        plain.delete(&rules.to_string()).await?;
+        plain.gone(api, kind, None, name, SOON).await?;
         tokio::try_join!(plain.apply(READER), openshift.apply(READER))?;
         Ok(Hubs { plain, openshift })
     };
@@ -124,16 +133,22 @@ fn main() -> ExitCode {
             scenario("rough_edge_59_ready_means_that_the_caches_are_full", |p| {
                 Box::pin(serving::readiness(p))
             }),
+            scenario("rough_edge_27_the_watched_namespaces_are_kept_to", |p| {
+                Box::pin(scope::namespaces(p))
+            }),
+            scenario(
+                "placement_rules_are_done_without_where_there_are_none",
+                |p| Box::pin(scope::placement_rules(p)),
+            ),
             scenario("the_shipped_roles_suffice", |p| {
                 Box::pin(rights::suffice(p))
             }),
             scenario("the_only_leader_writes_and_another_one_takes_over", |p| {
                 Box::pin(election::failover(p))
             }),
-            scenario(
-                "case_e28_rough_edges_56_and_57_compliance_is_a_metric",
-                |p| Box::pin(metrics::compliance(p)),
-            ),
+            scenario("case_e28_e51_rough_edges_56_and_57_metrics", |p| {
+                Box::pin(metrics::compliance(p))
+            }),
             scenario("case_e54_what_the_policy_webhook_refuses", |p| {
                 Box::pin(webhooks::policies(p))
             }),

@@ -61,6 +61,16 @@ async fn series(port: u16) -> Result<Vec<String>> {
     Ok(ours)
 }
 
+/// The value of a series that has no labels of ours.
+async fn single(port: u16, series: &str) -> Result<u64> {
+    let (_, page) = http_get(&format!("http://127.0.0.1:{port}/metrics")).await?;
+    let found = page.lines().find_map(|line| {
+        let value = line.strip_prefix(series)?.strip_prefix(' ')?;
+        value.parse().ok()
+    });
+    found.with_context(|| format!("no {series} in {page}"))
+}
+
 /// Waits until the series of the policy and of its replica say so; `None` is no series.
 async fn says(port: u16, root: Option<i8>, replica: Option<i8>) -> Result<()> {
     let line = |cluster: &str, kind: &str, value: Option<i8>| {
@@ -95,9 +105,19 @@ pub(crate) async fn compliance(hubs: Arc<Hubs>) -> Result<()> {
     ensure!(answer.contains(kind), "{answer}");
     ensure!(!answer.contains("# eof"), "{answer}");
 
+    // Case E51: there from the start, and counting.
+    let took = "ocm_handle_root_policy_duration_seconds_bucket_bucket{le=\"10\"}";
+    let before = single(running.metrics, took).await?;
+    ensure!(single(running.metrics, "hub_templates_active_watches").await? == 0);
     hub.apply(POLICY).await?;
     decide(hub, NAMESPACE, "chosen", &[CLUSTER]).await?;
     says(running.metrics, Some(-1), Some(-1)).await?;
+    eventually("handling the policy is counted", SOON, || async {
+        let after = single(running.metrics, took).await?;
+        ensure!(after > before, "{before} and then {after}");
+        Ok(())
+    })
+    .await?;
     let answers = async |state: &str| {
         let status = json!({ "status": { "compliant": state } });
         hub.patch_status(API, "Policy", Some(CLUSTER), "metrics.p", status)
