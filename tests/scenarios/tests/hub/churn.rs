@@ -182,13 +182,7 @@ pub(crate) async fn no_cluster_any_more(world: Arc<Hubs>) -> Result<()> {
         "metadata": { "name": site.cluster("m1") }
     });
     site.delete(&cluster.to_string()).await?;
-    let placed = site.get(
-        V1,
-        "Policy",
-        Some(&site.cluster("m1")),
-        &root.replica_name(),
-    );
-    ensure!(placed.await?.is_some(), "it went with the cluster");
+    ensure!(root.replica("m1").await.is_ok(), "it went with the cluster");
     choice.decides(&[]).await?;
     root.replicas_stay(&["m1"]).await?;
     site.manage("m1").await?;
