@@ -3,6 +3,7 @@
 
 mod accounts;
 mod aggregation;
+mod churn;
 mod dependencies;
 mod enforcement;
 mod exclusions;
@@ -53,16 +54,23 @@ fn main() -> ExitCode {
         case_e12_statuses_follow_rules: aggregation::decisions["case-e12", Via::Rule],
         case_e14_statuses_follow_placements: aggregation::decisions["case-e14", Via::Placement],
         case_e15_compliance_is_added_up: aggregation::compliance,
+        case_e15_compliance_changes_often: churn::statuses,
+        case_e16_a_root_made_anew: churn::made_anew,
         case_e16_replicas_are_restored: recovery::reverted,
+        case_e17_a_cluster_that_is_none_any_more: churn::no_cluster_any_more,
         case_e17_unexpected_policies: recovery::unexpected,
         case_e17_unexpected_policies_without_rules: recovery::unexpected_without_rules,
         case_e25_replicas_follow_placements: propagation::follows_decisions["case-e25-1", Via::Placement],
         case_e25_replicas_follow_bindings_to_placements: propagation::follows_bindings["case-e25-2", Via::Placement],
         case_e25_replicas_follow_the_root: propagation::follows_the_root["case-e25-3", Via::Placement],
+        case_e25_several_decisions_of_a_placement: churn::several_decisions,
+        case_e25_decisions_change_often: churn::decisions["case-e25-often", Via::Placement],
+        case_e2_decisions_of_rules_change_often: churn::decisions["case-e2-often", Via::Rule],
         case_e26_rough_edge_19_a_namespace_that_ends_and_comes_back: recovery::terminating,
         case_e27_placements_and_rules_at_once: propagation::several,
         case_e29_templates_of_all_sorts: templates::rich_templates,
         case_e29_what_is_read_comes_late: templates::missing_at_first,
+        case_e29_lists_that_grow: churn::lists,
         case_e30_secrets_are_encrypted: secrets::from_secrets,
         case_e31_copies_and_protected_values_are_encrypted: secrets::copied_and_protected,
         case_e32_lookups_that_are_refused: templates::refused,
@@ -93,6 +101,7 @@ fn main() -> ExitCode {
         case_e56_several_exclusions: exclusions::several,
         case_e57_a_set_with_exclusions_goes: exclusions::set_goes,
         case_e58_excluded_and_bound_directly: exclusions::direct,
+        case_u14_names_with_dots: churn::dots,
         rough_edge_01_clusters_that_are_kept_out_do_not_count: exclusions::counted,
         rough_edge_02_restricted_bindings_add_no_clusters: enforcement::restricted_only,
         rough_edge_03_what_remains_places: enforcement::remaining,

@@ -90,7 +90,13 @@ pub(crate) async fn empty(world: Arc<Hubs>) -> Result<()> {
     steadily("it has no status", || async {
         same("its status", site.set_status("set").await?, Value::Null)
     })
-    .await
+    .await?;
+    // It says something while it has a member, and nothing again after that.
+    site.set("set", &["missing"]).await?;
+    let missing = json!({ "statusMessage": "Deleted policies: missing" });
+    site.set_says("set", missing).await?;
+    site.set("set", &[]).await?;
+    site.set_says("set", json!({})).await
 }
 
 pub(crate) async fn everything_at_once(world: Arc<Hubs>) -> Result<()> {
