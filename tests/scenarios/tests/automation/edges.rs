@@ -148,7 +148,7 @@ pub(crate) async fn late_policy(hub: Arc<Hub>) -> Result<()> {
     let disabled = automation(&site, "disabled", "disabled", json!({})).await?;
     let every = automation(&site, "every", "everyEvent", json!({})).await?;
     disabled.targets_stay(&[]).await?;
-    same("the owners", owners(&disabled).await?, vec![])?;
+    same("the owners", owners(&disabled).await?, Vec::<String>::new())?;
     let root = policy(&site).await?;
     for automation in [&disabled, &every] {
         owners_are(automation, &["Policy"]).await?;

@@ -42,7 +42,7 @@ pub(crate) async fn once(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "case-e19").await?;
     let root = policy(&site).await?;
     let automation = automation(&site, "an.automation", "once", json!({})).await?;
-    let owner = root.read().await?;
+    let policy = root.read().await?;
     within("the policy owns it", || async {
         let owners = automation.read().await?.metadata.owner_references;
         let owners = owners.unwrap_or_default();
@@ -50,7 +50,7 @@ pub(crate) async fn once(hub: Arc<Hub>) -> Result<()> {
             anyhow::bail!("its owners are {owners:?}");
         };
         ensure!(
-            owner.metadata.uid.as_ref() == Some(&owned.uid)
+            policy.metadata.uid.as_ref() == Some(&owned.uid)
                 && (owned.kind.as_str(), owned.name.as_str()) == ("Policy", "policy")
                 && owned.api_version == format!("{PREFIX}v1")
                 && owned.block_owner_deletion == Some(true),
