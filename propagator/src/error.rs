@@ -137,3 +137,15 @@ pub struct SetError {
     /// Why.
     pub source: kube::Error,
 }
+
+/// Why an automation could not be brought in line. It is tried again.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {doing} the PolicyAutomation {automation}: {source}")]
+pub struct AutomationError {
+    /// The automation.
+    pub automation: ObjectKey,
+    /// What was being done to it.
+    pub doing: &'static str,
+    /// Why.
+    pub source: Box<kube::Error>,
+}

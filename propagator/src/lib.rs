@@ -5,10 +5,11 @@
 //! [`observe`] turns watches into an [`index`]; [`decide`] says, purely, what a replica must look
 //! like and what a status must be; [`templates`] resolves hub templates, with [`keys`] for what is
 //! secret in them; [`replicas`] brings replicas in line, written by [`act`]; [`publish`] writes
-//! statuses and events; [`webhooks`] answers the API server.
+//! statuses and events; [`automation`] runs Ansible jobs; [`webhooks`] answers the API server.
 
 pub mod act;
 pub mod args;
+pub mod automation;
 pub mod decide;
 pub mod error;
 pub mod index;
@@ -45,6 +46,7 @@ use reeve_runtime::serving::{self, MetricsOptions};
 use reeve_runtime::supervisor::Supervisor;
 
 pub use args::Args;
+use automation::Automations;
 pub use error::Error;
 use keys::rotate::Keys;
 use metrics::PropagatorMetrics;
@@ -70,6 +72,8 @@ pub struct Queues {
     pub sets: Queue<ObjectKey>,
     /// Secrets with encryption keys to bring in line.
     pub keys: Queue<ObjectKey>,
+    /// Automations to bring in line.
+    pub automations: Queue<ObjectKey>,
 }
 
 impl Queues {
@@ -79,6 +83,7 @@ impl Queues {
             roots: Queue::new("root-policy-status", metrics),
             sets: Queue::new("policy-set", metrics),
             keys: Queue::new("policy-encryption-keys", metrics),
+            automations: Queue::new("policy-automation", metrics),
         }
     }
 }
@@ -187,6 +192,7 @@ impl Work {
         let roots = Roots::new(client(), hub(), ours, self.metrics.clone());
         let sets = Sets::new(client(), hub(), events(SETS_CONTROLLER));
         let keys = Keys::new(client(), hub(), args.encryption_key_rotation);
+        let automations = Automations::new(client(), hub());
         let mut workers = Workers { hub: hub(), tasks };
         workers.start(
             (
@@ -209,6 +215,9 @@ impl Work {
             self.queues.keys,
             move |key| keys.clone().reconcile(key),
         );
+        workers.start(("automations", 1), self.queues.automations, move |key| {
+            automations.clone().reconcile(key)
+        });
     }
 }
 

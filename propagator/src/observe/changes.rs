@@ -1,14 +1,17 @@
 //! What a change that a watch tells means: for the index, for the queues, for the metrics.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use kube::ResourceExt;
 use reeve_api::names::{RootPolicyName, TRIGGER_UPDATE_ANNOTATION};
-use reeve_api::{Policy, PolicySet};
+use reeve_api::policy::CompliancePerCluster;
+use reeve_api::{Policy, PolicyAutomation, PolicySet};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::{Change, Known};
 
 use super::{Hub, Labels};
+use crate::automation;
 use crate::index::{
     BindingFacts, DecisionFacts, Dirty, Pair, PlacementKind, PlacementName, RootFacts, SetFacts,
 };
@@ -36,8 +39,39 @@ impl Hub {
             }
         }
         self.metrics.root(&root, new.map(AsRef::as_ref));
+        self.wake_automations(&root, (old, new));
         dirty.roots.insert(root);
         self.enqueue(dirty);
+    }
+
+    /// Every automation of a policy looks at what its clusters say.
+    fn wake_automations(
+        &self,
+        root: &RootPolicyName,
+        (old, new): (Option<&Arc<Policy>>, Option<&Arc<Policy>>),
+    ) {
+        fn says(policy: &Policy) -> Option<&Vec<CompliancePerCluster>> {
+            policy.status.as_ref()?.status.as_ref()
+        }
+        let Some(new) = new else { return };
+        if old.is_some_and(|old| says(old) == says(new)) {
+            return;
+        }
+        let waiting = |key: &ObjectKey, automation: &Arc<PolicyAutomation>| {
+            let waits = key.namespace == root.namespace && automation.spec.policy_ref == root.name;
+            waits.then(|| key.clone())
+        };
+        for key in self.automations.collect(waiting) {
+            self.queues.automations.add(key);
+        }
+    }
+
+    pub(super) fn automation_changed(&self, change: &Change<PolicyAutomation>) {
+        let (old, new) = change.valid();
+        let concerns = new.is_some_and(|new| automation::concerns(old.map(AsRef::as_ref), new));
+        if concerns && self.namespaces.contains(&change.key.namespace) {
+            self.queues.automations.add(change.key.clone());
+        }
     }
 
     pub(super) fn replica_changed(&self, change: &Change<ReplicaFacts>) {
@@ -151,13 +185,13 @@ impl Hub {
 
     pub(super) fn key_changed(&self, change: &Change<KeyFacts>) {
         let (old, new) = change.valid();
-        let key = |facts: Option<&std::sync::Arc<KeyFacts>>| facts.map(|facts| facts.digest());
+        let key = |facts: Option<&Arc<KeyFacts>>| facts.map(|facts| facts.digest());
         if change.new.is_some() {
             self.queues.keys.add(change.key.clone());
         }
         // Whatever is encrypted for the cluster has to be encrypted with the key that there is now.
         if key(old) != key(new) && change.key.name == keys::SECRET {
-            let encrypted = |replica: &ObjectKey, facts: &std::sync::Arc<ReplicaFacts>| {
+            let encrypted = |replica: &ObjectKey, facts: &Arc<ReplicaFacts>| {
                 let there = replica.namespace == change.key.namespace && facts.vector.is_some();
                 there.then(|| replica.clone())
             };

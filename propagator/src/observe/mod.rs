@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 use reeve_api::names::RootPolicyName;
-use reeve_api::{Policy, PolicySet};
+use reeve_api::{Policy, PolicyAutomation, PolicySet};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::{Known, Store};
 
@@ -30,6 +30,7 @@ pub struct Hub {
     rules: Option<Store<DecisionFacts>>,
     clusters: Store<Labels>,
     keys: Store<KeyFacts>,
+    automations: Store<PolicyAutomation>,
     bindings: Store<Option<BindingFacts>>,
     decisions: Store<Option<DecisionFacts>>,
     placements: Store<()>,
@@ -66,6 +67,7 @@ impl Hub {
                 .map(reeve_runtime::watch::Watch::store),
             clusters: watches.clusters.store(),
             keys: watches.keys.store(),
+            automations: watches.automations.store(),
             bindings: watches.bindings.store(),
             decisions: watches.decisions.store(),
             placements: watches.placements.store(),
@@ -87,6 +89,7 @@ impl Hub {
             && self.rules.as_ref().is_none_or(Store::is_ready)
             && self.clusters.is_ready()
             && self.keys.is_ready()
+            && self.automations.is_ready()
             && self.bindings.is_ready()
             && self.decisions.is_ready()
             && self.placements.is_ready()
@@ -114,6 +117,7 @@ impl Hub {
         }
         self.clusters.ready().await;
         self.keys.ready().await;
+        self.automations.ready().await;
         self.bindings.ready().await;
         self.decisions.ready().await;
         self.placements.ready().await;
@@ -128,6 +132,11 @@ impl Hub {
     /// A policy set.
     pub fn set(&self, key: &ObjectKey) -> Option<Known<PolicySet>> {
         self.sets.get(key)
+    }
+
+    /// An automation.
+    pub fn automation(&self, key: &ObjectKey) -> Option<Known<PolicyAutomation>> {
+        self.automations.get(key)
     }
 
     /// A replica, by the cluster's namespace and its own name.

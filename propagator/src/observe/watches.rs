@@ -9,7 +9,7 @@ use kube::core::DeserializeGuard;
 use kube::{Client, Resource, ResourceExt};
 use reeve_api::names::ROOT_POLICY_LABEL;
 use reeve_api::ocm::{ManagedCluster, Placement, PlacementDecision, PlacementRule};
-use reeve_api::{PlacementBinding, Policy, PolicySet};
+use reeve_api::{PlacementBinding, Policy, PolicyAutomation, PolicySet};
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Change, Watch};
 use serde::de::DeserializeOwned;
@@ -35,6 +35,7 @@ pub struct Watches {
     pub(super) rules: Option<Watch<PlacementRule, DecisionFacts>>,
     pub(super) clusters: Watch<ManagedCluster, Labels>,
     pub(super) keys: Watch<Secret, KeyFacts>,
+    pub(super) automations: Watch<PolicyAutomation>,
 }
 
 impl Watches {
@@ -65,6 +66,7 @@ impl Watches {
             rules: rules.then(|| Watch::projected(all(client), rule)),
             clusters: Watch::projected(all(client), labels),
             keys: Watch::projected(all(client), KeyFacts::of).fields(&named),
+            automations: Watch::new(all(client)),
         }
     }
 
@@ -103,6 +105,11 @@ impl Watches {
             Hub::cluster_changed,
         );
         run.watch("the watch of encryption keys", self.keys, Hub::key_changed);
+        run.watch(
+            "the watch of automations",
+            self.automations,
+            Hub::automation_changed,
+        );
     }
 }
 

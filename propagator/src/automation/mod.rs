@@ -1,0 +1,376 @@
+//! Runs Ansible jobs for violated policies.
+//!
+//! [`decide`] says, purely, whether a job has to run and for whom; [`job`] is that job. Each step can be repeated: a job
+//! has a name that follows from what it is run for, and what is recorded afterwards is written on the version of the
+//! automation that was decided about.
+
+pub mod decide;
+pub mod job;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Client, Resource, ResourceExt};
+use reeve_api::names::RootPolicyName;
+use reeve_api::policy_automation::ClusterEvent;
+use reeve_api::{Policy, PolicyAutomation};
+use reeve_runtime::object::{ObjectKey, Refusal, absent_is_none};
+use reeve_runtime::queue::Next;
+use reeve_runtime::watch::Known;
+use serde_json::{Value, json};
+
+use self::decide::{Events, Mode, Plan, RERUN_ANNOTATION, decide};
+use crate::error::AutomationError;
+use crate::index::Pair;
+use crate::observe::Hub;
+
+/// Replicas read at once for a job.
+const AT_ONCE: usize = 8;
+
+/// Brings automations in line.
+#[derive(Clone)]
+pub struct Automations {
+    client: Client,
+    hub: Arc<Hub>,
+}
+
+/// An automation as it is now, and what of it failed goes under its name.
+struct Subject {
+    key: ObjectKey,
+    automation: PolicyAutomation,
+    policy: Arc<Policy>,
+}
+
+impl Subject {
+    /// An error about doing this to the automation.
+    fn failed(&self, doing: &'static str) -> impl FnOnce(kube::Error) -> AutomationError + use<> {
+        let automation = self.key.clone();
+        move |source| AutomationError {
+            automation,
+            doing,
+            source: Box::new(source),
+        }
+    }
+}
+
+impl Automations {
+    /// Reads from `hub`, and writes through `client`.
+    pub fn new(client: Client, hub: Arc<Hub>) -> Self {
+        Self { client, hub }
+    }
+
+    /// Brings one automation in line.
+    pub async fn reconcile(self, key: ObjectKey) -> Result<Next, AutomationError> {
+        let Some(Known::Valid(known)) = self.hub.automation(&key) else {
+            return Ok(Next::Done);
+        };
+        let root = RootPolicyName::new(key.namespace.clone(), known.spec.policy_ref.clone());
+        let Some(Known::Valid(policy)) = self.hub.root(&root) else {
+            return Ok(Next::Done);
+        };
+        let nothing = decide(&known, &policy, Timestamp::now()) == Plan::Nothing;
+        if nothing && owners(&known, &policy).is_none() {
+            return Ok(Next::Done);
+        }
+        // The watch may be behind what this process itself has just recorded.
+        let read = absent_is_none(self.automations(&key).get(&key.name).await);
+        let read = read.map_err(|source| AutomationError {
+            automation: key.clone(),
+            doing: "read",
+            source: Box::new(source),
+        })?;
+        let Some(automation) = read else {
+            return Ok(Next::Done);
+        };
+        let mut subject = Subject {
+            key,
+            automation,
+            policy,
+        };
+        self.own(&mut subject).await?;
+        self.act(&subject).await
+    }
+
+    fn automations(&self, key: &ObjectKey) -> Api<PolicyAutomation> {
+        Api::namespaced(self.client.clone(), &key.namespace)
+    }
+
+    /// With its policy an automation goes, and with that its jobs.
+    async fn own(&self, subject: &mut Subject) -> Result<(), AutomationError> {
+        let Some(owners) = owners(&subject.automation, &subject.policy) else {
+            return Ok(());
+        };
+        let patch = json!({ "metadata": {
+            "resourceVersion": subject.automation.resource_version(),
+            "ownerReferences": owners,
+        } });
+        let automations = self.automations(&subject.key);
+        let patched = automations
+            .patch(
+                &subject.key.name,
+                &PatchParams::default(),
+                &Patch::Merge(patch),
+            )
+            .await;
+        subject.automation = patched.map_err(subject.failed("set the owner of"))?;
+        Ok(())
+    }
+
+    async fn act(&self, subject: &Subject) -> Result<Next, AutomationError> {
+        let now = Timestamp::now();
+        match decide(&subject.automation, &subject.policy, now) {
+            Plan::Nothing => Ok(Next::Done),
+            Plan::Manual(targets) => {
+                self.run(subject, Mode::Manual, &targets).await?;
+                let done = json!({ "metadata": { "annotations": { RERUN_ANNOTATION: null } } });
+                self.record(subject, done).await
+            }
+            Plan::Once(targets) => {
+                self.run(subject, Mode::Once, &targets).await?;
+                let off = json!({ "spec": { "mode": "disabled" } });
+                self.record(subject, off).await
+            }
+            Plan::EveryEvent {
+                targets,
+                mut events,
+                again,
+            } => {
+                if !targets.is_empty() {
+                    self.run(subject, Mode::EveryEvent, &targets).await?;
+                    let started = decide::started(Timestamp::now());
+                    let started = targets.into_iter().map(|target| (target, started.clone()));
+                    events.extend(started);
+                }
+                self.remember(subject, &events).await?;
+                Ok(again.map_or(Next::Done, Next::After))
+            }
+        }
+    }
+
+    /// Creates the job, unless it was created before.
+    async fn run(
+        &self,
+        subject: &Subject,
+        mode: Mode,
+        targets: &[String],
+    ) -> Result<(), AutomationError> {
+        let jobs: Api<DynamicObject> = Api::namespaced_with(
+            self.client.clone(),
+            &subject.key.namespace,
+            &job::resource(),
+        );
+        if self.was_run(subject, mode, &jobs).await? {
+            return Ok(());
+        }
+        let hub_cluster = self.base_domain(subject).await?;
+        let replicas = self.replicas(subject, targets).await?;
+        let job = job::job(&job::Context {
+            automation: &subject.automation,
+            policy: &subject.policy,
+            mode,
+            targets,
+            hub_cluster: &hub_cluster,
+            replicas: &replicas,
+        });
+        match jobs.create(&PostParams::default(), &job).await {
+            Ok(job) => {
+                let (job, clusters) = (job.name_any(), targets.len());
+                tracing::info!(automation = %subject.key, job, clusters, "an Ansible job was created");
+                Ok(())
+            }
+            Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => Ok(()),
+            Err(error) => Err(subject.failed("create the AnsibleJob of")(error)),
+        }
+    }
+
+    /// Whether there is a job for the same reason, ours or one that upstream's controller made before us.
+    async fn was_run(
+        &self,
+        subject: &Subject,
+        mode: Mode,
+        jobs: &Api<DynamicObject>,
+    ) -> Result<bool, AutomationError> {
+        let generation = subject.automation.metadata.generation.unwrap_or_default();
+        let (annotation, value) = match mode {
+            Mode::Once => (job::generation_annotation(), Some(generation.to_string())),
+            Mode::Manual => (
+                job::version_annotation(),
+                subject.automation.resource_version(),
+            ),
+            Mode::EveryEvent | Mode::Disabled => return Ok(false),
+        };
+        let name = job::label_value(&subject.automation.name_any());
+        let ours = ListParams::default().labels(&format!("{}={name}", job::label()));
+        let listed = jobs.list_metadata(&ours).await;
+        let listed = listed.map_err(subject.failed("list the AnsibleJobs of"))?;
+        let mut made_for = listed
+            .items
+            .iter()
+            .map(|job| job.annotations().get(&annotation));
+        Ok(made_for.any(|made_for| made_for == value.as_ref()))
+    }
+
+    /// The base domain of the hub; empty where there is none, as anywhere but on OpenShift.
+    async fn base_domain(&self, subject: &Subject) -> Result<String, AutomationError> {
+        let kind = GroupVersionKind::gvk("config.openshift.io", "v1", "DNS");
+        let resource = ApiResource::from_gvk_with_plural(&kind, "dnses");
+        let all: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
+        let read = absent_is_none(all.get("cluster").await);
+        let dns = read.map_err(subject.failed("read the DNS of the hub for"))?;
+        let domain = dns.as_ref().and_then(|dns| {
+            let domain = dns.data.pointer("/spec/baseDomain");
+            domain.and_then(Value::as_str)
+        });
+        Ok(domain.unwrap_or_default().to_owned())
+    }
+
+    /// The replicas of the target clusters, as many as a job is told of.
+    async fn replicas(
+        &self,
+        subject: &Subject,
+        targets: &[String],
+    ) -> Result<BTreeMap<String, Policy>, AutomationError> {
+        let limit = job::violations_limit(&subject.automation).unwrap_or(usize::MAX);
+        let read = |cluster: String| {
+            let pair = Pair {
+                root: RootPolicyName::new(subject.key.namespace.clone(), subject.policy.name_any()),
+                cluster,
+            };
+            let failed = subject.failed("read the replicated policies for");
+            let policies: Api<Policy> = Api::namespaced(self.client.clone(), &pair.cluster);
+            async move {
+                let read = absent_is_none(policies.get(&pair.key().name).await);
+                let replica = read.map_err(failed)?;
+                Ok(replica.map(|replica| (pair.cluster, replica)))
+            }
+        };
+        let found: Vec<_> = stream::iter(targets.iter().take(limit).cloned())
+            .map(read)
+            .buffered(AT_ONCE)
+            .try_collect()
+            .await?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// Records on the automation that the job was run. Another version of it is another reason to run, so only this one
+    /// may be changed.
+    async fn record(&self, subject: &Subject, mut change: Value) -> Result<Next, AutomationError> {
+        change["metadata"]["resourceVersion"] = json!(subject.automation.resource_version());
+        let automations = self.automations(&subject.key);
+        let patched = automations
+            .patch(
+                &subject.key.name,
+                &PatchParams::default(),
+                &Patch::Merge(change),
+            )
+            .await;
+        patched.map_err(subject.failed("record the run of"))?;
+        Ok(Next::Done)
+    }
+
+    async fn remember(&self, subject: &Subject, events: &Events) -> Result<(), AutomationError> {
+        let status = subject.automation.status.as_ref();
+        let known = status.and_then(|status| status.clusters_with_event.clone());
+        let known = known.unwrap_or_default();
+        if known == *events {
+            return Ok(());
+        }
+        let gone = known
+            .keys()
+            .filter(|cluster| !events.contains_key(*cluster));
+        let gone = gone.map(|cluster| (cluster, None));
+        let kept = events.iter().map(|(cluster, event)| (cluster, Some(event)));
+        let entries: BTreeMap<&String, Option<&ClusterEvent>> = gone.chain(kept).collect();
+        let patch = json!({
+            "metadata": { "resourceVersion": subject.automation.resource_version() },
+            "status": { "clustersWithEvent": entries },
+        });
+        let automations = self.automations(&subject.key);
+        let patched = automations
+            .patch_status(
+                &subject.key.name,
+                &PatchParams::default(),
+                &Patch::Merge(patch),
+            )
+            .await;
+        patched.map_err(subject.failed("write the status of"))?;
+        Ok(())
+    }
+}
+
+/// The owners that an automation should have; `None` if it has them: those that others set, and its policy, once.
+fn owners(automation: &PolicyAutomation, policy: &Policy) -> Option<Vec<OwnerReference>> {
+    let ours = job::blocking(policy.controller_owner_ref(&())?);
+    let current = automation.owner_references();
+    if current.iter().any(|owner| owner.uid == ours.uid) {
+        return None;
+    }
+    // A policy that had the name before is none any more.
+    let stale = |owner: &&OwnerReference| owner.kind == ours.kind && owner.name == ours.name;
+    let others: Vec<_> = current
+        .iter()
+        .filter(|owner| !stale(owner))
+        .cloned()
+        .collect();
+    let led = others.iter().any(|owner| owner.controller == Some(true));
+    let ours = OwnerReference {
+        // The API server allows one only.
+        controller: Some(!led),
+        ..ours
+    };
+    Some(others.into_iter().chain([ours]).collect())
+}
+
+/// Whether a change of an automation is one to look at.
+pub fn concerns(old: Option<&PolicyAutomation>, new: &PolicyAutomation) -> bool {
+    let Some(old) = old else { return true };
+    Mode::of(new) == Mode::Manual
+        || old.spec != new.spec
+        || old.owner_references() != new.owner_references()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rough_edge_53_owners_of_others_stay_and_the_policy_is_one_of_them_once() {
+        let policy: Policy = serde_json::from_value(json!({
+            "metadata": { "name": "p", "namespace": "n", "uid": "new" },
+            "spec": { "disabled": false, "policy-templates": [] },
+        }))
+        .unwrap();
+        let reference = |kind: &str, name: &str, uid: &str, controller: bool| json!({ "apiVersion": "v1", "kind": kind, "name": name, "uid": uid, "controller": controller });
+        let after = |owners: Vec<Value>| {
+            let automation: PolicyAutomation = serde_json::from_value(json!({
+                "metadata": { "name": "a", "namespace": "n", "ownerReferences": owners },
+                "spec": {
+                    "mode": "once", "policyRef": "p",
+                    "automationDef": { "name": "t", "secret": "s" },
+                },
+            }))
+            .unwrap();
+            let owners = super::owners(&automation, &policy)?;
+            let owners = owners
+                .into_iter()
+                .map(|owner| (owner.uid, owner.controller));
+            Some(owners.collect::<Vec<_>>())
+        };
+        let ours = |controller| ("new".to_owned(), Some(controller));
+        assert_eq!(after(vec![]), Some(vec![ours(true)]));
+        assert_eq!(after(vec![reference("Policy", "p", "new", true)]), None);
+        assert_eq!(
+            after(vec![reference("Policy", "p", "old", true)]),
+            Some(vec![ours(true)])
+        );
+        assert_eq!(
+            after(vec![reference("App", "x", "other", true)]),
+            Some(vec![("other".to_owned(), Some(true)), ours(false)])
+        );
+    }
+}
