@@ -131,6 +131,7 @@ fn main() -> ExitCode {
         rough_edge_32_a_cluster_that_is_not_registered: templates::unregistered,
         rough_edge_33_secrets_however_asked_for: secrets::however_asked,
         rough_edge_33_secrets_that_are_looked_up: secrets::looked_up,
+        rough_edge_33_secrets_in_errors: secrets::in_errors,
         rough_edge_34_42_a_new_key_a_new_vector: keys::forced,
         rough_edge_35_templates_switched_off: templates::switched_off,
         rough_edge_36_an_account_that_is_not_needed: accounts::unneeded,
