@@ -82,7 +82,7 @@ mod tests {
                 ..KeyFacts::default()
             }),
         };
-        let used: RefCell<Vec<(Option<String>, (u8, u8))>> = RefCell::default();
+        let used = RefCell::<Vec<_>>::default();
         let result = plan.carry_out(|cipher| {
             let policy = rendered("new", cipher);
             let pair = (cipher.key[0], cipher.vector[0]);
