@@ -182,6 +182,11 @@ impl Hub {
         self.index.read().is_cluster_namespace(namespace)
     }
 
+    /// How many managed clusters there are.
+    pub fn cluster_count(&self) -> usize {
+        self.index.read().managed_clusters()
+    }
+
     /// The labels of a managed cluster; `None` if there is no such cluster.
     pub fn cluster_labels(&self, cluster: &str) -> Option<BTreeMap<String, String>> {
         let labels = self.clusters.get_valid(&ObjectKey::new("", cluster))?;

@@ -12,10 +12,13 @@ use reeve_testkit::{Plane, PlaneOptions, World, WorldOptions};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Mutex;
 
-use crate::{Evaluator, Hubs, Pair};
+use crate::{Evaluator, Hub, HubKinds, Hubs, Pair};
 
 /// How many scenarios of waits play at once: they wait far more than they compute.
 const SIDE_BY_SIDE: usize = 24;
+
+/// How many play at once when they must not be slowed down by each other.
+const FEW: usize = 4;
 
 /// A test on something shared: its name, and what it does.
 pub struct Scenario<W> {
@@ -110,6 +113,17 @@ pub fn run_on_hubs(scenarios: Vec<Scenario<Hubs>>) -> ExitCode {
         scenarios,
         Hubs::start(),
         Some(SIDE_BY_SIDE),
+        |world, scenario| Box::pin(async move { world.dump(scenario).await }),
+    )
+}
+
+/// Like [`run_on_hubs`], on one hub that knows the kinds of automations: few at a time, as some are about what
+/// happens within a blink.
+pub fn run_on_job_hub(scenarios: Vec<Scenario<Hub>>) -> ExitCode {
+    run(
+        scenarios,
+        Hub::start("jobs", HubKinds::Jobs),
+        Some(FEW),
         |world, scenario| Box::pin(async move { world.dump(scenario).await }),
     )
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::sync::{Mutex, OnceCell};
 
 use crate::Site;
-use crate::evaluator::{key, port, rendered};
+use crate::evaluator::{install_test_crds, key, port, rendered};
 
 /// How long the propagator may take until it is ready.
 const READY: Duration = Duration::from_mins(1);
@@ -32,6 +32,17 @@ impl Deref for Hub {
     }
 }
 
+/// The kinds that a hub knows beside those of the product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HubKinds {
+    /// Those of Open Cluster Management.
+    Usual,
+    /// The same without `PlacementRule`.
+    NoRules,
+    /// The usual ones, and those of automations: `AnsibleJob`, `DNS`.
+    Jobs,
+}
+
 /// The hub that most scenarios share, and one that is started when a scenario asks for it.
 pub struct Hubs {
     /// The shared one.
@@ -51,7 +62,7 @@ impl Hubs {
     /// Starts the shared one.
     pub async fn start() -> Result<Self> {
         Ok(Self {
-            hub: Hub::start("hub", true).await?,
+            hub: Hub::start("hub", HubKinds::Usual).await?,
             bare: OnceCell::new(),
         })
     }
@@ -59,7 +70,7 @@ impl Hubs {
     /// A hub that knows no `PlacementRule`, and whose propagator may be stopped and started.
     pub async fn bare(&self) -> Result<&Hub> {
         self.bare
-            .get_or_try_init(|| Hub::start("bare-hub", false))
+            .get_or_try_init(|| Hub::start("bare-hub", HubKinds::NoRules))
             .await
     }
 
@@ -75,7 +86,7 @@ impl Hubs {
 
 impl Hub {
     /// Starts a plane and the propagator; both are ready when this returns.
-    async fn start(name: &'static str, rules: bool) -> Result<Self> {
+    pub async fn start(name: &'static str, kinds: HubKinds) -> Result<Self> {
         let plane = Plane::start(PlaneOptions {
             name,
             audit: true,
@@ -83,8 +94,10 @@ impl Hub {
         })
         .await?;
         plane.install_crds().await?;
-        if !rules {
-            remove_rules(&plane).await?;
+        match kinds {
+            HubKinds::Usual => {}
+            HubKinds::NoRules => remove_rules(&plane).await?,
+            HubKinds::Jobs => install_test_crds(&plane).await?,
         }
         let propagator = Propagator::start(&plane).await?;
         Ok(Self { propagator, plane })
@@ -106,13 +119,17 @@ impl Hub {
     }
 
     /// The objects of a scenario, and what the propagator has logged of them.
-    async fn dump(&self, scenario: &str) -> String {
+    pub async fn dump(&self, scenario: &str) -> String {
         let key = key(scenario);
         let mut text = String::new();
         for (api_version, kind) in [
             ("policy.open-cluster-management.io/v1", "Policy"),
             ("policy.open-cluster-management.io/v1", "PlacementBinding"),
             ("policy.open-cluster-management.io/v1beta1", "PolicySet"),
+            (
+                "policy.open-cluster-management.io/v1beta1",
+                "PolicyAutomation",
+            ),
             ("v1", "Event"),
         ] {
             match self.list(api_version, kind, None).await {

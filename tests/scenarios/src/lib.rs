@@ -14,10 +14,10 @@ mod text;
 pub use evaluator::{Controller, Evaluator, Pair, install_test_crds, namespace, steadily, within};
 pub use governed::{Governed, history};
 pub use harness::{
-    Scenario, run_in_turns, run_on, run_on_evaluator, run_on_hubs, run_on_pair, run_on_plane,
-    run_on_world, scenario,
+    Scenario, run_in_turns, run_on, run_on_evaluator, run_on_hubs, run_on_job_hub, run_on_pair,
+    run_on_plane, run_on_world, scenario,
 };
-pub use hub::{DENIED, Hub, Hubs, Propagator};
+pub use hub::{DENIED, Hub, HubKinds, Hubs, Propagator};
 pub use root::{Root, annotation, errors, label, objects, plain, policy_spec, version, wants};
 pub use said::{Related, Said, same};
 pub use site::{Choice, Site, Via, on, refused};

@@ -9,7 +9,7 @@ use kube::api::ListParams;
 use reeve_testkit::{Object, Objects};
 use serde_json::{Value, json};
 
-use crate::{Hub, Root, same, within};
+use crate::{Root, same, within};
 
 /// The API of policies and bindings.
 pub(crate) const V1: &str = "policy.open-cluster-management.io/v1";
@@ -21,8 +21,7 @@ const RULES: &str = "apps.open-cluster-management.io";
 /// A namespace for policies, and clusters whose names begin with the namespace's: `<name>-m1`. All of
 /// a site's methods take and give a cluster's short name, `m1`.
 pub struct Site<'a> {
-    /// The hub.
-    pub hub: &'a Hub,
+    objects: &'a Objects,
     /// The namespace.
     pub name: String,
 }
@@ -31,7 +30,7 @@ impl Deref for Site<'_> {
     type Target = Objects;
 
     fn deref(&self) -> &Objects {
-        self.hub
+        self.objects
     }
 }
 
@@ -45,10 +44,10 @@ pub enum Via {
 }
 
 impl<'a> Site<'a> {
-    /// Makes the namespace and the clusters.
-    pub(crate) async fn open(hub: &'a Hub, name: &str, clusters: &[&str]) -> Result<Self> {
+    /// Makes the namespace and the clusters among the objects of a hub.
+    pub async fn open(objects: &'a Objects, name: &str, clusters: &[&str]) -> Result<Self> {
         let site = Self {
-            hub,
+            objects,
             name: name.to_owned(),
         };
         site.namespace(name).await?;
@@ -155,7 +154,7 @@ impl<'a> Site<'a> {
     /// Deletes an object of this namespace.
     pub async fn remove(&self, kind: &str, name: &str) -> Result<()> {
         let api_version = match kind {
-            "PolicySet" => V1BETA1.to_owned(),
+            "PolicySet" | "PolicyAutomation" => V1BETA1.to_owned(),
             "Placement" | "PlacementDecision" => format!("{CLUSTERS}/v1beta1"),
             "PlacementRule" => format!("{RULES}/v1"),
             "Policy" | "PlacementBinding" => V1.to_owned(),

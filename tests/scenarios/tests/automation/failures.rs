@@ -1,0 +1,132 @@
+//! Rough edge 50: writes that the API server refuses for a while.
+
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use reeve_scenarios::{Hub, Site, refused, steadily, within};
+use serde_json::json;
+
+use crate::play::{Automation, automation, policy, site};
+
+/// Refuses changes of automations in a namespace: of this resource, to these users' requests.
+struct Refusal<'a> {
+    site: &'a Site<'a>,
+    resource: &'static str,
+}
+
+impl<'a> Refusal<'a> {
+    fn text(site: &Site<'_>, resource: &str) -> String {
+        let name = &site.name;
+        format!(
+            "
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {{name: {name}}}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules:
+    - apiGroups: [policy.open-cluster-management.io]
+      apiVersions: ['*']
+      operations: [UPDATE]
+      resources: [{resource}]
+  validations: [{{expression: 'false', message: nothing is written here}}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {{name: {name}}}
+spec:
+  policyName: {name}
+  validationActions: [Deny]
+  matchResources:
+    namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: {name}}}}}
+"
+        )
+    }
+
+    /// Begins; it works when this returns.
+    async fn begin(
+        site: &'a Site<'a>,
+        resource: &'static str,
+        probe: &Automation<'_>,
+    ) -> Result<Self> {
+        site.apply(&Self::text(site, resource)).await?;
+        let refusal = Self { site, resource };
+        within("writes are refused", || async {
+            refused(refusal.probe(probe).await, "nothing is written here")
+        })
+        .await?;
+        Ok(refusal)
+    }
+
+    /// A change that means nothing.
+    async fn probe(&self, probe: &Automation<'_>) -> Result<()> {
+        if self.resource.ends_with("/status") {
+            let nothing = json!({ "status": { "clustersWithEvent": {} } });
+            probe.patch_status(nothing).await
+        } else {
+            let now = jiff::Timestamp::now().to_string();
+            let note = json!({ "metadata": { "annotations": { "probed": now } } });
+            probe.patch(note).await
+        }
+    }
+
+    async fn end(self, probe: &Automation<'_>) -> Result<()> {
+        let text = Self::text(self.site, self.resource);
+        self.site.delete(&text).await?;
+        within("writes are accepted", || self.probe(probe)).await
+    }
+}
+
+/// While nothing can be written there is at most one job for an event, and then exactly one.
+async fn one_job(automation: &Automation<'_>) -> Result<()> {
+    steadily("there is at most one job", || async {
+        let targets = automation.targets().await?;
+        ensure!(targets.len() <= 1, "the jobs are for {targets:?}");
+        Ok(())
+    })
+    .await
+}
+
+pub(crate) async fn status_refused(hub: Arc<Hub>) -> Result<()> {
+    let site = site(&hub, "rough-edge-50-status").await?;
+    let root = policy(&site).await?;
+    let automation = automation(&site, "automation", "everyEvent", json!({})).await?;
+    let probe = crate::play::automation(&site, "probe", "disabled", json!({})).await?;
+    let refusal = Refusal::begin(&site, "policyautomations/status", &probe).await?;
+    root.says("m1", "NonCompliant").await?;
+    root.is("NonCompliant").await?;
+    one_job(&automation).await?;
+    refusal.end(&probe).await?;
+    automation.targets_stay(&[&["m1"]]).await?;
+    root.says("m2", "NonCompliant").await?;
+    automation.targets_stay(&[&["m1"], &["m2"]]).await
+}
+
+pub(crate) async fn mode_refused(hub: Arc<Hub>) -> Result<()> {
+    let site = site(&hub, "rough-edge-50-mode").await?;
+    let root = policy(&site).await?;
+    let automation = automation(&site, "automation", "once", json!({})).await?;
+    let probe = crate::play::automation(&site, "probe", "disabled", json!({})).await?;
+    // The policy must be its owner already.
+    within("the policy owns it", || async {
+        ensure!(
+            automation.read().await?.metadata.owner_references.is_some(),
+            "not yet"
+        );
+        Ok(())
+    })
+    .await?;
+    let refusal = Refusal::begin(&site, "policyautomations", &probe).await?;
+    root.says("m1", "NonCompliant").await?;
+    root.is("NonCompliant").await?;
+    one_job(&automation).await?;
+    // Whatever happens meanwhile.
+    root.says("m2", "NonCompliant").await?;
+    one_job(&automation).await?;
+    refusal.end(&probe).await?;
+    automation.mode_is("disabled").await?;
+    let targets = automation.targets().await?;
+    ensure!(targets.len() == 1, "the jobs are for {targets:?}");
+    Ok(())
+}

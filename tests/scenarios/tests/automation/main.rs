@@ -1,0 +1,41 @@
+//! Automations on a real hub: jobs for Ansible when policies are violated. Nothing runs the jobs. Every scenario has a
+//! namespace and clusters of its own.
+
+mod edges;
+mod failures;
+mod manual;
+mod modes;
+mod play;
+
+use std::process::ExitCode;
+
+use reeve_scenarios::{run_on_job_hub, scenario};
+
+/// Scenarios by name.
+macro_rules! scenarios {
+    ($($name:ident: $play:path,)*) => {
+        vec![$(scenario(stringify!($name), |world| Box::pin($play(world)))),*]
+    };
+}
+
+fn main() -> ExitCode {
+    run_on_job_hub(scenarios![
+        case_e18_a_disabled_automation_does_nothing: modes::disabled,
+        case_e19_once_is_once: modes::once,
+        case_e19_the_first_violation_starts_the_job: modes::first_of_several,
+        case_e20_every_event_starts_a_job: modes::every_event,
+        case_e21_events_within_the_delay_wait: modes::delayed,
+        case_e21_what_happened_meanwhile_is_done_after_the_delay: modes::after_the_delay,
+        case_e22_a_run_by_hand: manual::violated_and_not,
+        case_e23_a_run_by_hand_of_a_disabled_policy: manual::disabled_policy,
+        case_e24_everything_goes_with_the_policy: manual::goes_with_the_policy,
+        rough_edge_48_all_automations_of_a_policy_run: edges::several,
+        rough_edge_50_what_cannot_be_written_starts_no_second_job: failures::status_refused,
+        rough_edge_50_once_is_once_whatever_can_be_written: failures::mode_refused,
+        rough_edge_51_events_within_a_second_count_and_targets_are_in_order: edges::within_a_second,
+        rough_edge_52_limits_of_any_size: edges::limits,
+        rough_edge_53_owners_of_others_stay: edges::owners_of_others,
+        rough_edge_54_long_names: edges::long_names,
+        rough_edge_55_a_policy_that_comes_late: edges::late_policy,
+    ])
+}

@@ -1,0 +1,3 @@
+//! What the propagator promises whatever happens.
+
+fn main() {}
