@@ -205,6 +205,15 @@ pub(crate) async fn made_anew(world: Arc<Hubs>) -> Result<()> {
     root.apply(spec("one-reader", &[object(&read("one"))]))
         .await?;
     root.renders("m1", &[object("one")]).await?;
+    // The same while it is in use: what is read from now on is read with another token.
+    site.remove("ServiceAccount", "one-reader").await?;
+    account(&site, "one-reader").await?;
+    site.config_map("three", json!({ "key": "three" })).await?;
+    let namespace = Some(site.name.as_str());
+    allow(&site, "one-reader", "configmaps", namespace, "three").await?;
+    root.apply(spec("one-reader", &[object(&read("three"))]))
+        .await?;
+    root.renders("m1", &[object("three")]).await?;
     Ok(())
 }
 
