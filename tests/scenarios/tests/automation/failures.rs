@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use reeve_scenarios::{Hub, Site, refused, steadily, within};
 use serde_json::json;
 
-use crate::play::{Automation, automation, policy, site};
+use crate::play::{Automation, automation, policy, site, violated_on};
 
 /// Refuses changes of automations in a namespace: of this resource, to these users' requests.
 struct Refusal<'a> {
@@ -129,4 +129,58 @@ pub(crate) async fn mode_refused(hub: Arc<Hub>) -> Result<()> {
     let targets = automation.targets().await?;
     ensure!(targets.len() == 1, "the jobs are for {targets:?}");
     Ok(())
+}
+
+/// How often a cluster is the target of a job.
+fn jobs_for(targets: &[Vec<String>], cluster: &str) -> usize {
+    let all = targets.iter().flatten();
+    all.filter(|target| target.as_str() == cluster).count()
+}
+
+/// What another cluster does while nothing can be written is an event all the same.
+pub(crate) async fn event_meanwhile(hub: Arc<Hub>) -> Result<()> {
+    let site = site(&hub, "rough-edge-50-event").await?;
+    let root = policy(&site).await?;
+    let automation = automation(&site, "automation", "everyEvent", json!({})).await?;
+    let probe = crate::play::automation(&site, "probe", "disabled", json!({})).await?;
+    let refusal = Refusal::begin(&site, "policyautomations/status", &probe).await?;
+    root.says("m1", "NonCompliant").await?;
+    root.is("NonCompliant").await?;
+    one_job(&automation).await?;
+    root.says("m2", "NonCompliant").await?;
+    violated_on(&root, &["m1", "m2"]).await?;
+    refusal.end(&probe).await?;
+    each_once(&automation, &["m1", "m2"]).await
+}
+
+/// A change of the automation while its status cannot be written is no reason to run again.
+pub(crate) async fn edited_meanwhile(hub: Arc<Hub>) -> Result<()> {
+    let site = site(&hub, "rough-edge-50-edit").await?;
+    let root = policy(&site).await?;
+    let automation = automation(&site, "automation", "everyEvent", json!({})).await?;
+    let probe = crate::play::automation(&site, "probe", "disabled", json!({})).await?;
+    let refusal = Refusal::begin(&site, "policyautomations/status", &probe).await?;
+    root.says("m1", "NonCompliant").await?;
+    root.is("NonCompliant").await?;
+    for ttl in [1000, 2000] {
+        let edit = json!({ "spec": { "automationDef": { "jobTtl": ttl } } });
+        automation.patch(edit).await?;
+        one_job(&automation).await?;
+    }
+    refusal.end(&probe).await?;
+    each_once(&automation, &["m1"]).await
+}
+
+/// Each of these clusters is the target of one job, and stays so.
+async fn each_once(automation: &Automation<'_>, clusters: &[&str]) -> Result<()> {
+    let check = || async {
+        let targets = automation.targets().await?;
+        for cluster in clusters {
+            let count = jobs_for(&targets, cluster);
+            ensure!(count == 1, "{cluster} has {count} jobs: {targets:?}");
+        }
+        Ok(())
+    };
+    within("every cluster has its job", check).await?;
+    steadily("every cluster has one job", check).await
 }

@@ -32,6 +32,8 @@ fn main() -> ExitCode {
         rough_edge_48_all_automations_of_a_policy_run: edges::several,
         rough_edge_50_what_cannot_be_written_starts_no_second_job: failures::status_refused,
         rough_edge_50_once_is_once_whatever_can_be_written: failures::mode_refused,
+        rough_edge_50_an_event_while_nothing_can_be_written_counts: failures::event_meanwhile,
+        rough_edge_50_an_edit_while_nothing_can_be_written_repeats_nothing: failures::edited_meanwhile,
         rough_edge_51_events_within_a_second_count_and_targets_are_in_order: edges::within_a_second,
         rough_edge_52_limits_of_any_size: edges::limits,
         rough_edge_53_owners_of_others_stay: edges::owners_of_others,
