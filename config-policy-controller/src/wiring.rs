@@ -8,10 +8,10 @@ use futures::FutureExt;
 use k8s_openapi::api::core::v1::{self as corev1, Secret};
 use kube::Client;
 use kube::api::Api;
-use kube::core::DeserializeGuard;
 use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::events::EventWriter;
+use reeve_runtime::guarded::Guarded;
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::metrics::Metrics;
 use reeve_runtime::object::ObjectKey;
@@ -281,7 +281,7 @@ fn project_namespace(namespace: corev1::Namespace) -> Namespace {
     }
 }
 
-fn policies_in(client: &Client, namespace: &str) -> Api<DeserializeGuard<ConfigurationPolicy>> {
+fn policies_in(client: &Client, namespace: &str) -> Api<Guarded<ConfigurationPolicy>> {
     if namespace.is_empty() {
         Api::all(client.clone())
     } else {

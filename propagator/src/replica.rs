@@ -1,10 +1,11 @@
 //! What is remembered of a replica.
 
+use std::borrow::Cow;
+
 use kube::ResourceExt;
 use reeve_api::names::{ENCRYPTION_IV_ANNOTATION, LAST_APPLIED_ANNOTATION};
-use reeve_api::policy::PolicyDependency;
+use reeve_api::policy::{PolicyDependency, PolicySpec};
 use reeve_api::{Compliance, Policy};
-use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 /// What is kept of a replica: enough to see that it is as it should be. With ten thousand clusters
@@ -42,21 +43,33 @@ impl Digest {
     /// The digest of a policy. Absent and empty lists and maps are the same; the record that
     /// `kubectl apply` keeps on an object is no part of it.
     pub fn of(policy: &Policy) -> Self {
-        let mut annotations = policy.annotations().clone();
-        annotations.remove(LAST_APPLIED_ANNOTATION);
-        let mut spec = policy.spec.clone();
-        drop_empty(&mut spec.dependencies);
-        for template in &mut spec.policy_templates {
-            drop_empty(&mut template.extra_dependencies);
+        let mut annotations = Cow::Borrowed(policy.annotations());
+        if annotations.contains_key(LAST_APPLIED_ANNOTATION) {
+            annotations.to_mut().remove(LAST_APPLIED_ANNOTATION);
         }
-        let whole = json!([annotations, policy.labels(), spec]);
-        // Maps are ordered by key, so equal values have equal text.
-        Self(Sha256::digest(whole.to_string()).into())
+        let mut spec = Cow::Borrowed(&policy.spec);
+        if has_empty_lists(&spec) {
+            drop_empty_lists(spec.to_mut());
+        }
+        // Fields are written in the order of their types and maps in that of their keys, so equal
+        // values have equal text. What was read from JSON can be written as JSON.
+        let whole = serde_json::to_vec(&(&annotations, policy.labels(), &spec));
+        Self(Sha256::digest(whole.unwrap_or_default()).into())
     }
 }
 
-fn drop_empty(list: &mut Option<Vec<PolicyDependency>>) {
-    if list.as_ref().is_some_and(Vec::is_empty) {
-        *list = None;
+fn has_empty_lists(spec: &PolicySpec) -> bool {
+    let is_empty = |list: &Option<Vec<PolicyDependency>>| list.as_ref().is_some_and(Vec::is_empty);
+    let mut templates = spec.policy_templates.iter();
+    is_empty(&spec.dependencies) || templates.any(|template| is_empty(&template.extra_dependencies))
+}
+
+fn drop_empty_lists(spec: &mut PolicySpec) {
+    let drop = |list: &mut Option<Vec<PolicyDependency>>| {
+        *list = list.take().filter(|list| !list.is_empty());
+    };
+    drop(&mut spec.dependencies);
+    for template in &mut spec.policy_templates {
+        drop(&mut template.extra_dependencies);
     }
 }

@@ -12,6 +12,7 @@ pub mod dependencies;
 pub mod discovery;
 pub mod events;
 pub mod flags;
+pub mod guarded;
 pub mod kinds;
 pub mod leader;
 pub mod lease;

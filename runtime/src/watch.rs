@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use kube::api::Api;
-use kube::core::DeserializeGuard;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Resource, ResourceExt};
 use parking_lot::RwLock;
@@ -15,6 +14,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::guarded::Guarded;
 use crate::object::ObjectKey;
 
 /// A watch that has not failed for so long works: it is tried again twice as often.
@@ -189,7 +189,7 @@ type Project<K, V> = Box<dyn Fn(K) -> V + Send + Sync>;
 
 /// A watch of one kind that is still to be [run](Self::run).
 pub struct Watch<K, V = K> {
-    api: Api<DeserializeGuard<K>>,
+    api: Api<Guarded<K>>,
     config: watcher::Config,
     project: Project<K, V>,
     store: Store<V>,
@@ -202,7 +202,7 @@ where
     V: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
 {
     /// Watches whole objects, less `managedFields`.
-    pub fn new(api: Api<DeserializeGuard<V>>) -> Self {
+    pub fn new(api: Api<Guarded<V>>) -> Self {
         Self::projected(api, |object| object)
     }
 }
@@ -214,7 +214,7 @@ where
 {
     /// Watches objects but keeps only what `project` makes of each.
     pub fn projected(
-        api: Api<DeserializeGuard<K>>,
+        api: Api<Guarded<K>>,
         project: impl Fn(K) -> V + Send + Sync + 'static,
     ) -> Self {
         Self {
@@ -229,6 +229,13 @@ where
     #[must_use]
     pub fn labels(mut self, selector: &str) -> Self {
         self.config = self.config.labels(selector);
+        self
+    }
+
+    /// Lists this many objects at a time. While a page is decoded all of it is in memory.
+    #[must_use]
+    pub fn pages(mut self, objects: u32) -> Self {
+        self.config = self.config.page_size(objects);
         self
     }
 
@@ -297,18 +304,15 @@ where
 fn apply<K: Resource<DynamicType = ()>, V>(
     store: &Store<V>,
     project: &Project<K, V>,
-    object: DeserializeGuard<K>,
+    object: Guarded<K>,
 ) -> Option<Change<V>> {
     let key = ObjectKey::of(&object);
     let version = object.resource_version().unwrap_or_default();
-    let known = match object.0 {
-        Ok(mut object) => {
-            object.meta_mut().managed_fields = None;
-            Known::Valid(Arc::new(project(object)))
-        }
-        Err(invalid) => {
-            tracing::error!(kind = %K::kind(&()), object = %key, error = %invalid, "cannot decode object");
-            Known::Invalid(invalid.to_string().into())
+    let known = match object {
+        Guarded::Valid(object) => Known::Valid(Arc::new(project(object))),
+        Guarded::Invalid { error, .. } => {
+            tracing::error!(kind = %K::kind(&()), object = %key, %error, "cannot decode object");
+            Known::Invalid(error)
         }
     };
     store.put(key, version, known)

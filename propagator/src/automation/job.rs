@@ -43,6 +43,36 @@ pub fn version_annotation() -> String {
     format!("{GROUP}/policyautomation-resource-version")
 }
 
+/// On a job that is not recorded yet: the mode that it was run in.
+pub fn pending_annotation() -> String {
+    format!("{GROUP}/policyautomation-pending")
+}
+
+/// Whether a job was run in this mode and is not recorded yet; or whether upstream's controller, which marks no jobs,
+/// made it for the automation as it is.
+pub fn is_for(job: &DynamicObject, automation: &PolicyAutomation, mode: Mode) -> bool {
+    let value = |annotation: String| job.annotations().get(&annotation);
+    if let Some(pending) = value(pending_annotation()) {
+        return pending == mode.suffix();
+    }
+    match mode {
+        Mode::Once => {
+            let generation = automation.metadata.generation.unwrap_or_default();
+            value(generation_annotation()) == Some(&generation.to_string())
+        }
+        Mode::Manual => value(version_annotation()) == automation.resource_version().as_ref(),
+        Mode::EveryEvent | Mode::Disabled => false,
+    }
+}
+
+/// The clusters that a job was run for.
+pub fn targets(job: &DynamicObject) -> Vec<String> {
+    let targets = job.data.pointer("/spec/extra_vars/target_clusters");
+    let targets = targets.and_then(Value::as_array).into_iter().flatten();
+    let names = targets.filter_map(Value::as_str);
+    names.map(str::to_owned).collect()
+}
+
 /// The value of the label for an automation. A name that is too long for a label is cut, with a hash for the rest.
 pub fn label_value(automation: &str) -> String {
     if automation.len() <= LABEL {
@@ -100,6 +130,7 @@ pub fn job(context: &Context<'_>) -> DynamicObject {
         [
             (generation_annotation(), generation.to_string()),
             (version_annotation(), version),
+            (pending_annotation(), context.mode.suffix().to_owned()),
         ]
         .into(),
     );
@@ -134,15 +165,12 @@ fn prefix(automation: &str, mode: Mode) -> String {
     format!("{start}{suffix}")
 }
 
-/// `once` runs once for a generation, the others for a version of the automation: each run changes that.
+/// The name says for which version of the automation and for which clusters: an answer that was lost is no reason for
+/// another job.
 fn name(context: &Context<'_>, prefix: &str, version: &str) -> String {
     let uid = context.automation.uid().unwrap_or_default();
-    let generation = context.automation.metadata.generation.unwrap_or_default();
-    let reason = match context.mode {
-        Mode::Once => format!("generation {generation}"),
-        _ => format!("version {version}"),
-    };
-    let hash = short_hash([uid.as_bytes(), reason.as_bytes()]);
+    let targets = context.targets.join(",");
+    let hash = short_hash([uid.as_bytes(), version.as_bytes(), targets.as_bytes()]);
     format!("{prefix}{hash}")
 }
 
@@ -337,9 +365,25 @@ mod tests {
 
     #[test]
     fn rough_edge_50_the_same_reason_makes_the_same_job() {
-        let name = |mode| made("a", mode, &BTreeMap::new()).metadata.name;
-        assert_eq!(name(Mode::Once), name(Mode::Once));
-        assert_ne!(name(Mode::Once), name(Mode::EveryEvent));
+        let some: BTreeMap<_, _> = [("c1".to_owned(), replica())].into();
+        let name = |mode, on: &BTreeMap<_, _>| made("a", mode, on).metadata.name;
+        assert_eq!(name(Mode::Once, &some), name(Mode::Once, &some));
+        assert_ne!(name(Mode::Once, &some), name(Mode::Once, &BTreeMap::new()));
+        assert_ne!(name(Mode::Once, &some), name(Mode::EveryEvent, &some));
+    }
+
+    #[test]
+    fn a_job_is_pending_until_it_is_recorded() {
+        let is_for = |job: &DynamicObject, mode| super::is_for(job, &automation("a"), mode);
+        let mut job = made("a", Mode::EveryEvent, &BTreeMap::new());
+        assert!(is_for(&job, Mode::EveryEvent));
+        assert!(!is_for(&job, Mode::Manual), "run for another reason");
+        job.annotations_mut().remove(&pending_annotation());
+        assert!(!is_for(&job, Mode::EveryEvent));
+        assert!(
+            is_for(&job, Mode::Once),
+            "as upstream marks what was run once"
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Runs Ansible jobs for violated policies.
 //!
 //! [`decide`] says, purely, whether a job has to run and for whom; [`job`] is that job. Each step can be repeated: a job
-//! has a name that follows from what it is run for, and what is recorded afterwards is written on the version of the
-//! automation that was decided about.
+//! is marked as pending until it is recorded on the automation that it was run, and while there is one that is, no other
+//! is run for the same clusters. What is recorded is written on the version of the automation that was decided about.
 
 pub mod decide;
 pub mod job;
@@ -43,7 +43,7 @@ pub struct Automations {
 struct Subject {
     key: ObjectKey,
     automation: PolicyAutomation,
-    policy: Arc<Policy>,
+    policy: Policy,
 }
 
 impl Subject {
@@ -77,14 +77,19 @@ impl Automations {
         if nothing && owners(&known, &policy).is_none() {
             return Ok(Next::Done);
         }
-        // The watch may be behind what this process itself has just recorded.
-        let read = absent_is_none(self.automations(&key).get(&key.name).await);
-        let read = read.map_err(|source| AutomationError {
+        // The watches may be behind what this process, or the leader before it, has just recorded.
+        let unread = |source| AutomationError {
             automation: key.clone(),
             doing: "read",
             source: Box::new(source),
-        })?;
-        let Some(automation) = read else {
+        };
+        let read = absent_is_none(self.automations(&key).get(&key.name).await);
+        let Some(automation) = read.map_err(unread)? else {
+            return Ok(Next::Done);
+        };
+        let policies: Api<Policy> = Api::namespaced(self.client.clone(), &key.namespace);
+        let read = absent_is_none(policies.get(&automation.spec.policy_ref).await);
+        let Some(policy) = read.map_err(unread)? else {
             return Ok(Next::Done);
         };
         let mut subject = Subject {
@@ -126,93 +131,127 @@ impl Automations {
         match decide(&subject.automation, &subject.policy, now) {
             Plan::Nothing => Ok(Next::Done),
             Plan::Manual(targets) => {
-                self.run(subject, Mode::Manual, &targets).await?;
+                let pending = self.pending(subject, Mode::Manual).await?;
+                let jobs = self.run(subject, (Mode::Manual, targets), pending).await?;
                 let done = json!({ "metadata": { "annotations": { RERUN_ANNOTATION: null } } });
-                self.record(subject, done).await
+                self.record(subject, done).await?;
+                self.settle(subject, jobs).await?;
+                Ok(Next::Done)
             }
             Plan::Once(targets) => {
-                self.run(subject, Mode::Once, &targets).await?;
+                let pending = self.pending(subject, Mode::Once).await?;
+                let jobs = self.run(subject, (Mode::Once, targets), pending).await?;
                 let off = json!({ "spec": { "mode": "disabled" } });
-                self.record(subject, off).await
+                self.record(subject, off).await?;
+                self.settle(subject, jobs).await?;
+                Ok(Next::Done)
             }
             Plan::EveryEvent {
                 targets,
-                mut events,
+                events,
                 again,
             } => {
-                if !targets.is_empty() {
-                    self.run(subject, Mode::EveryEvent, &targets).await?;
-                    let started = decide::started(Timestamp::now());
-                    let started = targets.into_iter().map(|target| (target, started.clone()));
-                    events.extend(started);
-                }
-                self.remember(subject, &events).await?;
+                self.run_for_events(subject, targets, events).await?;
                 Ok(again.map_or(Next::Done, Next::After))
             }
         }
     }
 
-    /// Creates the job, unless it was created before.
+    async fn run_for_events(
+        &self,
+        subject: &Subject,
+        mut targets: Vec<String>,
+        mut events: Events,
+    ) -> Result<(), AutomationError> {
+        let mut jobs = Vec::new();
+        if !targets.is_empty() {
+            let pending = self.pending(subject, Mode::EveryEvent).await?;
+            let started = decide::started(Timestamp::now());
+            events.extend(
+                targets
+                    .iter()
+                    .map(|target| (target.clone(), started.clone())),
+            );
+            // Run already, and not recorded yet.
+            targets.retain(|target| !pending.iter().any(|job| job.targets.contains(target)));
+            jobs = pending;
+        }
+        if !targets.is_empty() {
+            let new = self
+                .run(subject, (Mode::EveryEvent, targets), Vec::new())
+                .await?;
+            jobs.extend(new);
+        }
+        self.remember(subject, &events).await?;
+        self.settle(subject, jobs).await
+    }
+
+    fn jobs(&self, subject: &Subject) -> Api<DynamicObject> {
+        let namespace = &subject.key.namespace;
+        Api::namespaced_with(self.client.clone(), namespace, &job::resource())
+    }
+
+    /// The jobs of an automation that were run in this mode and are not recorded yet, and those of upstream's controller
+    /// that were run for the same reason.
+    async fn pending(&self, subject: &Subject, mode: Mode) -> Result<Vec<Run>, AutomationError> {
+        let name = job::label_value(&subject.automation.name_any());
+        let ours = ListParams::default().labels(&format!("{}={name}", job::label()));
+        let listed = self.jobs(subject).list(&ours).await;
+        let listed = listed.map_err(subject.failed("list the AnsibleJobs of"))?;
+        let jobs = listed.items.into_iter();
+        let pending = jobs.filter(|job| job::is_for(job, &subject.automation, mode));
+        Ok(pending.map(|job| Run::of(&job)).collect())
+    }
+
+    /// Creates a job for these clusters, unless there is one. Returns what there is then.
     async fn run(
         &self,
         subject: &Subject,
-        mode: Mode,
-        targets: &[String],
-    ) -> Result<(), AutomationError> {
-        let jobs: Api<DynamicObject> = Api::namespaced_with(
-            self.client.clone(),
-            &subject.key.namespace,
-            &job::resource(),
-        );
-        if self.was_run(subject, mode, &jobs).await? {
-            return Ok(());
+        (mode, targets): (Mode, Vec<String>),
+        pending: Vec<Run>,
+    ) -> Result<Vec<Run>, AutomationError> {
+        if !pending.is_empty() {
+            return Ok(pending);
         }
         let hub_cluster = self.base_domain(subject).await?;
-        let replicas = self.replicas(subject, targets).await?;
+        let replicas = self.replicas(subject, &targets).await?;
         let job = job::job(&job::Context {
             automation: &subject.automation,
             policy: &subject.policy,
             mode,
-            targets,
+            targets: &targets,
             hub_cluster: &hub_cluster,
             replicas: &replicas,
         });
-        match jobs.create(&PostParams::default(), &job).await {
+        match self
+            .jobs(subject)
+            .create(&PostParams::default(), &job)
+            .await
+        {
             Ok(job) => {
-                let (job, clusters) = (job.name_any(), targets.len());
-                tracing::info!(automation = %subject.key, job, clusters, "an Ansible job was created");
-                Ok(())
+                let (name, clusters) = (job.name_any(), targets.len());
+                tracing::info!(automation = %subject.key, job = name, clusters, "an Ansible job was created");
+                Ok(vec![Run::of(&job)])
             }
-            Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => Ok(()),
+            // An answer was lost.
+            Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => Ok(vec![Run::of(&job)]),
             Err(error) => Err(subject.failed("create the AnsibleJob of")(error)),
         }
     }
 
-    /// Whether there is a job for the same reason, ours or one that upstream's controller made before us.
-    async fn was_run(
-        &self,
-        subject: &Subject,
-        mode: Mode,
-        jobs: &Api<DynamicObject>,
-    ) -> Result<bool, AutomationError> {
-        let generation = subject.automation.metadata.generation.unwrap_or_default();
-        let (annotation, value) = match mode {
-            Mode::Once => (job::generation_annotation(), Some(generation.to_string())),
-            Mode::Manual => (
-                job::version_annotation(),
-                subject.automation.resource_version(),
-            ),
-            Mode::EveryEvent | Mode::Disabled => return Ok(false),
-        };
-        let name = job::label_value(&subject.automation.name_any());
-        let ours = ListParams::default().labels(&format!("{}={name}", job::label()));
-        let listed = jobs.list_metadata(&ours).await;
-        let listed = listed.map_err(subject.failed("list the AnsibleJobs of"))?;
-        let mut made_for = listed
-            .items
-            .iter()
-            .map(|job| job.annotations().get(&annotation));
-        Ok(made_for.any(|made_for| made_for == value.as_ref()))
+    /// What was run is recorded: the jobs are pending no more.
+    async fn settle(&self, subject: &Subject, jobs: Vec<Run>) -> Result<(), AutomationError> {
+        for run in jobs.into_iter().filter(|run| run.is_pending) {
+            let done =
+                json!({ "metadata": { "annotations": { job::pending_annotation(): null } } });
+            let api = self.jobs(subject);
+            let patched = api
+                .patch_metadata(&run.name, &PatchParams::default(), &Patch::Merge(done))
+                .await;
+            let patched = absent_is_none(patched);
+            patched.map_err(subject.failed("mark the AnsibleJob as recorded of"))?;
+        }
+        Ok(())
     }
 
     /// The base domain of the hub; empty where there is none, as anywhere but on OpenShift.
@@ -259,7 +298,7 @@ impl Automations {
 
     /// Records on the automation that the job was run. Another version of it is another reason to run, so only this one
     /// may be changed.
-    async fn record(&self, subject: &Subject, mut change: Value) -> Result<Next, AutomationError> {
+    async fn record(&self, subject: &Subject, mut change: Value) -> Result<(), AutomationError> {
         change["metadata"]["resourceVersion"] = json!(subject.automation.resource_version());
         let automations = self.automations(&subject.key);
         let patched = automations
@@ -270,7 +309,7 @@ impl Automations {
             )
             .await;
         patched.map_err(subject.failed("record the run of"))?;
-        Ok(Next::Done)
+        Ok(())
     }
 
     async fn remember(&self, subject: &Subject, events: &Events) -> Result<(), AutomationError> {
@@ -300,6 +339,23 @@ impl Automations {
             .await;
         patched.map_err(subject.failed("write the status of"))?;
         Ok(())
+    }
+}
+
+/// A job that was run.
+struct Run {
+    name: String,
+    targets: Vec<String>,
+    is_pending: bool,
+}
+
+impl Run {
+    fn of(job: &DynamicObject) -> Self {
+        Self {
+            name: job.name_any(),
+            targets: job::targets(job),
+            is_pending: job.annotations().contains_key(&job::pending_annotation()),
+        }
     }
 }
 

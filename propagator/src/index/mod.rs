@@ -61,6 +61,11 @@ impl Index {
         self.managed_clusters.contains(namespace)
     }
 
+    /// How many managed clusters there are.
+    pub fn managed_clusters(&self) -> usize {
+        self.managed_clusters.len()
+    }
+
     /// The policies of a set, as it lists them; `None` if there is no such set.
     pub fn members(&self, set: &ObjectKey) -> Option<&[String]> {
         self.sets.get(set).map(|facts| facts.listed.as_slice())

@@ -81,6 +81,8 @@ impl Hub {
         if change.new.is_none() {
             self.settled.lock().remove(&change.key);
         }
+        let vector = new.is_some_and(|new| new.vector.is_some());
+        self.encrypted.set(&change.key, vector);
         let is_ours =
             || digest.is_some() && self.settled.lock().get(&change.key) == digest.as_ref();
         if unreadable || old.map(|old| old.digest) != digest && !is_ours() {
@@ -168,17 +170,17 @@ impl Hub {
         let mut dirty = self.index.write().set_managed_cluster(name, exists);
         let (old, new) = change.valid();
         if old != new {
-            let readers = self.label_readers.lock();
-            let readers = readers.get(name).into_iter().flatten();
-            dirty.pairs.extend(readers.filter_map(Pair::of_replica));
+            let readers = self.label_readers.of(name);
+            let readers = readers.iter().filter_map(Pair::of_replica);
+            dirty.pairs.extend(readers);
         }
         // A namespace that becomes a cluster's, or stops being one, changes what a policy in it is.
         if change.old.is_none() || !exists {
-            let in_it = |key: &ObjectKey| key.namespace == *name;
-            for key in self.roots.keys().into_iter().filter(in_it) {
-                let root = RootPolicyName::new(key.namespace, key.name);
-                dirty.roots.insert(root);
-            }
+            let in_it = |key: &ObjectKey, _: &Arc<Policy>| {
+                let root = || RootPolicyName::new(key.namespace.clone(), key.name.clone());
+                (key.namespace == *name).then(root)
+            };
+            dirty.roots.extend(self.roots.collect(in_it));
         }
         self.enqueue(dirty);
     }
@@ -191,11 +193,7 @@ impl Hub {
         }
         // Whatever is encrypted for the cluster has to be encrypted with the key that there is now.
         if key(old) != key(new) && change.key.name == keys::SECRET {
-            let encrypted = |replica: &ObjectKey, facts: &Arc<ReplicaFacts>| {
-                let there = replica.namespace == change.key.namespace && facts.vector.is_some();
-                there.then(|| replica.clone())
-            };
-            for replica in self.replicas.collect(encrypted) {
+            for replica in self.encrypted.of(&change.key.namespace) {
                 self.look_at(&replica);
             }
         }

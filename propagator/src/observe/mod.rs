@@ -1,5 +1,6 @@
 //! What the hub's watches tell: everything a decision needs, kept in stores and in the index.
 
+mod by_cluster;
 mod changes;
 mod watches;
 
@@ -12,6 +13,7 @@ use reeve_api::{Policy, PolicyAutomation, PolicySet};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::{Known, Store};
 
+use self::by_cluster::ByCluster;
 use crate::Queues;
 use crate::index::{BindingFacts, DecisionFacts, Index, Member, Pair, Placed, Reach};
 use crate::keys::{self, KeyDigest, KeyFacts};
@@ -42,7 +44,9 @@ pub struct Hub {
     /// With which key the values in an encrypted replica were encrypted, as far as this process has seen to it.
     encrypted_with: Mutex<HashMap<ObjectKey, KeyDigest>>,
     /// The replicas whose templates read the labels of a cluster.
-    label_readers: Mutex<HashMap<String, HashSet<ObjectKey>>>,
+    label_readers: ByCluster,
+    /// The replicas with an initialisation vector.
+    encrypted: ByCluster,
     namespaces: Namespaces,
     queues: Queues,
     metrics: PropagatorMetrics,
@@ -74,7 +78,8 @@ impl Hub {
             unreadable: RwLock::default(),
             settled: Mutex::default(),
             encrypted_with: Mutex::default(),
-            label_readers: Mutex::default(),
+            label_readers: ByCluster::default(),
+            encrypted: ByCluster::default(),
             namespaces,
             queues,
             metrics,
@@ -182,6 +187,11 @@ impl Hub {
         self.index.read().is_cluster_namespace(namespace)
     }
 
+    /// How many managed clusters there are.
+    pub fn cluster_count(&self) -> usize {
+        self.index.read().managed_clusters()
+    }
+
     /// The labels of a managed cluster; `None` if there is no such cluster.
     pub fn cluster_labels(&self, cluster: &str) -> Option<BTreeMap<String, String>> {
         let labels = self.clusters.get_valid(&ObjectKey::new("", cluster))?;
@@ -190,21 +200,12 @@ impl Hub {
 
     /// Remembers whether the templates of a replica read the labels of its cluster.
     pub fn reads_labels(&self, replica: &ObjectKey, reads: bool) {
-        let mut readers = self.label_readers.lock();
-        if reads {
-            let of_cluster = readers.entry(replica.namespace.clone()).or_default();
-            of_cluster.insert(replica.clone());
-        } else if let Some(of_cluster) = readers.get_mut(&replica.namespace) {
-            of_cluster.remove(replica);
-            if of_cluster.is_empty() {
-                readers.remove(&replica.namespace);
-            }
-        }
+        self.label_readers.set(replica, reads);
     }
 
     /// Whether any template reads labels of clusters.
     pub fn serves_labels(&self) -> bool {
-        !self.label_readers.lock().is_empty()
+        !self.label_readers.is_empty()
     }
 
     /// The encryption keys of a cluster.
@@ -214,11 +215,8 @@ impl Hub {
 
     /// The root policies with a replica in a cluster's namespace that is encrypted.
     pub fn encrypted_in(&self, cluster: &str) -> Vec<Pair> {
-        let encrypted = |key: &ObjectKey, facts: &Arc<ReplicaFacts>| {
-            let there = key.namespace == cluster && facts.vector.is_some();
-            there.then(|| Pair::of_replica(key)).flatten()
-        };
-        self.replicas.collect(encrypted)
+        let encrypted = self.encrypted.of(cluster);
+        encrypted.iter().filter_map(Pair::of_replica).collect()
     }
 
     /// A replica has nothing in it that is encrypted with another key than this.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::Api;
-use kube::core::DeserializeGuard;
 use kube::{Client, Resource, ResourceExt};
 use reeve_api::names::ROOT_POLICY_LABEL;
 use reeve_api::ocm::{ManagedCluster, Placement, PlacementDecision, PlacementRule};
 use reeve_api::{PlacementBinding, Policy, PolicyAutomation, PolicySet};
+use reeve_runtime::guarded::Guarded;
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Change, Watch};
 use serde::de::DeserializeOwned;
@@ -18,6 +18,9 @@ use super::Hub;
 use crate::index::{BindingFacts, DecisionFacts};
 use crate::keys::{self, KeyFacts};
 use crate::replica::ReplicaFacts;
+
+/// Replicas listed at a time: far more of each is in memory while it is decoded than is kept.
+const REPLICAS_AT_ONCE: u32 = 100;
 
 /// The labels of a managed cluster as JSON: with ten thousand of them maps would be a good part of
 /// the process's memory.
@@ -45,7 +48,7 @@ impl Watches {
     pub fn new(client: &Client, rules: bool) -> Self {
         fn all<K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned>(
             client: &Client,
-        ) -> Api<DeserializeGuard<K>> {
+        ) -> Api<Guarded<K>> {
             Api::all(client.clone())
         }
         let binding = |binding: PlacementBinding| BindingFacts::of(&binding);
@@ -58,7 +61,9 @@ impl Watches {
         let named = format!("metadata.name={}", keys::SECRET);
         Self {
             roots: Watch::new(all(client)).labels(&format!("!{ROOT_POLICY_LABEL}")),
-            replicas: Watch::projected(all(client), ReplicaFacts::of).labels(ROOT_POLICY_LABEL),
+            replicas: Watch::projected(all(client), ReplicaFacts::of)
+                .labels(ROOT_POLICY_LABEL)
+                .pages(REPLICAS_AT_ONCE),
             sets: Watch::new(all(client)),
             bindings: Watch::projected(all(client), binding),
             decisions: Watch::projected(all(client), decision),

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 /// window is written together at its end. Automation reads statuses, so this must stay far below the 200 ms that
 /// upstream's users can rely on.
 const WINDOW: Duration = Duration::from_millis(50);
-/// A status that takes long to write, because of many clusters or a busy API server, is written less often, ...
-const SHARE: u32 = 4;
+/// A status with many clusters is dear to write, so it is written less often: this much for each of them, ...
+const PER_CLUSTER: Duration = Duration::from_micros(100);
 /// ... but not less often than this.
 const LONGEST_WINDOW: Duration = Duration::from_secs(1);
 
@@ -28,11 +28,12 @@ impl Window {
         (!wait.is_zero()).then_some(wait)
     }
 
-    /// It was written just now, which took this long.
-    fn written(now: Instant, took: Duration) -> Self {
-        let pause = took.saturating_mul(SHARE).clamp(WINDOW, LONGEST_WINDOW);
+    /// A status about so many clusters was written just now.
+    fn written(now: Instant, clusters: usize) -> Self {
+        let clusters = u32::try_from(clusters).unwrap_or(u32::MAX);
+        let pause = PER_CLUSTER.saturating_mul(clusters);
         Self {
-            opens: now.checked_add(pause),
+            opens: now.checked_add(pause.clamp(WINDOW, LONGEST_WINDOW)),
         }
     }
 }
@@ -42,15 +43,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_write_waits_for_nothing_and_the_next_for_a_share_of_the_last() {
+    fn the_first_write_waits_for_nothing_and_the_next_by_the_number_of_clusters() {
         let now = Instant::now();
         assert_eq!(Window::default().wait(now), None);
-        let quick = Window::written(now, Duration::from_millis(2));
-        assert_eq!(quick.wait(now), Some(WINDOW));
-        assert_eq!(quick.wait(now + WINDOW), None);
-        let slow = Window::written(now, Duration::from_millis(100));
-        assert_eq!(slow.wait(now), Some(Duration::from_millis(400)));
-        let stuck = Window::written(now, Duration::from_mins(1));
-        assert_eq!(stuck.wait(now), Some(LONGEST_WINDOW));
+        let few = Window::written(now, 2);
+        assert_eq!(few.wait(now), Some(WINDOW));
+        assert_eq!(few.wait(now + WINDOW), None);
+        let many = Window::written(now, 2000);
+        assert_eq!(many.wait(now), Some(Duration::from_millis(200)));
+        let most = Window::written(now, usize::MAX);
+        assert_eq!(most.wait(now), Some(LONGEST_WINDOW));
     }
 }

@@ -96,9 +96,9 @@ impl Roots {
                 Ok(Next::Done)
             }
             RootAction::Write(status) => {
+                let clusters = status.status.as_ref().map_or(0, Vec::len);
                 let written = self.write(&root, &status).await;
-                let now = Instant::now();
-                let window = Window::written(now, now.duration_since(start));
+                let window = Window::written(Instant::now(), clusters);
                 if let Some(remembered) = self.remembered.lock().get_mut(&root) {
                     remembered.window = window;
                 }

@@ -6,6 +6,7 @@
 
 pub mod accounts;
 pub mod lookups;
+mod plan;
 pub mod render;
 
 use std::collections::{BTreeMap, HashSet};
@@ -16,8 +17,8 @@ use kube::core::GroupVersionKind;
 use kube::{Client, ResourceExt};
 use parking_lot::Mutex;
 use reeve_api::Policy;
-use reeve_api::names::{DISABLE_TEMPLATES_ANNOTATION, parse_go_bool};
-use reeve_runtime::dependencies::DependencyWatches;
+use reeve_api::names::{DISABLE_TEMPLATES_ANNOTATION, ENCRYPTION_IV_ANNOTATION, parse_go_bool};
+use reeve_runtime::dependencies::{Batch, DependencyWatches};
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::object::ObjectKey;
 use reeve_template_reads::{Fetched, on_a_thread};
@@ -26,12 +27,13 @@ use reeve_templates_engine::resolver::{HalfDelimiters, Resolver};
 
 use self::accounts::{AccountError, Accounts};
 use self::lookups::{HubLookups, Trouble};
+use self::plan::Plan;
 use self::render::{Cipher, Outcome, Task, has_hub_templates, withhold_all};
 use crate::index::Pair;
+use crate::keys::KeyDigest;
 use crate::keys::ring::{self, KeyError};
-use crate::keys::{KeyDigest, KeyFacts};
 use crate::observe::Hub;
-use crate::replica::{Digest, ReplicaFacts};
+use crate::replica::ReplicaFacts;
 
 /// Bytes in an initialisation vector.
 const VECTOR_BYTES: usize = 16;
@@ -85,6 +87,15 @@ pub struct Rendered {
 }
 
 impl Rendered {
+    fn of(policy: Policy, outcome: Outcome, key: Option<KeyDigest>) -> Self {
+        Self {
+            policy,
+            failures: outcome.failures,
+            again: outcome.trouble,
+            key,
+        }
+    }
+
     fn plain(policy: Policy) -> Self {
         Self {
             policy,
@@ -173,14 +184,7 @@ impl HubTemplates {
                 return Rendered::withheld(desired, error.to_string(), again);
             }
         };
-        let keys = match self.keys(&desired, pair).await {
-            Ok(keys) => keys,
-            Err(error) => {
-                let again = Some(Trouble::Passing);
-                return Rendered::withheld(desired, error.to_string(), again);
-            }
-        };
-        let job = Job {
+        let job = Arc::new(Job {
             pair: pair.clone(),
             root: Arc::clone(root),
             labels: if reads_labels {
@@ -190,8 +194,55 @@ impl HubTemplates {
             },
             restricted: account_of(root).is_none(),
             desired,
+        });
+        let batch = Arc::new(watches.begin(&replica));
+        let rendered = self.attempt(&job, &batch, live).await;
+        // The threads are done, so this is the last holder.
+        if let Some(batch) = Arc::into_inner(batch) {
+            batch.end();
+        }
+        rendered.unwrap_or_else(|error| {
+            let desired = job.desired.clone();
+            Rendered::withheld(desired, error.to_string(), Some(Trouble::Passing))
+        })
+    }
+
+    /// Renders, with keys if the text asks for them, or if it turns out that values came from Secrets in a way that the
+    /// text does not show.
+    async fn attempt(
+        &self,
+        job: &Arc<Job>,
+        batch: &Arc<Batch<ObjectKey>>,
+        live: Option<&ReplicaFacts>,
+    ) -> Result<Rendered, KeyError> {
+        if !render::needs_encryption(&job.desired) {
+            let inner = Arc::clone(&self.0);
+            let (job, batch) = (Arc::clone(job), Arc::clone(batch));
+            let work = move || {
+                let (policy, outcome) = inner.render(&job, &inner.reads(&job, batch), None);
+                (!outcome.needs_cipher).then(|| Rendered::of(policy, outcome, None))
+            };
+            if let Some(rendered) = on_a_thread(work).await {
+                return Ok(rendered);
+            }
+        }
+        let cluster = &job.pair.cluster;
+        let keys = ring::find_or_make(&self.0.hub, &self.0.client, cluster).await?;
+        let vector = job.desired.annotations().get(ENCRYPTION_IV_ANNOTATION);
+        let vector = vector.and_then(|vector| decode_base64(vector).ok());
+        let plan = Plan {
+            live: live.map(|live| live.digest),
+            kept: vector.filter(|vector| vector.len() == VECTOR_BYTES),
+            fresh: ring::random(VECTOR_BYTES)?.to_vec(),
+            keys,
         };
-        self.render(job, watches, keys, live).await
+        let inner = Arc::clone(&self.0);
+        let (job, batch) = (Arc::clone(job), Arc::clone(batch));
+        let work = move || {
+            let reads = inner.reads(&job, batch);
+            plan.carry_out(|cipher| inner.render(&job, &reads, Some(cipher)))
+        };
+        Ok(on_a_thread(work).await)
     }
 
     /// In whose name the templates of a policy read.
@@ -228,68 +279,32 @@ impl HubTemplates {
             Ok(Some(_)) | Err(_) => Some(Trouble::Denied),
         }
     }
+}
 
-    async fn keys(&self, desired: &Policy, pair: &Pair) -> Result<Option<Arc<KeyFacts>>, KeyError> {
-        if !render::needs_encryption(desired) {
-            return Ok(None);
-        }
-        let keys = ring::find_or_make(&self.0.hub, &self.0.client, &pair.cluster).await?;
-        Ok(Some(keys))
+impl Inner {
+    fn reads(&self, job: &Job, batch: Arc<Batch<ObjectKey>>) -> Rc<Fetched<HubLookups>> {
+        let lookups = HubLookups::new(batch, self.kinds.clone(), job.pair.key());
+        Rc::new(Fetched::new(lookups))
     }
 
-    /// Renders with the vector that the replica has. If the key is another one since, a new vector is drawn: equal
-    /// values must not have equal ciphertexts under two keys that an attacker may compare.
-    async fn render(
+    fn render(
         &self,
-        job: Job,
-        watches: DependencyWatches<ObjectKey>,
-        keys: Option<Arc<KeyFacts>>,
-        live: Option<&ReplicaFacts>,
-    ) -> Rendered {
-        let replica = job.pair.key();
-        let kept = live.and_then(|live| live.vector.as_deref());
-        let kept = kept.and_then(|vector| decode_base64(vector).ok());
-        let kept = kept.filter(|vector| vector.len() == VECTOR_BYTES);
-        let fresh = match ring::random(VECTOR_BYTES) {
-            Ok(fresh) => fresh.to_vec(),
-            Err(error) => {
-                let why = KeyError::from(error).to_string();
-                return Rendered::withheld(job.desired, why, Some(Trouble::Passing));
-            }
+        job: &Job,
+        reads: &Rc<Fetched<HubLookups>>,
+        cipher: Option<&Cipher>,
+    ) -> (Policy, Outcome) {
+        let mut policy = job.desired.clone();
+        let task = Task {
+            resolver: &self.resolver,
+            denied: &self.denied,
+            pair: &job.pair,
+            root: &job.root,
+            labels: job.labels.as_ref(),
+            restricted: job.restricted,
+            cipher,
         };
-        let plan = Plan {
-            live: live.map(|live| live.digest),
-            kept,
-            fresh,
-            keys,
-        };
-        let batch = Arc::new(watches.begin(&replica));
-        let inner = Arc::clone(&self.0);
-        let at = Arc::clone(&batch);
-        let work = move || {
-            let lookups = HubLookups::new(at, inner.kinds.clone(), job.pair.key());
-            let reads = Rc::new(Fetched::new(lookups));
-            plan.carry_out(|cipher| {
-                let mut policy = job.desired.clone();
-                let task = Task {
-                    resolver: &inner.resolver,
-                    denied: &inner.denied,
-                    pair: &job.pair,
-                    root: &job.root,
-                    labels: job.labels.as_ref(),
-                    restricted: job.restricted,
-                    cipher,
-                };
-                let outcome = render::render(&task, &mut policy, &reads);
-                (policy, outcome)
-            })
-        };
-        let rendered = on_a_thread(work).await;
-        // The thread is done, so this is the last holder.
-        if let Some(batch) = Arc::into_inner(batch) {
-            batch.end();
-        }
-        rendered
+        let outcome = render::render(&task, &mut policy, reads);
+        (policy, outcome)
     }
 }
 
@@ -306,47 +321,4 @@ struct Job {
     desired: Policy,
     labels: Option<BTreeMap<String, String>>,
     restricted: bool,
-}
-
-/// Which key and vector to encrypt with.
-struct Plan {
-    live: Option<Digest>,
-    kept: Option<Vec<u8>>,
-    fresh: Vec<u8>,
-    keys: Option<Arc<KeyFacts>>,
-}
-
-impl Plan {
-    fn carry_out(self, render: impl Fn(Option<&Cipher>) -> (Policy, Outcome)) -> Rendered {
-        let finish = |(policy, outcome): (Policy, Outcome), key| Rendered {
-            policy,
-            failures: outcome.failures,
-            again: outcome.trouble,
-            key,
-        };
-        let Some(keys) = &self.keys else {
-            return finish(render(None), None);
-        };
-        let with = |key: &[u8], vector: &[u8]| {
-            render(Some(&Cipher {
-                key: key.to_vec().into(),
-                vector: vector.to_vec(),
-            }))
-        };
-        let digest = Some(keys.digest());
-        let Some(kept) = &self.kept else {
-            return finish(with(&keys.key, &self.fresh), digest);
-        };
-        let result = with(&keys.key, kept);
-        let is_live = |policy: &Policy| self.live == Some(Digest::of(policy));
-        if is_live(&result.0) || keys.previous.is_empty() {
-            return finish(result, digest);
-        }
-        // What is live is what the previous key would make: the key, and nothing else, has changed.
-        let (before, _) = with(&keys.previous, kept);
-        if is_live(&before) {
-            return finish(with(&keys.key, &self.fresh), digest);
-        }
-        finish(result, digest)
-    }
 }

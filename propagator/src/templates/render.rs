@@ -11,7 +11,7 @@ use reeve_api::names::{CLUSTER_GROUP, ENCRYPTION_IV_ANNOTATION, HUB_TEMPLATES_ER
 use reeve_api::policy::PolicyTemplate;
 use reeve_template_reads::Fetched;
 use reeve_templates_engine::detect;
-use reeve_templates_engine::encryption::TOKEN_PREFIX;
+use reeve_templates_engine::encryption::{Encryption, EncryptionError, TOKEN_PREFIX};
 use reeve_templates_engine::language::Delimiters;
 use reeve_templates_engine::lookup::{ClusterScopedRule, Restrictions};
 use reeve_templates_engine::resolver::{
@@ -90,6 +90,10 @@ pub struct Cipher {
 }
 
 impl Cipher {
+    fn encryption(&self) -> Result<Encryption, EncryptionError> {
+        Encryption::new(&self.key, None, &self.vector)
+    }
+
     fn encoded_vector(&self) -> String {
         STANDARD.encode(&self.vector)
     }
@@ -120,6 +124,8 @@ pub struct Outcome {
     pub failures: Vec<String>,
     /// The worst trouble that reads had.
     pub trouble: Option<Trouble>,
+    /// Whether values came from Secrets and there was nothing to encrypt them with.
+    pub needs_cipher: bool,
 }
 
 /// Resolves every hub template in a desired replica. One that cannot be resolved is withheld, with the reason in its
@@ -127,15 +133,14 @@ pub struct Outcome {
 pub fn render(task: &Task<'_>, desired: &mut Policy, reads: &Rc<Fetched<HubLookups>>) -> Outcome {
     let context = context(task, desired);
     let mut outcome = Outcome::default();
-    let mut encrypted = false;
     for template in &mut desired.spec.policy_templates {
         if !has_hub_templates(template) {
             continue;
         }
         match one(task, &template.object_definition, context.clone(), reads) {
-            Ok((definition, vector)) => {
-                template.object_definition = definition;
-                encrypted |= vector;
+            Ok(resolved) => {
+                template.object_definition = resolved.definition;
+                outcome.needs_cipher |= resolved.needs_cipher;
             }
             Err(error) => {
                 withhold(template, &error);
@@ -148,17 +153,22 @@ pub fn render(task: &Task<'_>, desired: &mut Policy, reads: &Rc<Fetched<HubLooku
         let annotations = desired.annotations_mut();
         annotations.insert(ENCRYPTION_IV_ANNOTATION.to_owned(), cipher.encoded_vector());
     }
-    debug_assert!(task.cipher.is_some() || !encrypted);
     outcome
 }
 
-/// One resolved definition, and whether it holds encrypted values.
+/// A resolved definition.
+struct One {
+    definition: Json,
+    needs_cipher: bool,
+}
+
+/// Resolves one definition.
 fn one(
     task: &Task<'_>,
     definition: &Json,
     context: Context,
     reads: &Rc<Fetched<HubLookups>>,
-) -> Result<(Json, bool), String> {
+) -> Result<One, String> {
     let json = definition.to_string();
     if task.labels.is_none() && json.contains(LABELS) {
         return Err(messages::cluster_missing(&task.pair.cluster));
@@ -182,20 +192,41 @@ fn one(
     let prepared = prepared.map_err(|error| told(&error))?;
     let resolved = reads.resolve(&prepared);
     let resolved = resolved.map_err(|failed| told(&failed.error))?;
-    let text = String::from_utf8_lossy(&resolved.json);
-    let vector = task
-        .cipher
-        .filter(|_| text.contains(TOKEN_PREFIX) || encrypts(&json));
     let mut definition: Json =
         serde_json::from_slice(&resolved.json).map_err(|error| error.to_string())?;
-    if let Some(cipher) = vector {
-        annotate(
-            &mut definition,
-            ENCRYPTION_IV_ANNOTATION,
-            &cipher.encoded_vector(),
-        );
+    let exposed = exposed(&definition, &resolved.sensitive_fields);
+    let Some(cipher) = task.cipher else {
+        let needs_cipher = !exposed.is_empty();
+        return Ok(One {
+            definition,
+            needs_cipher,
+        });
+    };
+    let encryption = cipher.encryption().map_err(|error| error.to_string())?;
+    for pointer in exposed {
+        if let Some(Json::String(text)) = definition.pointer_mut(&pointer) {
+            *text = encryption.protect(text.as_bytes());
+        }
     }
-    Ok((definition, vector.is_some()))
+    if encrypts(&json) || contains(&definition, TOKEN_PREFIX) {
+        let vector = cipher.encoded_vector();
+        annotate(&mut definition, ENCRYPTION_IV_ANNOTATION, &vector);
+    }
+    Ok(One {
+        definition,
+        needs_cipher: false,
+    })
+}
+
+/// Where in a definition the text of a Secret stands for all to read: its author looked it up and forgot to protect it.
+/// Texts only, and only where a cluster decrypts them.
+fn exposed(definition: &Json, sensitive: &[String]) -> Vec<String> {
+    let is_exposed = |pointer: &&String| {
+        let text = definition.pointer(pointer).and_then(Json::as_str);
+        pointer.starts_with("/spec/")
+            && text.is_some_and(|text| !text.is_empty() && !text.contains(TOKEN_PREFIX))
+    };
+    sensitive.iter().filter(is_exposed).cloned().collect()
 }
 
 /// The error without the document that it is about: raw templates do not leave the hub.

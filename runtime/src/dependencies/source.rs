@@ -71,7 +71,11 @@ impl<R: Key> Report<R> {
                 }
                 Err(error) => {
                     if let Some(lost) = fatal(error, established) {
-                        tracing::debug!(source = ?self.source, "watch lost");
+                        // Not by what it was filtered: that may be a secret that a template looked up.
+                        let Source {
+                            kind, namespace, ..
+                        } = &self.source;
+                        tracing::debug!(kind = kind.kind, namespace, "watch lost");
                         watches.told(|index| index.lost(&self.source, &lost));
                         return;
                     }

@@ -167,6 +167,7 @@ async fn remove_rules(plane: &Plane) -> Result<()> {
 /// A running propagator.
 pub struct Propagator {
     component: Mutex<Component>,
+    turn: Mutex<()>,
     health: String,
     metrics: String,
 }
@@ -192,6 +193,7 @@ impl Propagator {
         let component = Component::spawn("governance-policy-propagator", &flags, &env)?;
         let propagator = Self {
             component: Mutex::new(component),
+            turn: Mutex::new(()),
             health: format!("http://127.0.0.1:{health}/readyz"),
             metrics: format!("http://127.0.0.1:{metrics}/metrics"),
         };
@@ -204,16 +206,15 @@ impl Propagator {
         component.healthy(&self.health, READY).await
     }
 
-    /// Ends it, as a Pod's deletion would.
-    pub async fn stop(&self) -> Result<()> {
+    /// Ends it, as a Pod's deletion would, does something, and starts it again; it is ready when this
+    /// returns. Scenarios take turns at this.
+    pub async fn while_away(&self, what: impl Future<Output = Result<()>>) -> Result<()> {
+        let _turn = self.turn.lock().await;
         self.component.lock().await.stop().await?;
-        Ok(())
-    }
-
-    /// Starts it again, and waits until it is ready.
-    pub async fn restart(&self) -> Result<()> {
+        let outcome = what.await;
         self.component.lock().await.restart()?;
-        self.ready().await
+        self.ready().await?;
+        outcome
     }
 
     /// Everything it has logged.

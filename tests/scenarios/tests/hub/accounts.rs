@@ -175,6 +175,48 @@ pub(crate) async fn missing(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
+/// An account that is made anew has other tokens; those of the old one are worth nothing.
+pub(crate) async fn made_anew(world: Arc<Hubs>) -> Result<()> {
+    let site = world.site("case-e35-anew", &["m1"]).await?;
+    for name in ["one", "two"] {
+        site.config_map(name, json!({ "key": name })).await?;
+        let user = format!("{name}-reader");
+        account(&site, &user).await?;
+        allow(&site, &user, "configmaps", Some(&site.name), name).await?;
+    }
+    let object = |value: &str| wants("read", json!({ "key": value }));
+    let read = |name: &str| hub(&format!(r#"fromConfigMap "{}" "{name}" "key""#, site.name));
+    let root = site.root("policy");
+    root.apply(spec("one-reader", &[object(&read("one"))]))
+        .await?;
+    site.placed(Via::Placement, "choice", "policy", &["m1"])
+        .await?;
+    root.renders("m1", &[object("one")]).await?;
+    // Another account has other rights.
+    root.apply(spec("two-reader", &[object(&read("one"))]))
+        .await?;
+    let error = root.fails("m1", "ensure the client").await?;
+    ensure!(error.contains("two-reader"), "it is {error}");
+    root.apply(spec("two-reader", &[object(&read("two"))]))
+        .await?;
+    root.renders("m1", &[object("two")]).await?;
+    site.remove("ServiceAccount", "one-reader").await?;
+    account(&site, "one-reader").await?;
+    root.apply(spec("one-reader", &[object(&read("one"))]))
+        .await?;
+    root.renders("m1", &[object("one")]).await?;
+    // The same while it is in use: what is read from now on is read with another token.
+    site.remove("ServiceAccount", "one-reader").await?;
+    account(&site, "one-reader").await?;
+    site.config_map("three", json!({ "key": "three" })).await?;
+    let namespace = Some(site.name.as_str());
+    allow(&site, "one-reader", "configmaps", namespace, "three").await?;
+    root.apply(spec("one-reader", &[object(&read("three"))]))
+        .await?;
+    root.renders("m1", &[object("three")]).await?;
+    Ok(())
+}
+
 /// 36: an account that no template needs is not asked for anything.
 pub(crate) async fn unneeded(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-36", &["m1"]).await?;

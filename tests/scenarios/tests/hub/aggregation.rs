@@ -115,6 +115,27 @@ pub(crate) async fn compliance(world: Arc<Hubs>) -> Result<()> {
     root.status_is(said("", "", "")).await
 }
 
+/// What others keep in the status of a root is theirs.
+pub(crate) async fn others_fields(world: Arc<Hubs>) -> Result<()> {
+    let site = world.site("case-e12-others", &["m1"]).await?;
+    let root = site.root("policy");
+    root.apply(plain()).await?;
+    let choice = site
+        .placed(Via::Placement, "choice", "policy", &["m1"])
+        .await?;
+    let mut want = said(&[choice.entry("choice")], &[on("m1", "")]);
+    root.status_is(want.clone()).await?;
+    let details = json!([{ "templateMeta": { "name": "other" } }]);
+    let patch = json!({ "status": { "details": details } });
+    site.patch_status(V1, "Policy", Some(&site.name), "policy", patch)
+        .await?;
+    root.says("m1", "Compliant").await?;
+    want["status"] = json!([on("m1", "Compliant")]);
+    want["compliant"] = json!("Compliant");
+    want["details"] = details;
+    root.status_is(want).await
+}
+
 /// A root that nothing binds says so, once.
 pub(crate) async fn unbound(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-04", &["m1"]).await?;

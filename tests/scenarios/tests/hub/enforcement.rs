@@ -153,3 +153,34 @@ pub(crate) async fn remaining(world: Arc<Hubs>) -> Result<()> {
     root.status_is(want).await?;
     acts(&root, &[("m1", "inform"), ("m2", "enforce")]).await
 }
+
+/// A restricted binding through a set enforces where the set has the policy, and nowhere else.
+pub(crate) async fn through_sets(world: Arc<Hubs>) -> Result<()> {
+    let site = world.site("case-e53-sets", &["m1", "m2", "m3"]).await?;
+    let root = site.root("policy");
+    root.apply(plain()).await?;
+    site.set_without("set", &["policy"], &[("policy", &["m2"])])
+        .await?;
+    bound(&site, Via::Placement, "direct", json!({}), &["m1", "m2"]).await?;
+    let set = site.choice(Via::Placement, "set");
+    set.make().await?;
+    set.decides(&["m1", "m2", "m3"]).await?;
+    let subjects = [("PolicySet", "set")];
+    site.bind("set", &set, &subjects, enforcing(true)).await?;
+    acts(&root, &[("m1", "enforce"), ("m2", "inform")]).await?;
+    // Without the restriction it places, too; what it overrides follows the set.
+    site.bind("set", &set, &subjects, enforcing(false)).await?;
+    acts(
+        &root,
+        &[("m1", "enforce"), ("m2", "inform"), ("m3", "enforce")],
+    )
+    .await?;
+    site.set("set", &["policy"]).await?;
+    acts(
+        &root,
+        &[("m1", "enforce"), ("m2", "enforce"), ("m3", "enforce")],
+    )
+    .await?;
+    site.set("set", &[]).await?;
+    acts(&root, &[("m1", "inform"), ("m2", "inform")]).await
+}

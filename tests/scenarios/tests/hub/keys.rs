@@ -210,6 +210,36 @@ pub(crate) async fn nothing_in_it(world: Arc<Hubs>) -> Result<()> {
     same("the previous key", datum(&mended, "previousKey"), "")
 }
 
+/// U24 and U25: what is no key is replaced at once, and is never the previous one.
+pub(crate) async fn invalid(world: Arc<Hubs>) -> Result<()> {
+    let site = world.site("case-u24", &["m1", "m2"]).await?;
+    let now = jiff::Timestamp::now();
+    let recently = json!({ ROTATED: format!("{now:.0}") });
+    key(&site, "m1", Some("c2hvcnQ="), recently.clone()).await?;
+    let mended = rotated(&site, "m1", "c2hvcnQ=").await?;
+    same("the previous key", datum(&mended, "previousKey"), "")?;
+    let secret_text = json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": { "name": NAME, "namespace": site.cluster("m2"), "annotations": recently },
+        "data": { "key": KEY, "previousKey": "c2hvcnQ=" }
+    });
+    site.apply(&secret_text.to_string()).await?;
+    within("the previous key is dropped", || async {
+        let secret = secret(&site, "m2").await?;
+        same("the key", datum(&secret, "key"), KEY)?;
+        same("the previous key", datum(&secret, "previousKey"), "")
+    })
+    .await?;
+    // U23: with rotation switched off an old key stays.
+    let mut old = kept();
+    old[ROTATED] = json!("2020-04-15T01:02:03Z");
+    key(&site, "m2", Some(OTHER), old).await?;
+    steadily("the key stays", || async {
+        same("the key", datum(&secret(&site, "m2").await?, "key"), OTHER)
+    })
+    .await
+}
+
 /// 46: a key that is deleted is followed by another one at once.
 pub(crate) async fn deleted(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-46", &["m1"]).await?;

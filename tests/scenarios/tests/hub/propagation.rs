@@ -202,11 +202,16 @@ pub(crate) async fn metadata(world: Arc<Hubs>) -> Result<()> {
     root.patch(json!({ "metadata": { "annotations": { "note": "well", argo: "Mine" } } }))
         .await?;
     metadata_is(&site, &root, &[("team", "red")], &[("note", "well")]).await?;
+    // Nobody names the cluster but the hub.
+    let fake = json!({ "policy.open-cluster-management.io/cluster-name": "fake", "team": "blue" });
+    root.patch(json!({ "metadata": { "labels": fake } }))
+        .await?;
+    metadata_is(&site, &root, &[("team", "blue")], &[("note", "well")]).await?;
     // What kubectl keeps of its own is nobody else's.
     let kubectl = "kubectl.kubernetes.io/last-applied-configuration";
     root.patch(json!({ "metadata": { "annotations": { kubectl: "{}", "note": "ill" } } }))
         .await?;
-    metadata_is(&site, &root, &[("team", "red")], &[("note", "ill")]).await
+    metadata_is(&site, &root, &[("team", "blue")], &[("note", "ill")]).await
 }
 
 pub(crate) async fn copied_or_not(world: Arc<Hubs>) -> Result<()> {

@@ -212,6 +212,8 @@ pub(crate) async fn terminating(world: Arc<Hubs>) -> Result<()> {
     let text =
         json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
     site.delete(&text.to_string()).await?;
+    let audit = world.hub.plane().audit()?;
+    let mark = audit.mark()?;
     root.apply(plain()).await?;
     site.placed(Via::Placement, "choice", "policy", &["m1", "m2"])
         .await?;
@@ -222,6 +224,11 @@ pub(crate) async fn terminating(world: Arc<Hubs>) -> Result<()> {
         same("its replicas", root.replicas().await?, ["m1"])?;
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
+    let mut tries = audit.since(mark)?;
+    tries.retain(|event| {
+        event.namespace == namespace && event.verb == "create" && event.resource == "policies"
+    });
+    ensure!(tries.len() <= 30, "it was tried {} times", tries.len());
     let free = json!({ "metadata": { "finalizers": null } });
     site.patch("v1", "Namespace", None, &namespace, free)
         .await?;
@@ -234,4 +241,21 @@ pub(crate) async fn terminating(world: Arc<Hubs>) -> Result<()> {
         || async { same("its replicas", root.replicas().await?, ["m1", "m2"]) },
     )
     .await
+}
+
+/// E6: the namespace of policies goes with all that is in it.
+pub(crate) async fn namespace_goes(world: Arc<Hubs>) -> Result<()> {
+    let site = world.site("case-e6", &["m1", "m2"]).await?;
+    let root = site.root("policy");
+    root.apply(plain()).await?;
+    site.placed(Via::Placement, "choice", "policy", &["m1", "m2"])
+        .await?;
+    root.replicas_are(&["m1", "m2"]).await?;
+    let text =
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": site.name } });
+    site.delete(&text.to_string()).await?;
+    let deadline = Duration::from_mins(1);
+    site.gone("v1", "Namespace", None, &site.name, deadline)
+        .await?;
+    root.replicas_are(&[]).await
 }

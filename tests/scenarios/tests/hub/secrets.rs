@@ -223,3 +223,114 @@ pub(crate) async fn however_asked(world: Arc<Hubs>) -> Result<()> {
     ensure!(!text.contains(plaintext), "the plaintext is in {text}");
     Ok(())
 }
+
+/// U29: a vector that a root has is the first one of its replicas; afterwards they have their own.
+pub(crate) async fn vector_of_the_root(world: Arc<Hubs>) -> Result<()> {
+    let site = world.site("case-u29", &["m1"]).await?;
+    key(&site, "m1", Some(KEY), kept()).await?;
+    let object = |value: &str| wants("guarded", json!({ "one": value }));
+    let template = object(&hub(r#""123" | protect"#));
+    let root = site.root("policy");
+    root.apply_with(json!({}), json!({ IV: VECTOR }), policy_spec(&[template]))
+        .await?;
+    site.placed(Via::Placement, "choice", "policy", &["m1"])
+        .await?;
+    let want = [marked(object(&cipher("123")))];
+    root.renders("m1", &want).await?;
+    root.annotate(IV, "SUlJSUlJSUlJSUlJSUlJSQ==").await?;
+    root.annotate("note", "well").await?;
+    root.until("m1", "the note", |replica| {
+        same("the note", annotation(replica, "note"), Some("well"))
+    })
+    .await?;
+    let replica = root.renders("m1", &want).await?;
+    same("its vector", annotation(&replica, IV), Some(VECTOR))
+}
+
+/// Shorter keys are keys.
+pub(crate) async fn shorter_keys(world: Arc<Hubs>) -> Result<()> {
+    let site = world.site("case-e31-keys", &["m1", "m2"]).await?;
+    let vector = "SUlJSUlJSUlJSUlJSUlJSQ==";
+    let object = |value: &str| wants("guarded", json!({ "one": value }));
+    let template = object(&hub(r#""Raleigh" | protect"#));
+    let root = site.root("policy");
+    root.apply_with(json!({}), json!({ IV: vector }), policy_spec(&[template]))
+        .await?;
+    let keys = [
+        ("m1", "QUFBQUFBQUFBQUFBQUFBQQ==", "bZ+pO2pSiVnOpWJiHktJfQ=="),
+        (
+            "m2",
+            "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB",
+            "w3bUWEUDIpryEUa3LjuQrA==",
+        ),
+    ];
+    for (cluster, short, _) in keys {
+        key(&site, cluster, Some(short), kept()).await?;
+    }
+    site.placed(Via::Placement, "choice", "policy", &["m1", "m2"])
+        .await?;
+    for (cluster, _, payload) in keys {
+        let mut want = object(&format!("$ocm_encrypted:{payload}"));
+        want["metadata"]["annotations"] = json!({ IV: vector });
+        root.renders(cluster, &[want]).await?;
+    }
+    Ok(())
+}
+
+/// 33: what is looked up in a Secret is not told in plain either.
+pub(crate) async fn looked_up(world: Arc<Hubs>) -> Result<()> {
+    let read = r#"(lookup "v1" "Secret" "" "source").data.password"#;
+    let ways = [read.to_owned(), format!("{read} | base64dec")];
+    kept_secret(&world, "rough-edge-33-lookup", &ways).await
+}
+
+/// 33: nor is what comes from a Secret in errors.
+pub(crate) async fn in_errors(world: Arc<Hubs>) -> Result<()> {
+    let read = r#"(lookup "v1" "Secret" "" "source").data.password"#;
+    let ways = [
+        format!("{read} | fail"),
+        format!("{read} | base64dec | fail"),
+        r#"fromSecret "" "source" "password" | fail"#.to_owned(),
+        format!("{read} | atoi"),
+    ];
+    kept_secret(&world, "rough-edge-33-errors", &ways).await
+}
+
+/// Templates that read a Secret in these ways tell nothing of it.
+async fn kept_secret(world: &Hubs, name: &str, ways: &[String]) -> Result<()> {
+    let site = world.site(name, &["m1"]).await?;
+    let (encoded, decoded) = ("aHVudGVyMg==", "hunter2");
+    site.secret("source", json!({ "password": encoded }))
+        .await?;
+    key(&site, "m1", Some(KEY), kept()).await?;
+    let ways = ways.iter();
+    let mut templates: Vec<Value> = ways
+        .map(|way| wants("way", json!({ "password": hub(way) })))
+        .collect();
+    templates.push(wants("open", json!({ "key": hub(".ManagedClusterName") })));
+    let root = site.root("policy");
+    root.apply(policy_spec(&templates)).await?;
+    site.placed(Via::Placement, "choice", "policy", &["m1"])
+        .await?;
+    let want = vec![site.cluster("m1")];
+    let replica = root
+        .until("m1", "it is rendered", |replica| {
+            let values = objects(replica).last().map(data).unwrap_or_default();
+            same("the last one", values, want.clone())
+        })
+        .await?;
+    // What is told is told soon.
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let replica = serde_json::to_string(&replica)?;
+    let events = serde_json::to_string(&site.events("Policy", "policy").await?)?;
+    let log = world.hub.propagator().log().await;
+    for (place, text) in [("replica", replica), ("events", events), ("log", log)] {
+        for plaintext in [encoded, decoded] {
+            ensure!(
+                !text.contains(plaintext),
+                "{plaintext} is in the {place}: {text}"
+            );
+        }
+    }
+    Ok(())
+}

@@ -81,6 +81,13 @@ pub(crate) async fn own_bindings_only(world: Arc<Hubs>) -> Result<()> {
     root.says("m1", "Compliant").await?;
     root.is("NonCompliant").await?;
     site.set_says("set", said("Compliant", &placement, REPORTING))
+        .await?;
+    // A binding to a rule that is not there is told all the same.
+    let missing = site.choice(Via::Rule, "missing");
+    missing.bind(&[("PolicySet", "set")]).await?;
+    let [known] = placement;
+    let placement = [known, json!({ "placementBinding": "missing" })];
+    site.set_says("set", said("Compliant", &placement, REPORTING))
         .await
 }
 

@@ -217,13 +217,15 @@ pub(crate) async fn while_away(world: Arc<Hubs>) -> Result<()> {
     policy.says("m1", "Compliant").await?;
     policy.says("m2", "Compliant").await?;
     policy.is("Compliant").await?;
-    hub.propagator().stop().await?;
-    site.unbind("choice").await?;
-    choice.forget().await?;
-    let status = json!({ "status": { "status": null, "compliant": null, "placement": null } });
-    site.patch_status(crate::V1, "Policy", Some(&site.name), "policy", status)
-        .await?;
-    hub.propagator().restart().await?;
+    let changes = async {
+        site.unbind("choice").await?;
+        choice.forget().await?;
+        let status = json!({ "status": { "status": null, "compliant": null, "placement": null } });
+        site.patch_status(crate::V1, "Policy", Some(&site.name), "policy", status)
+            .await?;
+        Ok(())
+    };
+    hub.propagator().while_away(changes).await?;
     policy.replicas_are(&[]).await?;
     steadily("it stays so", || async {
         anyhow::ensure!(policy.replicas().await?.is_empty(), "there are replicas");

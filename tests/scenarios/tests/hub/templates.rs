@@ -458,6 +458,11 @@ pub(crate) async fn watches_end(world: Arc<Hubs>) -> Result<()> {
         .await?;
     root.replicas_are(&["m1", "m2"]).await?;
     watches(2.0).await?;
+    // Another process watches the same, and has nothing to write.
+    let before = version(&root.replica("m1").await?);
+    propagator.while_away(async { Ok(()) }).await?;
+    watches(2.0).await?;
+    same("the version", &version(&root.replica("m1").await?), &before)?;
     // The replica goes by another hand at the moment in which it is no longer wanted.
     let (gone, decided) = tokio::join!(root.delete_replica("m1"), choice.decides(&["m2"]));
     gone.and(decided)?;
