@@ -2,6 +2,9 @@
 //! no secret is told, tokens are renewed, and it may be killed at any moment. Every scenario has a hub of its own.
 
 mod accounts;
+mod chaos;
+mod ended;
+mod model;
 mod record;
 mod rotation;
 mod secrets;
@@ -105,6 +108,9 @@ fn main() -> ExitCode {
     run_on(
         start,
         vec![
+            scenario("chaos_the_hub_is_as_if_nobody_had_been_killed", |_| {
+                Box::pin(chaos::chaos())
+            }),
             scenario("case_e36_tokens_are_renewed_until_the_account_goes", |_| {
                 Box::pin(accounts::renewed())
             }),
