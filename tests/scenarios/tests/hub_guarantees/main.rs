@@ -114,6 +114,9 @@ fn main() -> ExitCode {
             scenario("secrets_nothing_that_is_emitted_holds_a_plaintext", |_| {
                 Box::pin(secrets::nowhere())
             }),
+            scenario("secrets_names_from_secrets_are_told_by_nobody", |_| {
+                Box::pin(secrets::nowhere_as_names())
+            }),
         ],
     )
 }

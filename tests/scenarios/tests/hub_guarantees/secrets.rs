@@ -1,5 +1,7 @@
 //! Secret values go through hub templates in every way there is, and come out nowhere but in replicas, encrypted.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -40,23 +42,52 @@ fn encoded(value: &[u8]) -> String {
     STANDARD.encode(value)
 }
 
+/// The mistakes of a run: what each template does, and in whose name.
+type Mistakes = Vec<(&'static str, String, Option<&'static str>)>;
+
+/// Values that templates fail on.
 pub(crate) async fn nowhere() -> Result<()> {
+    let mistakes = mistakes().into_iter();
+    looked_for(
+        mistakes
+            .map(|(name, action)| (name, action, None))
+            .collect(),
+    )
+    .await
+}
+
+/// Values that templates take for the names of objects.
+pub(crate) async fn nowhere_as_names() -> Result<()> {
+    let names = names()
+        .into_iter()
+        .map(|(name, action)| (name, action, None));
+    let others = forbidden().map(|(name, action)| (name, action, Some("reader")));
+    looked_for(names.chain(others).collect()).await
+}
+
+async fn looked_for(mistakes: Mistakes) -> Result<()> {
     let plane = plane("secretive").await?;
     let files = tempfile::tempdir()?;
     let folder = files.path().to_str().context("a folder's name")?;
     let mut propagator = Propagator::start(&plane, &FLAGS, &[("TMPDIR", folder)]).await?;
-    let outcome = play(&plane, &mut propagator).await;
-    let outcome = propagator.vouch(outcome);
+    let outcome = play(&plane, &mut propagator, &mistakes).await;
     // Tokens of service accounts are in no file.
     let left: Vec<_> = std::fs::read_dir(files.path())?.collect();
     ensure!(left.is_empty(), "there are files: {left:?}");
     propagator.component.stop().await?;
     let log = propagator.component.log();
-    look("the log of the end", &log, &plaintexts(&plane).await?)?;
-    outcome
+    outcome?;
+    let mut leaks = BTreeSet::new();
+    look(
+        "the log of the end",
+        &log,
+        &plaintexts(&plane).await?,
+        &mut leaks,
+    );
+    none(&leaks)
 }
 
-async fn play(plane: &Plane, propagator: &mut Propagator) -> Result<()> {
+async fn play(plane: &Plane, propagator: &mut Propagator, mistakes: &Mistakes) -> Result<()> {
     let site = Site::open(plane, "secretive", &["m1", "m2", "m3"]).await?;
     sources(&site).await?;
     for (name, action) in uses() {
@@ -67,16 +98,12 @@ async fn play(plane: &Plane, propagator: &mut Propagator) -> Result<()> {
         // Its key is none.
         root.until("m2", "an error", failed).await?;
     }
-    let mistakes = mistakes()
-        .into_iter()
-        .map(|(name, action)| (name, action, None));
-    let others = forbidden().map(|(name, action)| (name, action, Some("reader")));
-    for (name, action, account) in mistakes.chain(others) {
-        let root = apply(&site, name, &action, account, &["m1", "m2"]).await?;
+    for (name, action, account) in mistakes {
+        let root = apply(&site, name, action, *account, &["m1", "m2"]).await?;
         root.until("m1", "an error", failed).await?;
     }
-    events_are_told(&site).await?;
-    emitted(plane, propagator).await?;
+    events_are_told(&site, mistakes).await?;
+    emitted(plane, propagator, mistakes).await?;
     // And once more with other values, after a start.
     propagator.component.restart()?;
     propagator.ready().await?;
@@ -90,7 +117,7 @@ async fn play(plane: &Plane, propagator: &mut Propagator) -> Result<()> {
         Ok(())
     })
     .await?;
-    emitted(plane, propagator).await
+    emitted(plane, propagator, mistakes).await
 }
 
 /// Secrets, keys, and an account that may read the Secret and nothing else.
@@ -199,7 +226,27 @@ fn mistakes() -> Vec<Case> {
         ),
         ("index", format!("index (list 1 2) {}", plain("password"))),
         ("field", format!("({}).field", plain("password"))),
-        // As names of other objects.
+        // Functions that nobody may use.
+        ("denied", format!("{} | env", plain("password"))),
+        (
+            "denied-by-flag",
+            format!("{} | sha512sum", plain("password")),
+        ),
+    ];
+    // After the Secret was read, something else goes wrong.
+    cases.push((
+        "later",
+        format!(
+            r#"$x := {} hub}}}}{{{{hub (printf "%s" $x).missing"#,
+            plain("password")
+        ),
+    ));
+    cases
+}
+
+/// Values are names of other objects: they are in requests, whose errors quote them.
+fn names() -> Vec<Case> {
+    vec![
         (
             "object",
             format!(r#"fromConfigMap "" {} "key""#, plain("name")),
@@ -227,22 +274,7 @@ fn mistakes() -> Vec<Case> {
                 plain("name")
             ),
         ),
-        // Functions that nobody may use.
-        ("denied", format!("{} | env", plain("password"))),
-        (
-            "denied-by-flag",
-            format!("{} | sha512sum", plain("password")),
-        ),
-    ];
-    // After the Secret was read, something else goes wrong.
-    cases.push((
-        "later",
-        format!(
-            r#"$x := {} hub}}}}{{{{hub (printf "%s" $x).missing"#,
-            plain("password")
-        ),
-    ));
-    cases
+    ]
 }
 
 /// The account may read the Secret, and not what its value names.
@@ -299,8 +331,8 @@ fn failed(replica: &Object) -> Result<()> {
 }
 
 /// Waits until every mistake was told in an event.
-async fn events_are_told(site: &Site<'_>) -> Result<()> {
-    for (name, _) in mistakes().into_iter().chain(forbidden()) {
+async fn events_are_told(site: &Site<'_>, mistakes: &Mistakes) -> Result<()> {
+    for (name, _, _) in mistakes {
         within(format!("the mistake {name} is told"), || async {
             let events = site.events("Policy", name).await?;
             let told = |message: &str| message.starts_with("Failed to resolve templates");
@@ -367,9 +399,9 @@ async fn plaintexts(plane: &Plane) -> Result<Vec<String>> {
 }
 
 /// Looks through all that the process has emitted.
-async fn emitted(plane: &Plane, propagator: &Propagator) -> Result<()> {
+async fn emitted(plane: &Plane, propagator: &Propagator, mistakes: &Mistakes) -> Result<()> {
     let plaintexts = plaintexts(plane).await?;
-    let mut count = 0;
+    let (mut count, mut leaks) = (0, BTreeSet::new());
     for policy in plane.list(V1, "Policy", None).await? {
         let what = format!(
             "{}/{}",
@@ -381,49 +413,81 @@ async fn emitted(plane: &Plane, propagator: &Propagator) -> Result<()> {
             &format!("an annotation of {what}"),
             &annotations,
             &plaintexts,
-        )?;
+            &mut leaks,
+        );
         look(
             &format!("the status of {what}"),
             &policy.data["status"].to_string(),
             &plaintexts,
-        )?;
+            &mut leaks,
+        );
         for error in errors(&policy).into_iter().flatten() {
             count += 1;
-            look(&format!("an error of {what}"), &error, &plaintexts)?;
+            look(
+                &format!("an error of {what}"),
+                &error,
+                &plaintexts,
+                &mut leaks,
+            );
         }
         // Nor does a replica hold a value but encrypted.
         if annotation(&policy, IV).is_some() {
             let spec = policy.data["spec"].to_string();
-            look(&format!("the spec of {what}"), &spec, &plaintexts)?;
+            look(
+                &format!("the spec of {what}"),
+                &spec,
+                &plaintexts,
+                &mut leaks,
+            );
         }
     }
-    ensure!(count > 30, "only {count} errors");
+    ensure!(count > mistakes.len(), "only {count} errors");
     for event in plane.list("v1", "Event", None).await? {
         let text = serde_json::to_string(&event)?;
-        look("an event", &text, &plaintexts)?;
+        look("an event", &text, &plaintexts, &mut leaks);
     }
     let (code, metrics) = http_get(&propagator.metrics).await?;
     ensure!(code == 200, "the metrics page answers {code}");
-    look("the metrics", &metrics, &plaintexts)?;
+    look("the metrics", &metrics, &plaintexts, &mut leaks);
     let log = propagator.component.log();
-    look("the log", &log, &plaintexts)?;
-    for (name, _) in mistakes().into_iter().chain(forbidden()) {
+    look("the log", &log, &plaintexts, &mut leaks);
+    for (name, _, _) in mistakes {
         ensure!(
             log.contains(&format!("secretive/{name}")),
             "the log does not speak of {name}"
         );
     }
-    Ok(())
+    none(&leaks)
 }
 
-fn look(what: &str, text: &str, plaintexts: &[String]) -> Result<()> {
-    for plaintext in plaintexts {
-        let found = text.find(plaintext).map(|at| {
-            let start = text.floor_char_boundary(at.saturating_sub(200));
-            text.get(start..text.floor_char_boundary(at + 60))
-                .unwrap_or_default()
-        });
-        ensure!(found.is_none(), "{what} holds {plaintext:?}: {found:?}");
+/// Where a text holds a plaintext: its beginning and what is around it.
+fn look(what: &str, text: &str, plaintexts: &[String], leaks: &mut BTreeSet<String>) {
+    for line in text.lines() {
+        for plaintext in plaintexts {
+            let Some(at) = line.find(plaintext) else {
+                continue;
+            };
+            let part = |from: usize, to: usize| {
+                let (from, to) = (line.floor_char_boundary(from), line.floor_char_boundary(to));
+                line.get(from..to).unwrap_or_default()
+            };
+            // Times of log lines tell nothing.
+            let start = part(28, 110);
+            let around = part(at.saturating_sub(60), at + 40);
+            leaks.insert(format!(
+                "{what} holds {plaintext:?}: {start} [...] {around}"
+            ));
+        }
     }
+}
+
+fn none(leaks: &BTreeSet<String>) -> Result<()> {
+    let some: Vec<&str> = leaks.iter().take(20).map(String::as_str).collect();
+    ensure!(
+        some.is_empty(),
+        "{} leaks, such as\n{}",
+        leaks.len(),
+        some.join("\n")
+    );
     Ok(())
 }
