@@ -181,8 +181,12 @@ impl Replicas {
             .annotations()
             .contains_key(ENCRYPTION_IV_ANNOTATION)
         {
-            let current = || self.hub.keys(&pair.cluster).map(|keys| keys.digest());
-            self.hub.note_key(key, rendered.key.or_else(current));
+            let current = self.hub.keys(&pair.cluster).map(|keys| keys.digest());
+            self.hub.note_key(key, rendered.key.or(current));
+            // The key was replaced meanwhile, when nobody could know that this replica is encrypted.
+            if current.is_some_and(|current| rendered.key.is_some_and(|used| used != current)) {
+                self.hub.look_at(key);
+            }
         }
         let note = match done {
             Done::Created => messages::propagated(pair),

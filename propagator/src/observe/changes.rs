@@ -78,6 +78,10 @@ impl Hub {
         let (old, new) = change.valid();
         let unreadable = change.new.is_some() && new.is_none();
         let digest = new.map(|new| new.digest);
+        if !unreadable {
+            let has_vector = new.is_some_and(|new| new.vector.is_some());
+            self.encrypted.note(&change.key, has_vector);
+        }
         if change.new.is_none() {
             self.settled.lock().remove(&change.key);
         }
@@ -168,9 +172,10 @@ impl Hub {
         let mut dirty = self.index.write().set_managed_cluster(name, exists);
         let (old, new) = change.valid();
         if old != new {
-            let readers = self.label_readers.lock();
-            let readers = readers.get(name).into_iter().flatten();
-            dirty.pairs.extend(readers.filter_map(Pair::of_replica));
+            let readers = self.label_readers.of(name);
+            dirty
+                .pairs
+                .extend(readers.iter().filter_map(Pair::of_replica));
         }
         // A namespace that becomes a cluster's, or stops being one, changes what a policy in it is.
         if change.old.is_none() || !exists {
@@ -191,11 +196,7 @@ impl Hub {
         }
         // Whatever is encrypted for the cluster has to be encrypted with the key that there is now.
         if key(old) != key(new) && change.key.name == keys::SECRET {
-            let encrypted = |replica: &ObjectKey, facts: &Arc<ReplicaFacts>| {
-                let there = replica.namespace == change.key.namespace && facts.vector.is_some();
-                there.then(|| replica.clone())
-            };
-            for replica in self.replicas.collect(encrypted) {
+            for replica in self.encrypted_in(&change.key.namespace) {
                 self.look_at(&replica);
             }
         }

@@ -1,5 +1,6 @@
 //! What the hub's watches tell: everything a decision needs, kept in stores and in the index.
 
+mod by_cluster;
 mod changes;
 mod watches;
 
@@ -19,6 +20,7 @@ use crate::metrics::PropagatorMetrics;
 use crate::process::Namespaces;
 use crate::replica::{Digest, ReplicaFacts};
 
+use by_cluster::ByCluster;
 pub use watches::{Labels, Watches};
 
 /// What the hub is known to hold.
@@ -39,10 +41,12 @@ pub struct Hub {
     /// What each replica was last written as or found to be as it should: its own echo on the watch
     /// is no news.
     settled: Mutex<HashMap<ObjectKey, Digest>>,
+    /// The replicas that hold encrypted values, or did.
+    encrypted: ByCluster,
     /// With which key the values in an encrypted replica were encrypted, as far as this process has seen to it.
     encrypted_with: Mutex<HashMap<ObjectKey, KeyDigest>>,
     /// The replicas whose templates read the labels of a cluster.
-    label_readers: Mutex<HashMap<String, HashSet<ObjectKey>>>,
+    label_readers: ByCluster,
     namespaces: Namespaces,
     queues: Queues,
     metrics: PropagatorMetrics,
@@ -73,8 +77,9 @@ impl Hub {
             placements: watches.placements.store(),
             unreadable: RwLock::default(),
             settled: Mutex::default(),
+            encrypted: ByCluster::default(),
             encrypted_with: Mutex::default(),
-            label_readers: Mutex::default(),
+            label_readers: ByCluster::default(),
             namespaces,
             queues,
             metrics,
@@ -195,21 +200,12 @@ impl Hub {
 
     /// Remembers whether the templates of a replica read the labels of its cluster.
     pub fn reads_labels(&self, replica: &ObjectKey, reads: bool) {
-        let mut readers = self.label_readers.lock();
-        if reads {
-            let of_cluster = readers.entry(replica.namespace.clone()).or_default();
-            of_cluster.insert(replica.clone());
-        } else if let Some(of_cluster) = readers.get_mut(&replica.namespace) {
-            of_cluster.remove(replica);
-            if of_cluster.is_empty() {
-                readers.remove(&replica.namespace);
-            }
-        }
+        self.label_readers.note(replica, reads);
     }
 
     /// Whether any template reads labels of clusters.
     pub fn serves_labels(&self) -> bool {
-        !self.label_readers.lock().is_empty()
+        !self.label_readers.is_empty()
     }
 
     /// The encryption keys of a cluster.
@@ -217,13 +213,9 @@ impl Hub {
         self.keys.get_valid(&ObjectKey::new(cluster, keys::SECRET))
     }
 
-    /// The root policies with a replica in a cluster's namespace that is encrypted.
-    pub fn encrypted_in(&self, cluster: &str) -> Vec<Pair> {
-        let encrypted = |key: &ObjectKey, facts: &Arc<ReplicaFacts>| {
-            let there = key.namespace == cluster && facts.vector.is_some();
-            there.then(|| Pair::of_replica(key)).flatten()
-        };
-        self.replicas.collect(encrypted)
+    /// The replicas in a cluster's namespace that are encrypted.
+    pub fn encrypted_in(&self, cluster: &str) -> Vec<ObjectKey> {
+        self.encrypted.of(cluster)
     }
 
     /// A replica has nothing in it that is encrypted with another key than this.
@@ -235,12 +227,12 @@ impl Hub {
         }
     }
 
-    /// Whether a replica in a cluster's namespace may hold something that is encrypted with another key.
-    pub fn is_behind(&self, cluster: &str, key: KeyDigest) -> bool {
-        let encrypted = self.encrypted_in(cluster);
+    /// The replicas in a cluster's namespace that may hold something that is encrypted with another key.
+    pub fn behind(&self, cluster: &str, key: KeyDigest) -> Vec<ObjectKey> {
+        let mut encrypted = self.encrypted_in(cluster);
         let encrypted_with = self.encrypted_with.lock();
-        let behind = |pair: &Pair| encrypted_with.get(&pair.key()) != Some(&key);
-        encrypted.iter().any(behind)
+        encrypted.retain(|replica| encrypted_with.get(replica) != Some(&key));
+        encrypted
     }
 
     /// A replica is, or is about to be, as it should: hearing of it again is no news.
