@@ -76,7 +76,7 @@ impl Replicas {
 
     /// Brings one replica in line.
     pub async fn reconcile(self, key: ObjectKey) -> Result<Next, ReplicaError> {
-        let observed = self.observe(&key);
+        let observed = observe(&self.hub, &key);
         let next = match decide::replica(&key, &observed) {
             Verdict::Wanted { pair, root, placed } => {
                 let wanted = Wanted {
@@ -105,18 +105,6 @@ impl Replicas {
         };
         self.metrics.template_watches(self.templates.watches());
         next
-    }
-
-    fn observe(&self, key: &ObjectKey) -> Observed {
-        let pair = Pair::of_replica(key);
-        let pair = pair.as_ref();
-        Observed {
-            replica: self.hub.replica(key),
-            root: pair.and_then(|pair| self.hub.root(&pair.root)),
-            placed: pair.and_then(|pair| self.hub.placed(pair)),
-            placement_known: pair.is_none_or(|pair| self.hub.knows_placement(&pair.root.namespace)),
-            in_cluster_namespace: self.hub.is_cluster_namespace(&key.namespace),
-        }
     }
 
     /// Nothing is watched or remembered for a replica that should not be.
@@ -193,8 +181,12 @@ impl Replicas {
             .annotations()
             .contains_key(ENCRYPTION_IV_ANNOTATION)
         {
-            let current = || self.hub.keys(&pair.cluster).map(|keys| keys.digest());
-            self.hub.note_key(key, rendered.key.or_else(current));
+            let current = self.hub.keys(&pair.cluster).map(|keys| keys.digest());
+            self.hub.note_key(key, rendered.key.or(current));
+            // The key was replaced meanwhile, when nobody could know that this replica is encrypted.
+            if current.is_some_and(|current| rendered.key.is_some_and(|used| used != current)) {
+                self.hub.look_at(key);
+            }
         }
         let note = match done {
             Done::Created => messages::propagated(pair),
@@ -239,6 +231,19 @@ impl Replicas {
             warning,
         };
         self.events.inform(&reference(root), &event);
+    }
+}
+
+/// What is known about one replica.
+pub fn observe(hub: &Hub, key: &ObjectKey) -> Observed {
+    let pair = Pair::of_replica(key);
+    let pair = pair.as_ref();
+    Observed {
+        replica: hub.replica(key),
+        root: pair.and_then(|pair| hub.root(&pair.root)),
+        placed: pair.and_then(|pair| hub.placed(pair)),
+        placement_known: pair.is_none_or(|pair| hub.knows_placement(&pair.root.namespace)),
+        in_cluster_namespace: hub.is_cluster_namespace(&key.namespace),
     }
 }
 

@@ -7,7 +7,7 @@ use reeve_runtime::watch::Known;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::decide::root::RootAction;
+use crate::decide::root::{Lies, RootAction};
 use crate::decide::{self, Observed, Verdict, Write};
 use crate::index::{ClusterReach, Pair, Placed, Reach};
 use crate::metrics::PropagatorMetrics;
@@ -309,22 +309,23 @@ fn strays_in_cluster_namespaces_go_unless_somebody_binds_them() {
         ..Reach::default()
     };
     let stray = policy(json!({}));
+    let after = |lies, reach| decide::root::root(&stray, lies, reach);
+    let nobody = Reach::default;
     assert_eq!(
-        decide::root::root(&stray, true, Reach::default()),
+        after(Lies::AmongReplicas, nobody()),
         RootAction::RemoveStray
     );
     assert_eq!(
-        decide::root::root(&stray, true, bound.clone()),
+        after(Lies::AmongReplicas, bound.clone()),
         RootAction::LeaveStray
     );
     assert!(matches!(
-        decide::root::root(&stray, false, bound),
+        after(Lies::AmongRoots, bound.clone()),
         RootAction::Write(_)
     ));
-    assert_eq!(
-        decide::root::root(&stray, false, Reach::default()),
-        RootAction::Nothing
-    );
+    assert_eq!(after(Lies::AmongRoots, nobody()), RootAction::Nothing);
+    assert_eq!(after(Lies::Unclear, nobody()), RootAction::Wait);
+    assert_eq!(after(Lies::Unclear, bound), RootAction::LeaveStray);
 }
 
 #[test]

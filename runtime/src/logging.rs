@@ -59,7 +59,9 @@ fn filter(args: &LogArgs) -> Result<String, InvalidLevel> {
         "hyper_util",
         "h2",
     ];
-    let mute: Vec<String> = mute.iter().map(|name| format!("{name}={quiet}")).collect();
+    let mut mute: Vec<String> = mute.iter().map(|name| format!("{name}={quiet}")).collect();
+    // It warns of each refused watch in the API server's words; what matters of that we say ourselves.
+    mute.push("kube_runtime=error".to_owned());
     let crates = [
         "api",
         "runtime",

@@ -16,18 +16,34 @@ pub enum RootAction {
     RemoveStray,
     /// It lies where only replicas belong, but somebody means it: it is left, and not propagated.
     LeaveStray,
+    /// It lies where only replicas belong, and whether it may go is not known yet.
+    Wait,
 }
 
-/// Decides about a root policy, given whether its namespace belongs to a managed cluster.
-pub fn root(policy: &Policy, in_cluster_namespace: bool, reach: Reach) -> RootAction {
-    if in_cluster_namespace {
+/// Where a policy without the label of a replica lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lies {
+    /// Where root policies belong.
+    AmongRoots,
+    /// In the namespace of a managed cluster.
+    AmongReplicas,
+    /// There too, but in the place of a replica that should be there: it has lost its label, and gets it back. Or
+    /// what would say who means it cannot be read.
+    Unclear,
+}
+
+/// Decides about a root policy.
+pub fn root(policy: &Policy, lies: Lies, reach: Reach) -> RootAction {
+    match lies {
+        Lies::AmongRoots => {}
         // A cluster may have been given the name of a namespace that was there before it, with
         // policies in use: a binding is the sign.
-        return if reach.placements.is_empty() {
-            RootAction::RemoveStray
-        } else {
-            RootAction::LeaveStray
-        };
+        Lies::AmongReplicas | Lies::Unclear if !reach.placements.is_empty() => {
+            return RootAction::LeaveStray;
+        }
+        Lies::AmongReplicas => return RootAction::RemoveStray,
+        // The cluster would take its deletion at its word, and prune.
+        Lies::Unclear => return RootAction::Wait,
     }
     match status(policy, reach) {
         Some(status) => RootAction::Write(Box::new(status)),

@@ -21,6 +21,7 @@ use zeroize::Zeroizing;
 use super::rotation::{Rotation, decide};
 use super::{KEY, KEY_BYTES, KeyFacts, PREVIOUS_KEY, SECRET, last_rotated_annotation, ring};
 use crate::error::KeysError;
+use crate::index::Pair;
 use crate::observe::Hub;
 
 /// How soon to look again whether everything is encrypted with the key that is to be replaced.
@@ -76,15 +77,21 @@ impl Keys {
 
     /// The key that goes takes the one before it along, so nothing may still need that.
     fn must_wait(&self, cluster: &str, keys: &KeyFacts) -> bool {
+        let behind = self.hub.behind(cluster, keys.digest());
         let mut waiting = self.waiting.lock();
-        if !self.hub.is_behind(cluster, keys.digest()) {
+        if behind.is_empty() {
             waiting.remove(cluster);
             return false;
         }
-        let since = waiting
-            .entry(cluster.to_owned())
-            .or_insert_with(Instant::now);
-        since.elapsed() < PATIENCE
+        if let Some(since) = waiting.get(cluster) {
+            return since.elapsed() < PATIENCE;
+        }
+        waiting.insert(cluster.to_owned(), Instant::now());
+        drop(waiting);
+        for replica in behind {
+            self.hub.look_at(&replica);
+        }
+        true
     }
 
     async fn rotate(&self, cluster: &str) -> Result<Next, KeysError> {
@@ -102,6 +109,8 @@ impl Keys {
             return Ok(Next::After(SETTLING));
         };
         tracing::info!(cluster, "the encryption key was rotated");
+        // The next rotation waits anew.
+        self.waiting.lock().remove(cluster);
         self.trigger(cluster, &keys).await;
         let wait = Duration::try_from(self.lives).unwrap_or(PATIENCE);
         Ok(Next::After(wait))
@@ -147,8 +156,9 @@ impl Keys {
     /// has the same effect; the annotation tells users why.
     async fn trigger(&self, cluster: &str, keys: &KeyFacts) {
         let value = keys.trigger(cluster);
-        let encrypted = self.hub.encrypted_in(cluster).into_iter();
-        let roots: BTreeSet<_> = encrypted.map(|pair| pair.root).collect();
+        let encrypted = self.hub.encrypted_in(cluster);
+        let pairs = encrypted.iter().filter_map(Pair::of_replica);
+        let roots: BTreeSet<_> = pairs.map(|pair| pair.root).collect();
         for root in roots {
             let Some(Known::Valid(policy)) = self.hub.root(&root) else {
                 continue;

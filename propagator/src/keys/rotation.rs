@@ -31,7 +31,8 @@ pub fn decide(facts: &KeyFacts, now: Timestamp, lives: SignedDuration) -> Rotati
     let valid = is_key_size(facts.key.len());
     let rotated = facts.last_rotated.as_deref();
     let rotated = rotated.and_then(|text| text.parse::<Timestamp>().ok());
-    let due = rotated.and_then(|rotated| rotated.checked_add(lives).ok());
+    // A key may live until the end of time.
+    let due = rotated.map(|rotated| rotated.checked_add(lives).unwrap_or(Timestamp::MAX));
     match due {
         Some(due) if valid && due > now => {
             let again = Duration::try_from(due.duration_since(now)).unwrap_or_default();
@@ -98,6 +99,14 @@ mod tests {
             after(&keys(Some("2026-10-23T10:00:00Z"))),
             Rotation::Later(wait)
         );
+    }
+
+    #[test]
+    fn a_key_that_is_to_live_for_ever_is_not_rotated_at_once() {
+        let days = SignedDuration::from_hours(24 * i64::from(u32::MAX));
+        let facts = keys(Some("2026-11-21T10:00:00Z"));
+        let rotation = decide(&facts, now(), days);
+        assert!(matches!(rotation, Rotation::Later(_)), "{rotation:?}");
     }
 
     #[test]

@@ -78,14 +78,17 @@ impl Hub {
         let (old, new) = change.valid();
         let unreadable = change.new.is_some() && new.is_none();
         let digest = new.map(|new| new.digest);
+        if !unreadable {
+            let has_vector = new.is_some_and(|new| new.vector.is_some());
+            self.encrypted.note(&change.key, has_vector);
+        }
         if change.new.is_none() {
             self.settled.lock().remove(&change.key);
         }
-        let vector = new.is_some_and(|new| new.vector.is_some());
-        self.encrypted.set(&change.key, vector);
-        let is_ours =
-            || digest.is_some() && self.settled.lock().get(&change.key) == digest.as_ref();
-        if unreadable || old.map(|old| old.digest) != digest && !is_ours() {
+        // What was known before may be older than what was written: a list shows neither our write nor what undid it.
+        let settled = self.settled.lock().get(&change.key).copied();
+        let expected = settled.or(old.map(|old| old.digest));
+        if unreadable || change.new.is_none() || digest != expected {
             self.look_at(&change.key);
         }
         let Some(pair) = Pair::of_replica(&change.key) else {
@@ -171,8 +174,9 @@ impl Hub {
         let (old, new) = change.valid();
         if old != new {
             let readers = self.label_readers.of(name);
-            let readers = readers.iter().filter_map(Pair::of_replica);
-            dirty.pairs.extend(readers);
+            dirty
+                .pairs
+                .extend(readers.iter().filter_map(Pair::of_replica));
         }
         // A namespace that becomes a cluster's, or stops being one, changes what a policy in it is.
         if change.old.is_none() || !exists {
@@ -193,7 +197,7 @@ impl Hub {
         }
         // Whatever is encrypted for the cluster has to be encrypted with the key that there is now.
         if key(old) != key(new) && change.key.name == keys::SECRET {
-            for replica in self.encrypted.of(&change.key.namespace) {
+            for replica in self.encrypted_in(&change.key.namespace) {
                 self.look_at(&replica);
             }
         }
@@ -286,7 +290,91 @@ fn touched(old: Option<&Policy>, new: Option<&Policy>) -> Touched {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::time::Duration;
+
+    use reeve_runtime::CancellationToken;
+    use reeve_runtime::metrics::{ControllerMetrics, Metrics};
+    use reeve_runtime::queue::Next;
+    use rstest::rstest;
+
     use super::*;
+    use crate::Queues;
+    use crate::metrics::PropagatorMetrics;
+    use crate::observe::Watches;
+    use crate::process::Namespaces;
+    use crate::replica::Digest;
+
+    fn replica(note: &str) -> ReplicaFacts {
+        let mut policy = Policy::default();
+        policy
+            .annotations_mut()
+            .insert("note".to_owned(), note.to_owned());
+        ReplicaFacts::of(policy)
+    }
+
+    fn known(note: &str) -> Option<Known<ReplicaFacts>> {
+        let unreadable = || Known::Invalid("unreadable".into());
+        match note {
+            "" => None,
+            "?" => Some(unreadable()),
+            note => Some(Known::Valid(replica(note).into())),
+        }
+    }
+
+    fn settled(note: &str) -> Digest {
+        replica(note).digest
+    }
+
+    /// Whether a replica is looked at that became `new` from `old` after it was written as `written`. Nothing is empty,
+    /// what cannot be read a question mark.
+    async fn is_looked_at(written: &str, old: &str, new: &str) -> bool {
+        let client = reeve_runtime::client::unavailable("there is no hub");
+        let queues = Queues::new(&ControllerMetrics::default());
+        let metrics = PropagatorMetrics::new(&Metrics::default());
+        let watches = Watches::new(&client, false);
+        let hub = Hub::new(&watches, queues.clone(), metrics, Namespaces::All);
+        let key = ObjectKey::new("c1", "policies.p");
+        if !written.is_empty() {
+            hub.settle(&key, settled(written));
+        }
+        hub.replica_changed(&Change {
+            key: key.clone(),
+            old: known(old),
+            new: known(new),
+        });
+        let (looked, mut looks) = tokio::sync::mpsc::unbounded_channel();
+        let stop = CancellationToken::new();
+        let work = queues.replicas.run(1, stop, move |replica| {
+            // The test has ended if nobody listens.
+            let _ = looked.send(replica);
+            std::future::ready(Ok::<_, Infallible>(Next::Done))
+        });
+        tokio::select! {
+            () = work => false,
+            looked = looks.recv() => looked == Some(key),
+            () = tokio::time::sleep(Duration::from_millis(200)) => false,
+        }
+    }
+
+    #[rstest]
+    #[case::its_own_echo("b", "a", "b", false)]
+    #[case::a_status_only("b", "b", "b", false)]
+    #[case::an_edit("b", "b", "c", true)]
+    #[case::an_edit_before_the_first_look("", "b", "c", true)]
+    #[case::gone("b", "b", "", true)]
+    #[case::unreadable("b", "b", "?", true)]
+    #[case::unreadable_and_gone("b", "?", "", true)]
+    #[case::written_and_undone_while_the_watch_was_cut_off("b", "a", "a", true)]
+    #[tokio::test]
+    async fn a_replica_is_looked_at_unless_it_is_as_it_was_written(
+        #[case] written: &str,
+        #[case] old: &str,
+        #[case] new: &str,
+        #[case] expected: bool,
+    ) {
+        assert_eq!(is_looked_at(written, old, new).await, expected);
+    }
 
     fn triggered(value: Option<&str>) -> Policy {
         let mut policy = Policy::default();

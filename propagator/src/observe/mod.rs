@@ -41,12 +41,12 @@ pub struct Hub {
     /// What each replica was last written as or found to be as it should: its own echo on the watch
     /// is no news.
     settled: Mutex<HashMap<ObjectKey, Digest>>,
+    /// The replicas that hold encrypted values, or did.
+    encrypted: ByCluster,
     /// With which key the values in an encrypted replica were encrypted, as far as this process has seen to it.
     encrypted_with: Mutex<HashMap<ObjectKey, KeyDigest>>,
     /// The replicas whose templates read the labels of a cluster.
     label_readers: ByCluster,
-    /// The replicas with an initialisation vector.
-    encrypted: ByCluster,
     namespaces: Namespaces,
     queues: Queues,
     metrics: PropagatorMetrics,
@@ -77,9 +77,9 @@ impl Hub {
             placements: watches.placements.store(),
             unreadable: RwLock::default(),
             settled: Mutex::default(),
+            encrypted: ByCluster::default(),
             encrypted_with: Mutex::default(),
             label_readers: ByCluster::default(),
-            encrypted: ByCluster::default(),
             namespaces,
             queues,
             metrics,
@@ -167,8 +167,9 @@ impl Hub {
 
     /// What is known of the policies of a set, in the order in which the set lists them.
     pub fn members(&self, set: &ObjectKey, policies: &[String]) -> Vec<(String, Member)> {
-        let index = self.index.read();
-        let member = |policy: &String| (policy.clone(), index.member(set, policy));
+        // Each for itself: to add up ten thousand clusters takes its time, and what comes in meanwhile must not wait
+        // for all of them. What changes in between is told again.
+        let member = |policy: &String| (policy.clone(), self.index.read().member(set, policy));
         policies.iter().map(member).collect()
     }
 
@@ -200,7 +201,7 @@ impl Hub {
 
     /// Remembers whether the templates of a replica read the labels of its cluster.
     pub fn reads_labels(&self, replica: &ObjectKey, reads: bool) {
-        self.label_readers.set(replica, reads);
+        self.label_readers.note(replica, reads);
     }
 
     /// Whether any template reads labels of clusters.
@@ -213,10 +214,9 @@ impl Hub {
         self.keys.get_valid(&ObjectKey::new(cluster, keys::SECRET))
     }
 
-    /// The root policies with a replica in a cluster's namespace that is encrypted.
-    pub fn encrypted_in(&self, cluster: &str) -> Vec<Pair> {
-        let encrypted = self.encrypted.of(cluster);
-        encrypted.iter().filter_map(Pair::of_replica).collect()
+    /// The replicas in a cluster's namespace that are encrypted.
+    pub fn encrypted_in(&self, cluster: &str) -> Vec<ObjectKey> {
+        self.encrypted.of(cluster)
     }
 
     /// A replica has nothing in it that is encrypted with another key than this.
@@ -228,12 +228,12 @@ impl Hub {
         }
     }
 
-    /// Whether a replica in a cluster's namespace may hold something that is encrypted with another key.
-    pub fn is_behind(&self, cluster: &str, key: KeyDigest) -> bool {
-        let encrypted = self.encrypted_in(cluster);
+    /// The replicas in a cluster's namespace that may hold something that is encrypted with another key.
+    pub fn behind(&self, cluster: &str, key: KeyDigest) -> Vec<ObjectKey> {
+        let mut encrypted = self.encrypted_in(cluster);
         let encrypted_with = self.encrypted_with.lock();
-        let behind = |pair: &Pair| encrypted_with.get(&pair.key()) != Some(&key);
-        encrypted.iter().any(behind)
+        encrypted.retain(|replica| encrypted_with.get(replica) != Some(&key));
+        encrypted
     }
 
     /// A replica is, or is about to be, as it should: hearing of it again is no news.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions};
@@ -12,18 +12,22 @@ use reeve_api::Policy;
 use reeve_api::names::RootPolicyName;
 use reeve_api::policy::PolicyStatus;
 use reeve_runtime::events::{EventWriter, Information};
-use reeve_runtime::object::absent_is_none;
+use reeve_runtime::object::{ObjectKey, absent_is_none};
 use reeve_runtime::queue::Next;
 use reeve_runtime::watch::Known;
 use serde_json::json;
 
 use super::Window;
-use crate::decide::root::{self, RootAction};
+use crate::decide::root::{self, Lies, RootAction};
+use crate::decide::{self, Verdict};
 use crate::error::RootError;
 use crate::messages;
 use crate::metrics::PropagatorMetrics;
 use crate::observe::Hub;
-use crate::replicas::reference;
+use crate::replicas::{observe, reference};
+
+/// How soon to look again at a policy of which it is not clear whether it may go.
+const UNCLEAR: Duration = Duration::from_secs(1);
 
 /// Brings statuses of root policies in line.
 #[derive(Clone)]
@@ -71,8 +75,8 @@ impl Roots {
             Some(Known::Invalid(_)) => return Ok(Next::Done),
             Some(Known::Valid(policy)) => policy,
         };
-        let in_cluster_namespace = self.hub.is_cluster_namespace(&root.namespace);
-        if !in_cluster_namespace {
+        let lies = self.lies(&root);
+        if lies == Lies::AmongRoots {
             self.announce(&root, &policy);
         }
         let window = self
@@ -86,8 +90,9 @@ impl Roots {
         }
         let start = Instant::now();
         let reach = self.hub.reach(&root);
-        let next = match root::root(&policy, in_cluster_namespace, reach) {
+        let next = match root::root(&policy, lies, reach) {
             RootAction::Nothing => Ok(Next::Done),
+            RootAction::Wait => Ok(Next::After(UNCLEAR)),
             RootAction::RemoveStray => self.remove_stray(&root, &policy).await,
             RootAction::LeaveStray => {
                 let note = messages::in_cluster_namespace(&root);
@@ -107,6 +112,19 @@ impl Roots {
         };
         self.metrics.handled(start.elapsed());
         next
+    }
+
+    fn lies(&self, root: &RootPolicyName) -> Lies {
+        if !self.hub.is_cluster_namespace(&root.namespace) {
+            return Lies::AmongRoots;
+        }
+        let key = ObjectKey::new(root.namespace.clone(), root.name.clone());
+        let replica = decide::replica(&key, &observe(&self.hub, &key));
+        if replica == Verdict::Absent && self.hub.knows_placement(&root.namespace) {
+            Lies::AmongReplicas
+        } else {
+            Lies::Unclear
+        }
     }
 
     /// Nobody else decides these fields, so there is no conflict to lose; others are kept.
@@ -134,7 +152,7 @@ impl Roots {
     }
 
     /// Cluster namespaces hold replicas only; anything else there would look like one to the
-    /// cluster.
+    /// cluster. Only what was decided about is removed: with another label it is another matter.
     async fn remove_stray(
         &self,
         root: &RootPolicyName,
@@ -144,7 +162,7 @@ impl Roots {
         let policies: Api<Policy> = Api::namespaced(self.client.clone(), &root.namespace);
         let preconditions = Preconditions {
             uid: policy.metadata.uid.clone(),
-            resource_version: None,
+            resource_version: policy.metadata.resource_version.clone(),
         };
         let parameters = DeleteParams::default().preconditions(preconditions);
         absent_is_none(policies.delete(&root.name, &parameters).await).map_err(|source| {

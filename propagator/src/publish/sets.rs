@@ -74,11 +74,13 @@ impl Sets {
         let (desired, missing) = status(&set, &members);
         self.tell_missing(&key, &set, missing);
         let current = set.status.clone().unwrap_or_default();
-        if same(&current, &desired) {
-            return Ok(Next::Done);
-        }
-        let written = self.write(&key, &desired).await;
-        // What it costs is to add up what all clusters say.
+        let written = if same(&current, &desired) {
+            Ok(false)
+        } else {
+            self.write(&key, &desired).await
+        };
+        // What it costs is to add up what all clusters say, also if nothing is new: in a storm of answers most leave a
+        // set as it is.
         let window = Window::written(Instant::now(), self.hub.cluster_count());
         if let Some(remembered) = self.remembered.lock().get_mut(&key) {
             remembered.window = window;

@@ -15,7 +15,7 @@ use rand::Rng;
 use reeve_runtime::client::{self, ClientError, ClientOptions, Token};
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::object::{ObjectKey, Refusal, api_message, chain};
-use tokio::sync::OnceCell;
+use tokio::sync::{Notify, OnceCell};
 use tokio::task::AbortHandle;
 
 use crate::messages;
@@ -29,6 +29,8 @@ pub struct Schedule {
     pub margin: Duration,
     /// How much earlier at most, at random, so that not all are renewed at once.
     pub spread: Duration,
+    /// How often at most one that the API server does not take is replaced.
+    pub spacing: Duration,
 }
 
 impl Default for Schedule {
@@ -37,6 +39,7 @@ impl Default for Schedule {
             lives: 7200,
             margin: Duration::from_mins(5),
             spread: Duration::from_mins(5),
+            spacing: Duration::from_secs(10),
         }
     }
 }
@@ -61,7 +64,16 @@ pub enum AccountError {
 pub struct Account {
     /// What is read in its name.
     pub watches: DependencyWatches<ObjectKey>,
+    refused: Arc<Notify>,
     renewal: AbortHandle,
+}
+
+impl Account {
+    /// The API server does not take the token: the account was made anew, or the key that signs tokens was changed.
+    /// Another token is asked for soon.
+    pub fn refused(&self) {
+        self.refused.notify_one();
+    }
 }
 
 impl Drop for Account {
@@ -173,9 +185,17 @@ impl Accounts {
         })?;
         let wake = Arc::clone(&self.0.wake);
         let watches = DependencyWatches::new(client, move |replica| wake(replica));
-        let renewal = renew(Arc::downgrade(&self.0), account.clone(), token, expires);
+        let refused = Arc::new(Notify::new());
+        let renewal = Renewal {
+            inner: Arc::downgrade(&self.0),
+            account: account.clone(),
+            token,
+            refused: Arc::clone(&refused),
+        };
+        let renewal = renewal.run(expires);
         Ok(Arc::new(Account {
             watches,
+            refused,
             renewal: tokio::spawn(renewal).abort_handle(),
         }))
     }
@@ -226,22 +246,42 @@ impl Inner {
     }
 }
 
-async fn renew(inner: Weak<Inner>, account: ObjectKey, token: Token, mut expires: Timestamp) {
-    loop {
-        let Some(schedule) = inner.upgrade().map(|inner| inner.schedule) else {
-            return;
-        };
-        tokio::time::sleep(wait(&schedule, expires, Timestamp::now())).await;
-        let Some(inner) = inner.upgrade() else { return };
-        match inner.request(&account).await {
-            Ok((secret, until)) => {
-                token.set(secret);
-                expires = until;
-            }
-            Err(error) => {
-                tracing::warn!(%account, %error, "cannot renew the token of a service account");
-                inner.fail(&account);
+/// Keeps a token good.
+struct Renewal {
+    inner: Weak<Inner>,
+    account: ObjectKey,
+    token: Token,
+    refused: Arc<Notify>,
+}
+
+impl Renewal {
+    async fn run(self, mut expires: Timestamp) {
+        loop {
+            let Some(schedule) = self.inner.upgrade().map(|inner| inner.schedule) else {
                 return;
+            };
+            let refused = async {
+                tokio::time::sleep(schedule.spacing).await;
+                self.refused.notified().await;
+            };
+            tokio::select! {
+                () = tokio::time::sleep(wait(&schedule, expires, Timestamp::now())) => {}
+                () = refused => {}
+            }
+            let Some(inner) = self.inner.upgrade() else {
+                return;
+            };
+            match inner.request(&self.account).await {
+                Ok((secret, until)) => {
+                    self.token.set(secret);
+                    expires = until;
+                }
+                Err(error) => {
+                    let account = &self.account;
+                    tracing::warn!(%account, %error, "cannot renew the token of a service account");
+                    inner.fail(account);
+                    return;
+                }
             }
         }
     }

@@ -11,6 +11,7 @@ use reeve_runtime::object::{ObjectKey, Refusal, api_message};
 use reeve_template_reads::Lookups;
 use serde_json::Value;
 
+use super::accounts::Account;
 use crate::messages;
 
 /// What a failed read says about trying again.
@@ -27,6 +28,7 @@ pub struct HubLookups {
     batch: Arc<Batch<ObjectKey>>,
     kinds: Kinds<ObjectKey>,
     replica: ObjectKey,
+    account: Option<Arc<Account>>,
     trouble: Cell<Option<Trouble>>,
 }
 
@@ -37,8 +39,15 @@ impl HubLookups {
             batch,
             kinds,
             replica,
+            account: None,
             trouble: Cell::new(None),
         }
+    }
+
+    /// The service account in whose name the batch reads, if it does.
+    #[must_use]
+    pub fn read_as(self, account: Option<Arc<Account>>) -> Self {
+        Self { account, ..self }
     }
 
     /// The worst trouble that there was.
@@ -61,6 +70,11 @@ impl HubLookups {
                     return api_message(refused);
                 };
                 self.note(Trouble::Denied);
+                if let (kube::Error::Api(status), Some(account)) = (&**refused, &self.account)
+                    && status.code == 401
+                {
+                    account.refused();
+                }
                 messages::missing_permission(&api_message(refused), query)
             }
             ReadError::Ended => {

@@ -25,7 +25,7 @@ use reeve_template_reads::{Fetched, on_a_thread};
 use reeve_templates_engine::encryption::decode_base64;
 use reeve_templates_engine::resolver::{HalfDelimiters, Resolver};
 
-use self::accounts::{AccountError, Accounts};
+use self::accounts::{Account, AccountError, Accounts};
 use self::lookups::{HubLookups, Trouble};
 use self::plan::Plan;
 use self::render::{Cipher, Outcome, Task, has_hub_templates, withhold_all};
@@ -174,8 +174,8 @@ impl HubTemplates {
         self.0.readers.lock().insert(replica.clone());
         let reads_labels = render::needs_labels(&desired);
         self.0.hub.reads_labels(&replica, reads_labels);
-        let watches = match self.identity(pair, root, &replica).await {
-            Ok(watches) => watches,
+        let (watches, account) = match self.identity(pair, root, &replica).await {
+            Ok(identity) => identity,
             Err(error) => {
                 let again = match &error {
                     AccountError::Missing(account) => self.await_account(account, &replica).await,
@@ -192,7 +192,7 @@ impl HubTemplates {
             } else {
                 Some(BTreeMap::new())
             },
-            restricted: account_of(root).is_none(),
+            account,
             desired,
         });
         let batch = Arc::new(watches.begin(&replica));
@@ -251,17 +251,17 @@ impl HubTemplates {
         pair: &Pair,
         root: &Policy,
         replica: &ObjectKey,
-    ) -> Result<DependencyWatches<ObjectKey>, AccountError> {
+    ) -> Result<(DependencyWatches<ObjectKey>, Option<Arc<Account>>), AccountError> {
         let Some(name) = account_of(root) else {
             self.0.accounts.release(replica);
             self.0.awaited.forget(replica);
-            return Ok(self.0.own.clone());
+            return Ok((self.0.own.clone(), None));
         };
         self.0.own.forget(replica);
         let account = ObjectKey::new(pair.root.namespace.clone(), name);
         let found = self.0.accounts.acquire(&account, replica).await?;
         self.0.awaited.forget(replica);
-        Ok(found.watches.clone())
+        Ok((found.watches.clone(), Some(found)))
     }
 
     /// Watches an account that is missing: its creation brings the replica back.
@@ -284,7 +284,7 @@ impl HubTemplates {
 impl Inner {
     fn reads(&self, job: &Job, batch: Arc<Batch<ObjectKey>>) -> Rc<Fetched<HubLookups>> {
         let lookups = HubLookups::new(batch, self.kinds.clone(), job.pair.key());
-        Rc::new(Fetched::new(lookups))
+        Rc::new(Fetched::new(lookups.read_as(job.account.clone())))
     }
 
     fn render(
@@ -300,7 +300,7 @@ impl Inner {
             pair: &job.pair,
             root: &job.root,
             labels: job.labels.as_ref(),
-            restricted: job.restricted,
+            restricted: job.account.is_none(),
             cipher,
         };
         let outcome = render::render(&task, &mut policy, reads);
@@ -320,5 +320,6 @@ struct Job {
     root: Arc<Policy>,
     desired: Policy,
     labels: Option<BTreeMap<String, String>>,
-    restricted: bool,
+    /// In whose name it reads, if not in ours.
+    account: Option<Arc<Account>>,
 }

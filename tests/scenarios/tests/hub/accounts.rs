@@ -1,6 +1,7 @@
 //! Cases E33 to E35: hub templates that read with a service account's rights.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use reeve_scenarios::{Hubs, Root, Site, Via, policy_spec, same, steadily, wants};
@@ -214,6 +215,13 @@ pub(crate) async fn made_anew(world: Arc<Hubs>) -> Result<()> {
     root.apply(spec("one-reader", &[object(&read("three"))]))
         .await?;
     root.renders("m1", &[object("three")]).await?;
+    // The API server remembers for ten seconds that a token was good. Then it is no more, long before its end.
+    tokio::time::sleep(Duration::from_secs(11)).await;
+    site.config_map("four", json!({ "key": "four" })).await?;
+    allow(&site, "one-reader", "configmaps", namespace, "four").await?;
+    root.apply(spec("one-reader", &[object(&read("four"))]))
+        .await?;
+    root.renders("m1", &[object("four")]).await?;
     Ok(())
 }
 

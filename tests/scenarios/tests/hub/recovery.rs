@@ -50,11 +50,16 @@ pub(crate) async fn reverted(world: Arc<Hubs>) -> Result<()> {
         })
         .await?;
     }
-    // Without its labels it is nobody's replica; it becomes one again.
+    // Without its labels it is nobody's replica; it becomes one again, and is never gone: the cluster would
+    // take a deletion at its word.
     let labels = json!({ ROOT: null, "policy.open-cluster-management.io/cluster-name": null });
-    root.patch_replica("m2", json!({ "metadata": { "labels": labels } }))
-        .await?;
-    root.replicas_are(&["m1", "m2"]).await?;
+    for _ in 0..5 {
+        let before = uid(root.replica("m2").await?);
+        root.patch_replica("m2", json!({ "metadata": { "labels": labels } }))
+            .await?;
+        root.replicas_are(&["m1", "m2"]).await?;
+        same("it", uid(root.replica("m2").await?), before)?;
+    }
     // Statuses are not its business.
     root.says("m1", "NonCompliant").await?;
     steadily("the status stays", || async {
