@@ -77,6 +77,7 @@ async fn accounts(plane: &Plane) -> Result<(Accounts, Woken)> {
         lives: 600,
         margin: Duration::from_secs(596),
         spread: Duration::from_secs(2),
+        spacing: Duration::ZERO,
     };
     let client = client::connect(&options).await?;
     Ok((Accounts::new(client, options, schedule, wake), woken))
