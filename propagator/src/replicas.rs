@@ -76,6 +76,9 @@ impl Replicas {
 
     /// Brings one replica in line.
     pub async fn reconcile(self, key: ObjectKey) -> Result<Next, ReplicaError> {
+        // Before it is looked at: what the watch tells after that is news, be it the echo of the last write, for which
+        // the replica may be found to be absent.
+        self.hub.unsettle(&key);
         let observed = observe(&self.hub, &key);
         let next = match decide::replica(&key, &observed) {
             Verdict::Wanted { pair, root, placed } => {
@@ -110,7 +113,6 @@ impl Replicas {
     /// Nothing is watched or remembered for a replica that should not be.
     fn release(&self, key: &ObjectKey) {
         self.templates.forget(key);
-        self.hub.unsettle(key);
         self.hub.note_key(key, None);
         self.told.lock().remove(key);
     }

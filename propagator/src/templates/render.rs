@@ -31,6 +31,9 @@ const STOP: &str = "hub}}";
 /// A template that does not name the labels does not get them, so that their changes do not concern it.
 const LABELS: &str = "ManagedClusterLabels";
 
+/// Where a template may have a whole document as its text.
+const RAW: &str = "/spec/object-templates-raw";
+
 /// The resolver of hub templates.
 pub fn resolver() -> Result<Resolver, HalfDelimiters> {
     Resolver::new(Config {
@@ -205,7 +208,7 @@ fn one(
     let encryption = cipher.encryption().map_err(|error| error.to_string())?;
     for pointer in exposed {
         if let Some(Json::String(text)) = definition.pointer_mut(&pointer) {
-            *text = encryption.protect(text.as_bytes());
+            *text = encryption.protect(opened(text, &encryption).as_bytes());
         }
     }
     if encrypts(&json) || contains(&definition, TOKEN_PREFIX) {
@@ -218,13 +221,36 @@ fn one(
     })
 }
 
-/// Where in a definition the text of a Secret stands for all to read: its author looked it up and forgot to protect it.
-/// Texts only, and only where a cluster decrypts them.
+/// A text that is to be protected as a whole, without the protection that parts of it have: a cluster decrypts once.
+fn opened(text: &str, encryption: &Encryption) -> Zeroizing<String> {
+    let is_base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+    let mut parts = text.split(TOKEN_PREFIX);
+    let mut opened = Zeroizing::new(parts.next().unwrap_or_default().to_owned());
+    for part in parts {
+        let end = part.find(|c| !is_base64(c)).unwrap_or(part.len());
+        let (token, rest) = part.split_at(end);
+        if let Ok(plain) = encryption.decrypt(token) {
+            opened.push_str(&plain);
+        } else {
+            // It only looks like one.
+            opened.push_str(TOKEN_PREFIX);
+            opened.push_str(token);
+        }
+        opened.push_str(rest);
+    }
+    opened
+}
+
+/// Where in a definition the text of a Secret stands for all to read: its author looked it up and forgot to protect it,
+/// perhaps beside something protected. Texts only, and only where a cluster decrypts them. A document of templates with
+/// protected parts stays readable.
 fn exposed(definition: &Json, sensitive: &[String]) -> Vec<String> {
     let is_exposed = |pointer: &&String| {
         let text = definition.pointer(pointer).and_then(Json::as_str);
+        let is_raw = pointer.as_str() == RAW;
         pointer.starts_with("/spec/")
-            && text.is_some_and(|text| !text.is_empty() && !text.contains(TOKEN_PREFIX))
+            && text.is_some_and(|text| !text.is_empty())
+            && !(is_raw && text.is_some_and(|text| text.contains(TOKEN_PREFIX)))
     };
     sensitive.iter().filter(is_exposed).cloned().collect()
 }
@@ -324,4 +350,29 @@ fn annotate(object: &mut Json, name: &str, value: &str) {
         at = inner;
     }
     at.insert(name.to_owned(), json!(value));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_protected_in_a_text_is_opened_before_the_whole_is_protected() {
+        let encryption = Encryption::new(&[7; 32], None, &[9; 16]).unwrap();
+        let token = encryption.protect(b"hunter2");
+        let cases = [
+            ("plain".to_owned(), "plain"),
+            (token.clone(), "hunter2"),
+            (format!("a {token}, {token} z"), "a hunter2, hunter2 z"),
+            (
+                "$ocm_encrypted:none of ours".to_owned(),
+                "$ocm_encrypted:none of ours",
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(*opened(&text, &encryption), expected);
+        }
+        let whole = encryption.protect(opened(&token, &encryption).as_bytes());
+        assert_eq!(whole, token, "one that is protected already stays as it is");
+    }
 }

@@ -280,7 +280,14 @@ pub(crate) async fn shorter_keys(world: Arc<Hubs>) -> Result<()> {
 /// 33: what is looked up in a Secret is not told in plain either.
 pub(crate) async fn looked_up(world: Arc<Hubs>) -> Result<()> {
     let read = r#"(lookup "v1" "Secret" "" "source").data.password"#;
-    let ways = [read.to_owned(), format!("{read} | base64dec")];
+    // What is protected beside it makes no difference.
+    let beside = |protected: &str| format!("{protected} hub}}}} and {{{{hub {read}");
+    let ways = [
+        read.to_owned(),
+        format!("{read} | base64dec"),
+        beside(r#"fromSecret "" "source" "password""#),
+        beside(r#""other" | protect"#),
+    ];
     kept_secret(&world, "rough-edge-33-lookup", &ways).await
 }
 
