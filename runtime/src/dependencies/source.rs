@@ -71,11 +71,8 @@ impl<R: Key> Report<R> {
                 }
                 Err(error) => {
                     if let Some(lost) = fatal(error, established) {
-                        // Not by what it was filtered: that may be a secret that a template looked up.
-                        let Source {
-                            kind, namespace, ..
-                        } = &self.source;
-                        tracing::debug!(kind = kind.kind, namespace, "watch lost");
+                        // Names, namespaces and selectors may be secrets that a template looked up.
+                        tracing::debug!(kind = self.source.kind.kind, "watch lost");
                         watches.told(|index| index.lost(&self.source, &lost));
                         return;
                     }

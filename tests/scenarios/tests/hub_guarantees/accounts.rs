@@ -77,11 +77,7 @@ async fn accounts(plane: &Plane) -> Result<(Accounts, Woken)> {
         lives: 600,
         margin: Duration::from_secs(596),
         spread: Duration::from_secs(2),
-<<<<<<< HEAD
-        ..Schedule::default()
-=======
         spacing: Duration::ZERO,
->>>>>>> s6-a
     };
     let client = client::connect(&options).await?;
     Ok((Accounts::new(client, options, schedule, wake), woken))
