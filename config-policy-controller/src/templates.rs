@@ -201,11 +201,8 @@ impl Templates {
             rest.get(..end)
         });
         let plain = tokens.filter_map(|token| {
-            let token = format!("{TOKEN_PREFIX}{token}");
-            encryption
-                .decrypt(&token)
-                .ok()
-                .map(|plain| plain.to_string())
+            let plain = encryption.decrypt(token).ok()?;
+            Some(plain.to_string())
         });
         plain.collect()
     }

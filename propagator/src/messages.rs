@@ -24,6 +24,8 @@ pub const LEAVE_UNREADABLE_REPLICA: &str = "the replicated policy cannot be deco
 /// Why a replica is left alone.
 pub const LEAVE_LONG_NAME: &str = "the name of the root policy is too long for a label";
 /// Why a replica is left alone.
+pub const LEAVE_ROOT_AMONG_REPLICAS: &str = "the root policy lies in the namespace of a managed cluster, where only replicated policies belong";
+/// Why a replica is left alone.
 pub const LEAVE_FOREIGN: &str = "its namespace belongs to no managed cluster of this hub";
 
 /// Before the policies of a set that wait for others.
@@ -39,6 +41,9 @@ pub const SET_REPORTING: &str = "All policies are reporting status";
 /// After the message about a set with exclusions.
 pub const SET_EXCLUSIONS: &str =
     "; One or more policies were excluded. For details, see status.exclusions.";
+
+/// A document of templates would show a Secret.
+pub const EXPOSED_RAW: &str = "failed to resolve the template: object-templates-raw would hold text of a Secret for all to read: pipe it to protect";
 
 /// The API server answered a request for a token with none.
 pub const NO_TOKEN: &str = "the API server returned no token";

@@ -246,6 +246,8 @@ pub fn observe(hub: &Hub, key: &ObjectKey) -> Observed {
         placed: pair.and_then(|pair| hub.placed(pair)),
         placement_known: pair.is_none_or(|pair| hub.knows_placement(&pair.root.namespace)),
         in_cluster_namespace: hub.is_cluster_namespace(&key.namespace),
+        root_among_replicas: pair
+            .is_some_and(|pair| hub.is_cluster_namespace(&pair.root.namespace)),
     }
 }
 

@@ -190,6 +190,7 @@ fn observed(root: Option<Policy>, replica: Option<ReplicaFacts>, placed: bool) -
         placed: placed.then(Placed::default),
         placement_known: true,
         in_cluster_namespace: true,
+        root_among_replicas: false,
     }
 }
 
@@ -270,6 +271,19 @@ fn rough_edge_17_nothing_is_deleted_outside_cluster_namespaces() {
     }
     let nameless = decide::replica(&ObjectKey::new("c1", "nodot"), &elsewhere(None));
     assert!(matches!(nameless, Verdict::Leave(_)));
+}
+
+#[test]
+fn a_root_among_replicas_is_not_propagated_and_what_it_has_stays() {
+    let among = |replica| Observed {
+        root_among_replicas: true,
+        ..observed(Some(policy(json!({}))), replica, true)
+    };
+    let key = pair().key();
+    assert_eq!(decide::replica(&key, &among(None)), Verdict::Absent);
+    let replica = Some(live(&desired(json!({}))));
+    let verdict = decide::replica(&key, &among(replica));
+    assert!(matches!(verdict, Verdict::Leave(_)), "{verdict:?}");
 }
 
 #[test]

@@ -27,6 +27,8 @@ pub struct Observed {
     pub placement_known: bool,
     /// Whether the replica's namespace belongs to a managed cluster of this hub.
     pub in_cluster_namespace: bool,
+    /// Whether the root's namespace does, where only replicas belong.
+    pub root_among_replicas: bool,
 }
 
 /// What is to become of one replica.
@@ -61,6 +63,12 @@ pub fn replica(key: &ObjectKey, observed: &Observed) -> Verdict {
     };
     if root.spec.disabled {
         return remove(observed);
+    }
+    if observed.root_among_replicas {
+        return match observed.replica {
+            None => Verdict::Absent,
+            Some(_) => Verdict::Leave(messages::LEAVE_ROOT_AMONG_REPLICAS),
+        };
     }
     let Some(placed) = &observed.placed else {
         return if observed.placement_known {

@@ -184,7 +184,11 @@ impl Hub {
                 let root = || RootPolicyName::new(key.namespace.clone(), key.name.clone());
                 (key.namespace == *name).then(root)
             };
-            dirty.roots.extend(self.roots.collect(in_it));
+            let index = self.index.read();
+            for root in self.roots.collect(in_it) {
+                dirty.pairs.extend(index.pairs(&root));
+                dirty.roots.insert(root);
+            }
         }
         self.enqueue(dirty);
     }

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
@@ -101,9 +101,17 @@ struct State {
     users: HashMap<ObjectKey, HashSet<ObjectKey>>,
     /// The account that serves each replica.
     used_by: HashMap<ObjectKey, ObjectKey>,
+    /// Accounts that could not be used, when and why: many replicas may ask for the same one.
+    failed: HashMap<ObjectKey, (Instant, String)>,
 }
 
 impl State {
+    /// Why an account could not be used a moment ago.
+    fn failed_lately(&mut self, account: &ObjectKey, lately: Duration) -> Option<String> {
+        self.failed.retain(|_, (at, _)| at.elapsed() < lately);
+        self.failed.get(account).map(|(_, reason)| reason.clone())
+    }
+
     fn release(&mut self, replica: &ObjectKey) -> Option<Arc<OnceCell<Arc<Account>>>> {
         let account = self.used_by.remove(replica)?;
         let users = self.users.get_mut(&account)?;
@@ -145,6 +153,10 @@ impl Accounts {
     ) -> Result<Arc<Account>, AccountError> {
         let (cell, released) = {
             let mut state = self.0.state.lock();
+            if let Some(reason) = state.failed_lately(account, self.0.schedule.spacing) {
+                let account = account.clone();
+                return Err(AccountError::Unusable { account, reason });
+            }
             let changed = state
                 .used_by
                 .get(replica)
@@ -159,6 +171,10 @@ impl Accounts {
         // Not under the lock: dropping an account stops its watches.
         drop(released);
         let found = cell.get_or_try_init(|| self.connect(account)).await;
+        if let Err(AccountError::Unusable { reason, .. }) = &found {
+            let failure = (Instant::now(), reason.clone());
+            self.0.state.lock().failed.insert(account.clone(), failure);
+        }
         found.cloned()
     }
 

@@ -197,6 +197,9 @@ fn one(
     let resolved = resolved.map_err(|failed| told(&failed.error))?;
     let mut definition: Json =
         serde_json::from_slice(&resolved.json).map_err(|error| error.to_string())?;
+    if is_exposed_raw(&definition, &resolved.sensitive_fields) {
+        return Err(messages::EXPOSED_RAW.to_owned());
+    }
     let exposed = exposed(&definition, &resolved.sensitive_fields);
     let Some(cipher) = task.cipher else {
         let needs_cipher = !exposed.is_empty();
@@ -242,17 +245,23 @@ fn opened(text: &str, encryption: &Encryption) -> Zeroizing<String> {
 }
 
 /// Where in a definition the text of a Secret stands for all to read: its author looked it up and forgot to protect it,
-/// perhaps beside something protected. Texts only, and only where a cluster decrypts them. A document of templates with
-/// protected parts stays readable.
+/// perhaps beside something protected. Texts only, and only where a cluster decrypts them.
 fn exposed(definition: &Json, sensitive: &[String]) -> Vec<String> {
     let is_exposed = |pointer: &&String| {
         let text = definition.pointer(pointer).and_then(Json::as_str);
-        let is_raw = pointer.as_str() == RAW;
         pointer.starts_with("/spec/")
+            && pointer.as_str() != RAW
             && text.is_some_and(|text| !text.is_empty())
-            && !(is_raw && text.is_some_and(|text| text.contains(TOKEN_PREFIX)))
     };
     sensitive.iter().filter(is_exposed).cloned().collect()
+}
+
+/// Whether a document of templates holds the text of a Secret and nothing protected. It cannot be encrypted as a whole:
+/// the cluster puts what it decrypts into one line.
+fn is_exposed_raw(definition: &Json, sensitive: &[String]) -> bool {
+    let text = definition.pointer(RAW).and_then(Json::as_str);
+    sensitive.iter().any(|pointer| pointer == RAW)
+        && text.is_some_and(|text| !text.is_empty() && !text.contains(TOKEN_PREFIX))
 }
 
 /// The error without the document that it is about: raw templates do not leave the hub.
