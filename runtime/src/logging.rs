@@ -49,9 +49,23 @@ fn filter(args: &LogArgs) -> Result<String, InvalidLevel> {
         5..=7 => "debug",
         _ => "trace",
     };
+    let quiet = if libraries == "warn" { "warn" } else { "info" };
+    // These log what they send, and in the address of a request may be a secret that a template looked up.
+    let mute = [
+        "kube_client",
+        "kube_runtime",
+        "tower",
+        "hyper",
+        "hyper_util",
+        "h2",
+    ];
+    let mut mute: Vec<String> = mute.iter().map(|name| format!("{name}={quiet}")).collect();
+    // It warns of each refused watch in the API server's words; what matters of that we say ourselves.
+    mute.push("kube_runtime=error".to_owned());
     let crates = [
         "api",
         "runtime",
+        "template_reads",
         "propagator",
         "framework_addon",
         "config_policy_controller",
@@ -62,7 +76,8 @@ fn filter(args: &LogArgs) -> Result<String, InvalidLevel> {
         .map(|name| format!("reeve_{name}={ours}"))
         .collect();
     Ok(format!(
-        "{libraries},reeve={named_level},{}",
+        "{libraries},{},reeve={named_level},{}",
+        mute.join(","),
         ours.join(","),
         named_level = if named == 0 { "info" } else { "debug" }
     ))
@@ -83,6 +98,7 @@ mod tests {
         assert!(of("info").unwrap().contains("reeve_runtime=info"));
         assert!(of("1").unwrap().contains("reeve_runtime=debug"));
         assert!(of("9").unwrap().contains("reeve_runtime=trace"));
+        assert!(of("9").unwrap().contains("kube_client=info"));
         assert_eq!(of("error").unwrap(), "error");
         let error = of("loud").unwrap_err().to_string();
         assert!(error.contains("\"loud\""), "{error}");

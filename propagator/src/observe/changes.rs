@@ -180,11 +180,11 @@ impl Hub {
         }
         // A namespace that becomes a cluster's, or stops being one, changes what a policy in it is.
         if change.old.is_none() || !exists {
-            let in_it = |key: &ObjectKey| key.namespace == *name;
-            for key in self.roots.keys().into_iter().filter(in_it) {
-                let root = RootPolicyName::new(key.namespace, key.name);
-                dirty.roots.insert(root);
-            }
+            let in_it = |key: &ObjectKey, _: &Arc<Policy>| {
+                let root = || RootPolicyName::new(key.namespace.clone(), key.name.clone());
+                (key.namespace == *name).then(root)
+            };
+            dirty.roots.extend(self.roots.collect(in_it));
         }
         self.enqueue(dirty);
     }

@@ -13,6 +13,7 @@ use reeve_api::{Policy, PolicyAutomation, PolicySet};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::{Known, Store};
 
+use self::by_cluster::ByCluster;
 use crate::Queues;
 use crate::index::{BindingFacts, DecisionFacts, Index, Member, Pair, Placed, Reach};
 use crate::keys::{self, KeyDigest, KeyFacts};
@@ -20,7 +21,6 @@ use crate::metrics::PropagatorMetrics;
 use crate::process::Namespaces;
 use crate::replica::{Digest, ReplicaFacts};
 
-use by_cluster::ByCluster;
 pub use watches::{Labels, Watches};
 
 /// What the hub is known to hold.

@@ -102,6 +102,8 @@ pub struct Query<'a> {
 fn is_passing(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => matches!(status.code, 429 | 500 | 502..=504),
+        // What cannot even be asked is not asked better another time.
+        kube::Error::BuildRequest(_) | kube::Error::HttpError(_) => false,
         _ => true,
     }
 }

@@ -71,7 +71,8 @@ impl<R: Key> Report<R> {
                 }
                 Err(error) => {
                     if let Some(lost) = fatal(error, established) {
-                        tracing::debug!(source = ?self.source, "watch lost");
+                        // Names, namespaces and selectors may be secrets that a template looked up.
+                        tracing::debug!(kind = self.source.kind.kind, "watch lost");
                         watches.told(|index| index.lost(&self.source, &lost));
                         return;
                     }

@@ -320,7 +320,7 @@ impl Controller {
 
 /// A port that stays free until it is listened on, and between a stop and a start: below those that the
 /// kernel gives to outgoing connections, and never the same one twice.
-pub(crate) fn port() -> Result<u16> {
+pub fn port() -> Result<u16> {
     const FIRST: u32 = 20_000;
     const COUNT: u32 = 12_000;
     static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -11,7 +11,9 @@ mod site;
 mod subject;
 mod text;
 
-pub use evaluator::{Controller, Evaluator, Pair, install_test_crds, namespace, steadily, within};
+pub use evaluator::{
+    Controller, Evaluator, Pair, install_test_crds, namespace, port, steadily, within,
+};
 pub use governed::{Governed, history};
 pub use harness::{
     Scenario, run_in_turns, run_on, run_on_evaluator, run_on_hubs, run_on_job_hub, run_on_pair,

@@ -44,6 +44,8 @@ pub struct AuditEvent {
     pub user_agent: String,
     /// Who asked, as the API server names users.
     pub user: String,
+    /// Which of the user's tokens or certificates it was, if the API server says so.
+    pub credential: Option<String>,
     /// HTTP status code; 0 when there was none.
     pub code: u16,
     /// When the API server got the request.
@@ -184,6 +186,7 @@ struct ObjectRef {
 #[serde(default)]
 struct User {
     username: String,
+    extra: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -203,6 +206,8 @@ impl From<Line> for AuditEvent {
         if !subresource.is_empty() {
             resource = format!("{resource}/{subresource}");
         }
+        let mut extra = line.user.extra;
+        let credential = extra.remove("authentication.kubernetes.io/credential-id");
         Self {
             stage: line.stage,
             verb: line.verb,
@@ -211,6 +216,7 @@ impl From<Line> for AuditEvent {
             name,
             user_agent: line.user_agent,
             user: line.user.username,
+            credential: credential.and_then(|ids| ids.into_iter().next()),
             code: line.response_status.code,
             request_received: line.request_received_timestamp,
             stage_timestamp: line.stage_timestamp,
