@@ -359,3 +359,28 @@ impl<C: Cluster> Lookups for Read<C> {
         self.0.wait(answer)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_decrypted_is_taken_out_of_errors() {
+        let keys = Keys {
+            key: vec![7; 32].into(),
+            previous: None,
+            vector: vec![9; 16],
+        };
+        let encryption = Encryption::new(&keys.key, None, &keys.vector).unwrap();
+        let text = format!("a: {}", encryption.protect(b"hunter2"));
+        let templates = Templates {
+            keys: Some(Arc::new(keys)),
+            ..Templates::default()
+        };
+        let secrets = templates.decrypted(&Document::Raw(&text));
+        assert_eq!(
+            secrets.taken_out_of("parsing \"hunter2\""),
+            "parsing \"[redacted]\""
+        );
+    }
+}
