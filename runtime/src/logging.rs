@@ -14,7 +14,7 @@ pub struct InvalidLevel(String);
 /// Starts logging for the whole process. Later calls change nothing, so that several components
 /// can run in one process.
 pub fn start(args: &LogArgs) -> Result<(), InvalidLevel> {
-    let filter = filter(args)?;
+    let filter = filter(&args.log_level, args.verbosity())?;
     let format = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(filter))
         .with_writer(std::io::stderr)
@@ -28,22 +28,22 @@ pub fn start(args: &LogArgs) -> Result<(), InvalidLevel> {
 }
 
 /// Our own crates at the level asked for; the libraries say less, as they do in Go.
-fn filter(args: &LogArgs) -> Result<String, InvalidLevel> {
-    let named = match args.log_level.to_ascii_lowercase().as_str() {
+fn filter(level: &str, verbosity: u8) -> Result<String, InvalidLevel> {
+    let named = match level.to_ascii_lowercase().as_str() {
         "debug" => 1,
         "info" => 0,
         "warn" | "warning" => return Ok("warn".to_owned()),
         "error" | "dpanic" | "panic" | "fatal" => return Ok("error".to_owned()),
         number => number
             .parse::<u8>()
-            .map_err(|_| InvalidLevel(args.log_level.clone()))?,
+            .map_err(|_| InvalidLevel(level.to_owned()))?,
     };
     let ours = match named {
         0 => "info",
         1 => "debug",
         _ => "trace",
     };
-    let libraries = match args.verbosity() {
+    let libraries = match verbosity {
         0 => "warn",
         1..=4 => "info",
         5..=7 => "debug",
@@ -51,14 +51,7 @@ fn filter(args: &LogArgs) -> Result<String, InvalidLevel> {
     };
     let quiet = if libraries == "warn" { "warn" } else { "info" };
     // These log what they send, and in the address of a request may be a secret that a template looked up.
-    let mute = [
-        "kube_client",
-        "kube_runtime",
-        "tower",
-        "hyper",
-        "hyper_util",
-        "h2",
-    ];
+    let mute = ["kube_client", "tower", "hyper", "hyper_util", "h2"];
     let mut mute: Vec<String> = mute.iter().map(|name| format!("{name}={quiet}")).collect();
     // It warns of each refused watch in the API server's words; what matters of that we say ourselves.
     mute.push("kube_runtime=error".to_owned());
@@ -88,9 +81,7 @@ mod tests {
     use super::*;
 
     fn of(level: &str) -> Result<String, InvalidLevel> {
-        let mut args = LogArgs::default();
-        level.clone_into(&mut args.log_level);
-        filter(&args)
+        filter(level, 0)
     }
 
     #[test]
@@ -98,9 +89,17 @@ mod tests {
         assert!(of("info").unwrap().contains("reeve_runtime=info"));
         assert!(of("1").unwrap().contains("reeve_runtime=debug"));
         assert!(of("9").unwrap().contains("reeve_runtime=trace"));
-        assert!(of("9").unwrap().contains("kube_client=info"));
         assert_eq!(of("error").unwrap(), "error");
         let error = of("loud").unwrap_err().to_string();
         assert!(error.contains("\"loud\""), "{error}");
+    }
+
+    #[test]
+    fn what_is_sent_is_logged_at_no_level() {
+        assert!(of("9").unwrap().contains("kube_client=warn"));
+        let filter = filter("9", 9).unwrap();
+        for quiet in ["kube_client=info", "hyper=info", "kube_runtime=error"] {
+            assert!(filter.contains(quiet), "{filter}");
+        }
     }
 }

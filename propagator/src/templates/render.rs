@@ -9,7 +9,7 @@ use kube::ResourceExt;
 use reeve_api::Policy;
 use reeve_api::names::{CLUSTER_GROUP, ENCRYPTION_IV_ANNOTATION, HUB_TEMPLATES_ERROR_ANNOTATION};
 use reeve_api::policy::PolicyTemplate;
-use reeve_template_reads::Fetched;
+use reeve_template_reads::{Fetched, Secrets};
 use reeve_templates_engine::detect;
 use reeve_templates_engine::encryption::{Encryption, EncryptionError, TOKEN_PREFIX};
 use reeve_templates_engine::language::Delimiters;
@@ -200,7 +200,7 @@ fn one(
     if is_exposed_raw(&definition, &resolved.sensitive_fields) {
         return Err(messages::EXPOSED_RAW.to_owned());
     }
-    let exposed = exposed(&definition, &resolved.sensitive_fields);
+    let exposed = exposed(&definition, &resolved.sensitive_fields, &reads.secrets());
     let Some(cipher) = task.cipher else {
         let needs_cipher = !exposed.is_empty();
         return Ok(One {
@@ -226,12 +226,10 @@ fn one(
 
 /// A text that is to be protected as a whole, without the protection that parts of it have: a cluster decrypts once.
 fn opened(text: &str, encryption: &Encryption) -> Zeroizing<String> {
-    let is_base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
     let mut parts = text.split(TOKEN_PREFIX);
     let mut opened = Zeroizing::new(parts.next().unwrap_or_default().to_owned());
     for part in parts {
-        let end = part.find(|c| !is_base64(c)).unwrap_or(part.len());
-        let (token, rest) = part.split_at(end);
+        let (token, rest) = split_token(part);
         if let Ok(plain) = encryption.decrypt(token) {
             opened.push_str(&plain);
         } else {
@@ -246,14 +244,32 @@ fn opened(text: &str, encryption: &Encryption) -> Zeroizing<String> {
 
 /// Where in a definition the text of a Secret stands for all to read: its author looked it up and forgot to protect it,
 /// perhaps beside something protected. Texts only, and only where a cluster decrypts them.
-fn exposed(definition: &Json, sensitive: &[String]) -> Vec<String> {
+fn exposed(definition: &Json, sensitive: &[String], secrets: &Secrets) -> Vec<String> {
     let is_exposed = |pointer: &&String| {
         let text = definition.pointer(pointer).and_then(Json::as_str);
         pointer.starts_with("/spec/")
             && pointer.as_str() != RAW
-            && text.is_some_and(|text| !text.is_empty())
+            && text.is_some_and(|text| !text.is_empty() && shows(text, secrets))
     };
     sensitive.iter().filter(is_exposed).cloned().collect()
+}
+
+/// Whether a text that came from Secrets shows anything of them beside what is protected in it.
+fn shows(text: &str, secrets: &Secrets) -> bool {
+    let Some((before, protected)) = text.split_once(TOKEN_PREFIX) else {
+        return true;
+    };
+    let rests = protected
+        .split(TOKEN_PREFIX)
+        .map(|part| split_token(part).1);
+    let mut open = std::iter::once(before).chain(rests);
+    open.any(|open| secrets.taken_out_of(open) != open)
+}
+
+/// What follows the beginning of a token: the token, and the rest.
+fn split_token(part: &str) -> (&str, &str) {
+    let is_base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+    part.split_at(part.find(|c| !is_base64(c)).unwrap_or(part.len()))
 }
 
 /// Whether a document of templates holds the text of a Secret and nothing protected. It cannot be encrypted as a whole:
@@ -364,6 +380,17 @@ fn annotate(object: &mut Json, name: &str, value: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_shows_a_secret_only_beside_what_is_protected_in_it() {
+        let secrets: Secrets = ["hunter2".to_owned()].into_iter().collect();
+        let shows = |text: &str| super::shows(text, &secrets);
+        assert!(shows("anything made of it"));
+        assert!(!shows("$ocm_encrypted:aGk="));
+        assert!(!shows("user:$ocm_encrypted:aGk=, $ocm_encrypted:aGk= end"));
+        assert!(shows("$ocm_encrypted:aGk= hunter2"));
+        assert!(shows("hunter2 $ocm_encrypted:aGk="));
+    }
 
     #[test]
     fn what_is_protected_in_a_text_is_opened_before_the_whole_is_protected() {
