@@ -1,10 +1,10 @@
 //! Writes replicas: one request each, whose answer is not read further than it must be.
 
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::core::{PartialObjectMeta, Request};
-use kube::{Client, Resource};
+use kube::Client;
+use kube::api::{Api, DeleteParams, Patch, Preconditions};
 use reeve_api::Policy;
 use reeve_runtime::object::{ObjectKey, Refusal, absent_is_none, is_about_namespace};
+use reeve_runtime::unread;
 use reeve_runtime::watch::Known;
 use serde_json::{Value, json};
 
@@ -36,12 +36,8 @@ pub async fn create(
         replica: key.clone(),
         source,
     };
-    let body = serde_json::to_vec(desired).map_err(kube::Error::SerdeError);
-    let url = Policy::url_path(&(), Some(&key.namespace));
-    let request = Request::new(url).create(&PostParams::default(), body.map_err(failed)?);
-    let request = request.map_err(|error| failed(kube::Error::BuildRequest(error)))?;
-    match client.request::<PartialObjectMeta<Policy>>(request).await {
-        Ok(_) => Ok(Done::Created),
+    match unread::create(client, &key.namespace, desired).await {
+        Ok(()) => Ok(Done::Created),
         Err(error) if is_about_namespace(&error) => {
             tracing::warn!(replica = %key, %error, "the cluster namespace is not there");
             Ok(Done::NoNamespace)
@@ -78,12 +74,9 @@ pub async fn update(
     set("/spec", spec.map_err(failed)?);
     let changes = serde_json::from_value(Value::Array(changes)).map_err(kube::Error::SerdeError);
     let patch = Patch::Json::<()>(changes.map_err(failed)?);
-    let replicas: Api<PartialObjectMeta<Policy>> = Api::namespaced(client.clone(), &key.namespace);
-    let patched = replicas
-        .patch(&key.name, &PatchParams::default(), &patch)
-        .await;
+    let patched = unread::patch::<Policy>(client, (&key.namespace, &key.name), &patch).await;
     match absent_is_none(patched).map_err(failed)? {
-        Some(_) => Ok(Done::Updated),
+        Some(()) => Ok(Done::Updated),
         None => Ok(Done::Vanished),
     }
 }

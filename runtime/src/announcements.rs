@@ -3,7 +3,6 @@
 
 use k8s_openapi::api::events::v1::Event;
 use kube::Client;
-use kube::api::{Api, PostParams};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -12,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::metrics::Metrics;
 use crate::supervisor::Supervisor;
+use crate::unread;
 
 /// How many may wait. At five a second, the slowest client there is, that is over three minutes'
 /// worth; people are not helped by more.
@@ -88,9 +88,8 @@ async fn create(
             return stop.cancelled().await;
         };
         let namespace = event.metadata.namespace.as_deref().unwrap_or_default();
-        let events: Api<Event> = Api::namespaced(client.clone(), namespace);
-        match events.create(&PostParams::default(), &event).await {
-            Ok(_) => metrics.count("created"),
+        match unread::create(&client, namespace, &event).await {
+            Ok(()) => metrics.count("created"),
             Err(error) => {
                 metrics.count("failed");
                 let (reason, about) = (&event.reason, &event.regarding);

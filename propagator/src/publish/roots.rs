@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kube::Client;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions};
-use kube::core::PartialObjectMeta;
+use kube::api::{Api, DeleteParams, Patch, Preconditions};
 use parking_lot::Mutex;
 use reeve_api::Policy;
 use reeve_api::names::RootPolicyName;
@@ -14,6 +13,7 @@ use reeve_api::policy::PolicyStatus;
 use reeve_runtime::events::{EventWriter, Information};
 use reeve_runtime::object::{ObjectKey, absent_is_none};
 use reeve_runtime::queue::Next;
+use reeve_runtime::unread;
 use reeve_runtime::watch::Known;
 use serde_json::json;
 
@@ -129,16 +129,14 @@ impl Roots {
 
     /// Nobody else decides these fields, so there is no conflict to lose; others are kept.
     async fn write(&self, root: &RootPolicyName, status: &PolicyStatus) -> Result<Next, RootError> {
-        let policies: Api<PartialObjectMeta<Policy>> =
-            Api::namespaced(self.client.clone(), &root.namespace);
         let patch = json!({ "status": {
             "compliant": status.compliant,
             "placement": status.placement,
             "status": status.status,
         } });
-        let patched = policies
-            .patch_status(&root.name, &PatchParams::default(), &Patch::Merge(patch))
-            .await;
+        let place = (root.namespace.as_str(), root.name.as_str());
+        let patched =
+            unread::patch_status::<Policy>(&self.client, place, &Patch::Merge(patch)).await;
         match absent_is_none(patched) {
             Ok(_) => Ok(Next::Done),
             Err(source) => {

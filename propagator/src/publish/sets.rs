@@ -4,8 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
-use kube::api::{Api, Patch, PatchParams};
-use kube::core::PartialObjectMeta;
+use kube::api::Patch;
 use kube::{Client, Resource};
 use parking_lot::Mutex;
 use reeve_api::PolicySet;
@@ -13,6 +12,7 @@ use reeve_api::policy_set::PolicySetStatus;
 use reeve_runtime::events::{EventWriter, Information};
 use reeve_runtime::object::{ObjectKey, absent_is_none};
 use reeve_runtime::queue::Next;
+use reeve_runtime::unread;
 use reeve_runtime::watch::Known;
 use serde_json::json;
 
@@ -97,17 +97,15 @@ impl Sets {
 
     /// Writes the status; false if the set is gone.
     async fn write(&self, key: &ObjectKey, status: &PolicySetStatus) -> Result<bool, SetError> {
-        let sets: Api<PartialObjectMeta<PolicySet>> =
-            Api::namespaced(self.client.clone(), &key.namespace);
         let patch = json!({ "status": {
             "compliant": status.compliant,
             "placement": status.placement,
             "statusMessage": status.status_message,
             "exclusions": status.exclusions,
         } });
-        let patched = sets
-            .patch_status(&key.name, &PatchParams::default(), &Patch::Merge(patch))
-            .await;
+        let place = (key.namespace.as_str(), key.name.as_str());
+        let patched =
+            unread::patch_status::<PolicySet>(&self.client, place, &Patch::Merge(patch)).await;
         let patched = absent_is_none(patched).map_err(|source| SetError {
             set: key.clone(),
             source,

@@ -1,0 +1,55 @@
+//! Writes whose answer nobody reads: the object that comes back is not decoded. With many small writes that is a good part
+//! of what they cost.
+
+use std::fmt::Debug;
+
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::core::Request;
+use kube::{Client, Resource};
+use serde::Serialize;
+
+/// A subresource.
+const STATUS: &str = "status";
+
+/// Creates an object in a namespace.
+pub async fn create<K>(client: &Client, namespace: &str, object: &K) -> Result<(), kube::Error>
+where
+    K: Resource<DynamicType = ()> + Serialize,
+{
+    let body = serde_json::to_vec(object).map_err(kube::Error::SerdeError)?;
+    let request = requests::<K>(namespace).create(&PostParams::default(), body);
+    send(client, request).await
+}
+
+/// Patches an object.
+pub async fn patch<K: Resource<DynamicType = ()>>(
+    client: &Client,
+    (namespace, name): (&str, &str),
+    patch: &Patch<impl Serialize + Debug>,
+) -> Result<(), kube::Error> {
+    let request = requests::<K>(namespace).patch(name, &PatchParams::default(), patch);
+    send(client, request).await
+}
+
+/// Patches the status of an object.
+pub async fn patch_status<K: Resource<DynamicType = ()>>(
+    client: &Client,
+    (namespace, name): (&str, &str),
+    patch: &Patch<impl Serialize + Debug>,
+) -> Result<(), kube::Error> {
+    let requests = requests::<K>(namespace);
+    let request = requests.patch_subresource(STATUS, name, &PatchParams::default(), patch);
+    send(client, request).await
+}
+
+fn requests<K: Resource<DynamicType = ()>>(namespace: &str) -> Request {
+    Request::new(K::url_path(&(), Some(namespace)))
+}
+
+async fn send(
+    client: &Client,
+    request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
+) -> Result<(), kube::Error> {
+    let request = request.map_err(kube::Error::BuildRequest)?;
+    client.request_text(request).await.map(drop)
+}
