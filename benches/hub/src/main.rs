@@ -8,8 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Parser;
-use reeve_benches_measuring::Program;
-use reeve_testkit::{Plane, PlaneOptions, reeve_binary};
+use reeve_benches_measuring::{Program, start};
 
 use objects::Size;
 
@@ -46,18 +45,7 @@ struct Args {
 #[tokio::main]
 async fn main() -> Result<()> {
     let args = Args::parse();
-    let program = match &args.binary {
-        Some(program) => program.canonicalize()?,
-        None => reeve_binary()?,
-    };
-    println!("program: {}", program.display());
-    let plane = Plane::start(PlaneOptions {
-        name: "bench",
-        audit: true,
-        ..PlaneOptions::default()
-    })
-    .await?;
-    plane.install_crds().await?;
+    let (plane, program) = start(args.binary.as_deref()).await?;
     let size = Size {
         clusters: args.clusters,
         policies: args.policies,

@@ -5,11 +5,33 @@ mod observed;
 mod program;
 mod requests;
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use anyhow::Result;
+use reeve_testkit::{Plane, PlaneOptions, reeve_binary};
 
 pub use observed::{Observed, Seen};
 pub use program::{Program, Used};
 pub use requests::{print_requests, until_quiet};
+
+/// Starts an API server with our CRDs that writes down every request, and says which program is measured: the given one,
+/// or Reeve.
+pub async fn start(binary: Option<&Path>) -> Result<(Plane, PathBuf)> {
+    let program = match binary {
+        Some(program) => program.canonicalize()?,
+        None => reeve_binary()?,
+    };
+    println!("program: {}", program.display());
+    let plane = Plane::start(PlaneOptions {
+        name: "bench",
+        audit: true,
+        ..PlaneOptions::default()
+    })
+    .await?;
+    plane.install_crds().await?;
+    Ok((plane, program))
+}
 
 /// Prints what was used since `before`, and the peak so far.
 pub fn print_used(now: Used, before: Used) {

@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Parser;
-use reeve_benches_measuring::Program;
-use reeve_testkit::{Plane, PlaneOptions, reeve_binary};
+use reeve_benches_measuring::{Program, start};
 
 /// Measures a config-policy-controller on a real API server.
 #[derive(Parser)]
@@ -45,18 +44,7 @@ struct Args {
 #[tokio::main]
 async fn main() -> Result<()> {
     let args = Args::parse();
-    let program = match &args.binary {
-        Some(program) => program.canonicalize()?,
-        None => reeve_binary()?,
-    };
-    println!("program: {}", program.display());
-    let plane = Plane::start(PlaneOptions {
-        name: "bench",
-        audit: true,
-        ..PlaneOptions::default()
-    })
-    .await?;
-    plane.install_crds().await?;
+    let (plane, program) = start(args.binary.as_deref()).await?;
     objects::namespaces(&plane).await?;
 
     println!(
