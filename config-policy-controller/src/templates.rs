@@ -11,7 +11,7 @@ use std::sync::Arc;
 use kube::core::GroupVersionKind;
 use reeve_runtime::discovery::{DiscoveryError, ServedKind};
 use reeve_template_reads::{Fetched, Lookups, Secrets, secrets};
-use reeve_templates_engine::encryption::{Encryption, EncryptionError, TOKEN_PREFIX};
+use reeve_templates_engine::encryption::{Encryption, EncryptionError, Piece, pieces};
 use reeve_templates_engine::lookup::LookupError;
 use reeve_templates_engine::resolver::{
     Context, EncryptionConfig, Failed, Input, Mode, Options, ResolveError, Resolver, SkipObject,
@@ -195,14 +195,9 @@ impl Templates {
             }
             Document::Raw(text) => Cow::Borrowed(*text),
         };
-        let is_base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
-        let tokens = text.split(TOKEN_PREFIX).skip(1).filter_map(|rest| {
-            let end = rest.find(|c| !is_base64(c)).unwrap_or(rest.len());
-            rest.get(..end)
-        });
-        let plain = tokens.filter_map(|token| {
-            let plain = encryption.decrypt(token).ok()?;
-            Some(plain.to_string())
+        let plain = pieces(&text).into_iter().filter_map(|piece| match piece {
+            Piece::Open(_) => None,
+            Piece::Token(token) => Some(encryption.decrypt(token).ok()?.to_string()),
         });
         plain.collect()
     }

@@ -16,7 +16,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
-pub use revealed::{Revealed, TOKEN_PREFIX};
+pub use revealed::{Piece, Revealed, TOKEN_PREFIX, pieces};
 
 /// Decodes base64 as Go does, for keys and initialisation vectors that come encoded; the error is Go's text.
 pub fn decode_base64(text: &str) -> Result<Vec<u8>, String> {

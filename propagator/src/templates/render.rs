@@ -11,7 +11,9 @@ use reeve_api::names::{CLUSTER_GROUP, ENCRYPTION_IV_ANNOTATION, HUB_TEMPLATES_ER
 use reeve_api::policy::PolicyTemplate;
 use reeve_template_reads::{Fetched, Secrets};
 use reeve_templates_engine::detect;
-use reeve_templates_engine::encryption::{Encryption, EncryptionError, TOKEN_PREFIX};
+use reeve_templates_engine::encryption::{
+    Encryption, EncryptionError, Piece, TOKEN_PREFIX, pieces,
+};
 use reeve_templates_engine::language::Delimiters;
 use reeve_templates_engine::lookup::{ClusterScopedRule, Restrictions};
 use reeve_templates_engine::resolver::{
@@ -60,7 +62,9 @@ pub fn needs_labels(policy: &Policy) -> bool {
 /// Whether any of a policy's templates may have something to encrypt.
 pub fn needs_encryption(policy: &Policy) -> bool {
     let mut templates = policy.spec.policy_templates.iter();
-    templates.any(|template| encrypts(&template.object_definition.to_string()))
+    templates.any(|template| {
+        has_hub_templates(template) && encrypts(&template.object_definition.to_string())
+    })
 }
 
 fn encrypts(definition: &str) -> bool {
@@ -226,18 +230,16 @@ fn one(
 
 /// A text that is to be protected as a whole, without the protection that parts of it have: a cluster decrypts once.
 fn opened(text: &str, encryption: &Encryption) -> Zeroizing<String> {
-    let mut parts = text.split(TOKEN_PREFIX);
-    let mut opened = Zeroizing::new(parts.next().unwrap_or_default().to_owned());
-    for part in parts {
-        let (token, rest) = split_token(part);
-        if let Ok(plain) = encryption.decrypt(token) {
-            opened.push_str(&plain);
-        } else {
-            // It only looks like one.
-            opened.push_str(TOKEN_PREFIX);
-            opened.push_str(token);
+    let mut opened = Zeroizing::new(String::new());
+    for piece in pieces(text) {
+        match piece {
+            Piece::Open(open) => opened.push_str(open),
+            Piece::Token(token) => match encryption.decrypt(token) {
+                Ok(plain) => opened.push_str(&plain),
+                // It only looks like one.
+                Err(_) => opened.extend([TOKEN_PREFIX, token]),
+            },
         }
-        opened.push_str(rest);
     }
     opened
 }
@@ -256,20 +258,11 @@ fn exposed(definition: &Json, sensitive: &[String], secrets: &Secrets) -> Vec<St
 
 /// Whether a text that came from Secrets shows anything of them beside what is protected in it.
 fn shows(text: &str, secrets: &Secrets) -> bool {
-    let Some((before, protected)) = text.split_once(TOKEN_PREFIX) else {
-        return true;
-    };
-    let rests = protected
-        .split(TOKEN_PREFIX)
-        .map(|part| split_token(part).1);
-    let mut open = std::iter::once(before).chain(rests);
-    open.any(|open| secrets.taken_out_of(open) != open)
-}
-
-/// What follows the beginning of a token: the token, and the rest.
-fn split_token(part: &str) -> (&str, &str) {
-    let is_base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
-    part.split_at(part.find(|c| !is_base64(c)).unwrap_or(part.len()))
+    !text.contains(TOKEN_PREFIX)
+        || pieces(text).into_iter().any(|piece| match piece {
+            Piece::Open(open) => secrets.taken_out_of(open) != open,
+            Piece::Token(_) => false,
+        })
 }
 
 /// Whether a document of templates holds the text of a Secret and nothing protected. It cannot be encrypted as a whole:

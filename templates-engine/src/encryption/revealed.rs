@@ -100,6 +100,30 @@ fn with_line(error: EncryptionError, text: &str, place: usize) -> EncryptionErro
     }
 }
 
+/// A part of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// What stands between tokens. Never empty.
+    Open(&'a str),
+    /// The base64 part of a token, whether or not it can be decrypted.
+    Token(&'a str),
+}
+
+/// A text cut where tokens begin and end, in its order.
+pub fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut position = 0;
+    for (start, token) in Tokens(text, 0) {
+        let open = text.get(position..start).unwrap_or_default();
+        let encoded = token.strip_prefix(TOKEN_PREFIX).unwrap_or_default();
+        pieces.extend([Piece::Open(open), Piece::Token(encoded)]);
+        position = start + token.len();
+    }
+    pieces.push(Piece::Open(text.get(position..).unwrap_or_default()));
+    pieces.retain(|piece| *piece != Piece::Open(""));
+    pieces
+}
+
 /// The tokens of a text with their places, from this position on.
 struct Tokens<'a>(&'a str, usize);
 

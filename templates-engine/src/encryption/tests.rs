@@ -161,3 +161,23 @@ proptest! {
         prop_assert!(encryption.decrypt(short).is_err());
     }
 }
+
+#[test]
+fn a_text_is_cut_where_tokens_begin_and_end() {
+    use super::{Piece, pieces};
+    let cut = |text| pieces(text).into_iter().collect::<Vec<_>>();
+    assert_eq!(cut(""), []);
+    assert_eq!(cut("plain"), [Piece::Open("plain")]);
+    assert_eq!(
+        cut("a $ocm_encrypted:aGk=, $ocm_encrypted:aGk=$ocm_encrypted:eA=="),
+        [
+            Piece::Open("a "),
+            Piece::Token("aGk="),
+            Piece::Open(", "),
+            Piece::Token("aGk="),
+            Piece::Token("eA=="),
+        ]
+    );
+    let bare = "$ocm_encrypted: is no token";
+    assert_eq!(cut(bare), [Piece::Open(bare)]);
+}
