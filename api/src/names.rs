@@ -49,6 +49,10 @@ pub const LAST_APPLIED_ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-co
 /// Finalizer on a managed policy that has cluster-scoped template objects.
 pub const CLUSTER_SCOPED_CLEANUP_FINALIZER: &str =
     "policy.open-cluster-management.io/cleanup-cluster-scoped-policies";
+/// Annotation of an add-on's Deployment: the add-on is being removed.
+pub const UNINSTALLING_ANNOTATION: &str = "policy.open-cluster-management.io/uninstalling";
+/// Secret in a cluster's namespace, on the hub and on the cluster: the key of encrypted values.
+pub const ENCRYPTION_SECRET: &str = "policy-encryption-key";
 
 /// The most characters that a policy's namespace and name may have together: with the dot between
 /// them they become the label value of [`ROOT_POLICY_LABEL`], and label values end at 63.

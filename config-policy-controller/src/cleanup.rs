@@ -7,14 +7,12 @@ use k8s_openapi::api::apps::v1::Deployment;
 use kube::Client;
 use kube::api::Api;
 use parking_lot::Mutex;
+use reeve_api::names::UNINSTALLING_ANNOTATION;
 use reeve_runtime::definitions::{Crd, Definition};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Store, Watch};
 use tokio::sync::watch;
-
-/// The annotation that says that the add-on is being removed.
-pub const UNINSTALLING: &str = "policy.open-cluster-management.io/uninstalling";
 
 /// The definition of the policies' kind.
 const POLICIES: &str = "configurationpolicies.policy.open-cluster-management.io";
@@ -150,7 +148,7 @@ impl Inner {
 
 fn is_uninstalling(deployment: &Deployment) -> bool {
     let annotations = deployment.metadata.annotations.as_ref();
-    let value = annotations.and_then(|annotations| annotations.get(UNINSTALLING));
+    let value = annotations.and_then(|annotations| annotations.get(UNINSTALLING_ANNOTATION));
     value.is_some_and(|value| !matches!(value.as_str(), "" | "false"))
 }
 
@@ -170,7 +168,7 @@ mod tests {
             ("2026-01-01T00:00:00Z", true),
         ] {
             let annotations = deployment.annotations_mut();
-            annotations.insert(UNINSTALLING.to_owned(), value.to_owned());
+            annotations.insert(UNINSTALLING_ANNOTATION.to_owned(), value.to_owned());
             assert_eq!(is_uninstalling(&deployment), is_due, "{value:?}");
         }
     }

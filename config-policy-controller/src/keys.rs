@@ -15,7 +15,7 @@ use crate::spec::Problem;
 use crate::templates::Keys;
 
 /// The Secret that holds the keys, in the policy's namespace.
-pub const SECRET: &str = "policy-encryption-key";
+pub use reeve_api::names::ENCRYPTION_SECRET as SECRET;
 
 /// The two keys of such a Secret. Nothing prints them.
 pub struct KeyPair {

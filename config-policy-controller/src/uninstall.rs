@@ -3,25 +3,21 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::apps::v1::Deployment;
-use kube::api::{Api, ListParams, Patch, PatchParams};
+use kube::api::{Api, ListParams, PatchParams};
 use kube::core::PartialObjectMeta;
 use kube::{Client, ResourceExt};
 use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::client::{self, ClientOptions};
-use reeve_runtime::object::{ObjectKey, Refusal, absent_is_none};
-use serde_json::{Value, json};
+use reeve_runtime::object::{ObjectKey, absent_is_none};
+use reeve_runtime::uninstallation;
 
 use crate::args::UninstallArgs;
-use crate::cleanup::UNINSTALLING;
 use crate::error::{Error, UninstallError};
 use crate::finalizer::FINALIZER;
 
 /// How long between two looks at the policies.
 const PAUSE: Duration = Duration::from_secs(5);
-/// How long between two tries of a write that another one came before.
-const RETRY: Duration = Duration::from_secs(1);
 
 type Metadata = PartialObjectMeta<ConfigurationPolicy>;
 
@@ -50,7 +46,11 @@ async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallE
         args.deployment_namespace.as_str(),
         args.deployment_name.as_str(),
     );
-    annotate_deployment(client, own).await?;
+    let annotated = uninstallation::annotate_deployment(client, &own, &now()).await;
+    annotated.map_err(|source| UninstallError::Deployment {
+        deployment: own,
+        source,
+    })?;
     let namespaces: Vec<&str> = args.namespaces();
     loop {
         let mut remaining = 0;
@@ -66,31 +66,9 @@ async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallE
     }
 }
 
-fn annotation() -> Patch<Value> {
-    let annotations = json!({ UNINSTALLING: Timestamp::now().strftime("%FT%TZ").to_string() });
-    Patch::Merge(json!({ "metadata": { "annotations": annotations } }))
-}
-
-async fn annotate_deployment(client: &Client, own: ObjectKey) -> Result<(), UninstallError> {
-    let deployments: Api<Deployment> = Api::namespaced(client.clone(), &own.namespace);
-    loop {
-        let patched = deployments
-            .patch_metadata(&own.name, &PatchParams::default(), &annotation())
-            .await;
-        match patched {
-            Ok(_) => return Ok(()),
-            Err(error) if passes(&error) => {
-                tracing::info!(deployment = %own, %error, "trying again");
-                tokio::time::sleep(RETRY).await;
-            }
-            Err(source) => {
-                return Err(UninstallError::Deployment {
-                    deployment: own,
-                    source,
-                });
-            }
-        }
-    }
+/// The annotation's value: any text but `false` counts, and a time is a change each time.
+fn now() -> String {
+    Timestamp::now().strftime("%FT%TZ").to_string()
 }
 
 /// Writes the annotation on each policy with our finalizer, which is what wakes the controller for it. Returns how
@@ -109,12 +87,18 @@ async fn annotate_policies(client: &Client, namespace: &str) -> Result<usize, Un
         remaining += 1;
         let name = policy.name_any();
         let patched = policies
-            .patch_metadata(&name, &PatchParams::default(), &annotation())
+            .patch_metadata(
+                &name,
+                &PatchParams::default(),
+                &uninstallation::annotation(&now()),
+            )
             .await;
         match absent_is_none(patched) {
             Ok(_) => {}
             // It is tried again with the next look.
-            Err(error) if passes(&error) => tracing::info!(policy = name, %error, "trying again"),
+            Err(error) if uninstallation::may_pass(&error) => {
+                tracing::info!(policy = name, %error, "trying again");
+            }
             Err(source) => {
                 return Err(UninstallError::Policy {
                     policy: ObjectKey::new(namespace, name),
@@ -129,14 +113,4 @@ async fn annotate_policies(client: &Client, namespace: &str) -> Result<usize, Un
 /// Foreign finalizers are not ours to wait for.
 fn has_finalizer(policy: &Metadata) -> bool {
     policy.finalizers().iter().any(|name| name == FINALIZER)
-}
-
-/// Whether another try may succeed.
-fn passes(error: &kube::Error) -> bool {
-    let kube::Error::Api(status) = error else {
-        return false;
-    };
-    Refusal::of(error) == Refusal::Conflict
-        || matches!(status.reason.as_str(), "Timeout" | "ServerTimeout")
-        || matches!(status.code, 429 | 504)
 }

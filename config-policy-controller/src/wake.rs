@@ -1,10 +1,10 @@
 //! Which changes of a policy ask for an evaluation. Pure.
 
 use reeve_api::configuration_policy::ConfigurationPolicy;
-use reeve_api::names::{DISABLE_TEMPLATES_ANNOTATION, ENCRYPTION_IV_ANNOTATION};
+use reeve_api::names::{
+    DISABLE_TEMPLATES_ANNOTATION, ENCRYPTION_IV_ANNOTATION, UNINSTALLING_ANNOTATION,
+};
 use reeve_runtime::watch::Change;
-
-use crate::cleanup::UNINSTALLING;
 
 /// Whether the policy is to be evaluated. Our own status writes are no reason.
 #[must_use]
@@ -27,7 +27,7 @@ fn updated(old: &ConfigurationPolicy, new: &ConfigurationPolicy) -> bool {
     let watched = [
         ENCRYPTION_IV_ANNOTATION,
         DISABLE_TEMPLATES_ANNOTATION,
-        UNINSTALLING,
+        UNINSTALLING_ANNOTATION,
     ];
     let state = |policy: &ConfigurationPolicy| {
         policy
@@ -77,7 +77,7 @@ mod tests {
     #[case::status(policy(|p| p.status.as_mut().unwrap().last_evaluated = Some("now".to_owned())), false)]
     #[case::state_cleared(policy(|p| p.status = None), true)]
     #[case::encryption(policy(|p| annotate(p, ENCRYPTION_IV_ANNOTATION)), true)]
-    #[case::uninstalling(policy(|p| annotate(p, UNINSTALLING)), true)]
+    #[case::uninstalling(policy(|p| annotate(p, UNINSTALLING_ANNOTATION)), true)]
     #[case::other_annotation(policy(|p| annotate(p, "a")), false)]
     fn updates(#[case] new: ConfigurationPolicy, #[case] expected: bool) {
         let change = Change {

@@ -24,6 +24,7 @@ pub mod queue;
 pub mod serving;
 pub mod strict;
 pub mod supervisor;
+pub mod uninstallation;
 pub mod unread;
 pub mod watch;
 

@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 /// The Secret that holds the keys of a cluster, in the cluster's namespace.
-pub const SECRET: &str = "policy-encryption-key";
+pub use reeve_api::names::ENCRYPTION_SECRET as SECRET;
 /// Its entry for the key that encrypts.
 pub const KEY: &str = "key";
 /// Its entry for the key before the last rotation, which still decrypts.

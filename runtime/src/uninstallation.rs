@@ -1,0 +1,54 @@
+//! Telling a running add-on that it is being removed: an annotation on its Deployment.
+
+use std::time::Duration;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams};
+use reeve_api::names::UNINSTALLING_ANNOTATION;
+use serde_json::{Value, json};
+
+use crate::object::{ObjectKey, Refusal};
+
+/// How long between two tries of a write that may yet succeed.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The patch that sets the annotation to `value`.
+#[must_use]
+pub fn annotation(value: &str) -> Patch<Value> {
+    Patch::Merge(json!({ "metadata": { "annotations": { UNINSTALLING_ANNOTATION: value } } }))
+}
+
+/// Annotates the Deployment `own`. Tries again for as long as another try [may succeed](may_pass); whoever calls this
+/// says how long that may take.
+pub async fn annotate_deployment(
+    client: &Client,
+    own: &ObjectKey,
+    value: &str,
+) -> Result<(), kube::Error> {
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), &own.namespace);
+    let patch = annotation(value);
+    loop {
+        let patched = deployments
+            .patch_metadata(&own.name, &PatchParams::default(), &patch)
+            .await;
+        match patched {
+            Err(error) if may_pass(&error) => {
+                tracing::info!(deployment = %own, %error, "trying again");
+                tokio::time::sleep(RETRY).await;
+            }
+            other => return other.map(drop),
+        }
+    }
+}
+
+/// Whether another try may succeed: somebody else wrote in between, or the API server had no time.
+#[must_use]
+pub fn may_pass(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else {
+        return false;
+    };
+    Refusal::of(error) == Refusal::Conflict
+        || matches!(status.reason.as_str(), "Timeout" | "ServerTimeout")
+        || matches!(status.code, 429 | 504)
+}
