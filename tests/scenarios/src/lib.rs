@@ -3,10 +3,12 @@
 
 mod evaluator;
 mod governed;
+pub mod guarded;
 mod harness;
 mod hub;
 mod root;
 mod said;
+pub mod script;
 mod site;
 mod subject;
 mod text;
@@ -16,8 +18,8 @@ pub use evaluator::{
 };
 pub use governed::{Governed, history};
 pub use harness::{
-    Scenario, run_in_turns, run_on, run_on_evaluator, run_on_hubs, run_on_job_hub, run_on_pair,
-    run_on_plane, run_on_world, scenario,
+    Scenario, run_in_turns, run_on, run_on_evaluator, run_on_guarded, run_on_hubs, run_on_job_hub,
+    run_on_pair, run_on_plane, run_on_world, scenario,
 };
 pub use hub::{DENIED, Hub, HubKinds, Hubs, Propagator};
 pub use root::{Root, annotation, errors, label, objects, plain, policy_spec, version, wants};
