@@ -20,7 +20,7 @@ use reeve_runtime::events::EventWriter;
 use reeve_runtime::queue::Next;
 
 use crate::kinds::KIND_IS_COMING;
-use crate::world::{OUTDATED, Reader, World};
+use crate::world::{Reader, World};
 use decide::Standing;
 use error::StatusError;
 use hub::Outbox;
@@ -72,7 +72,7 @@ impl StatusSync {
         let status = decide::status(&old, observed.templates);
         let status = serde_json::to_value(status).map_err(undecodable)?;
         match self.publish(&managed, &status).await {
-            Err(error) if error.is_outdated() => return Ok(OUTDATED),
+            Err(error) if error.is_outdated() => return Ok(Next::Again),
             published => published?,
         }
         // Only now: the hub is never ahead of the cluster.
