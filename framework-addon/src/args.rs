@@ -2,11 +2,68 @@
 
 use std::path::PathBuf;
 
-use clap::Parser;
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Parser, Subcommand};
 use reeve_runtime::flags::{ListenAddress, LogArgs, TlsArgs, go_bool, listen_address};
 
 use crate::error::Error;
+use crate::gatekeeper::Integration;
+use crate::uninstall::error::UninstallError;
+use crate::uninstall::messages;
+
+/// The process, or what a hook runs before it is removed.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Command {
+    /// Makes the running add-on stop syncing, deletes the policies and waits until they are gone.
+    #[command(name = "trigger-uninstall")]
+    TriggerUninstall(UninstallArgs),
+}
+
+/// The flags of `trigger-uninstall`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct UninstallArgs {
+    /// Name of the add-on's Deployment.
+    #[arg(long, default_value = DEPLOYMENT, value_name = "NAME")]
+    pub deployment_name: String,
+    /// Namespace of the add-on's Deployment.
+    #[arg(long, default_value = ADDON_NAMESPACE, value_name = "NAME")]
+    pub deployment_namespace: String,
+    /// Namespace of the policies. Required.
+    #[arg(long, default_value = "", value_name = "NAME")]
+    pub policy_namespace: String,
+    /// Seconds after which to give up, at least 30.
+    #[arg(long, default_value_t = 300, value_name = "SECONDS")]
+    pub timeout_seconds: u32,
+    /// The cluster's kubeconfig. Absent: KUBECONFIG, the Pod's service account, ~/.kube/config.
+    #[arg(long, value_parser = any_path(), value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Logging.
+    #[command(flatten)]
+    pub log: LogArgs,
+}
+
+impl UninstallArgs {
+    /// Whether the flags make sense.
+    pub fn check(&self) -> Result<(), UninstallError> {
+        let needed = [
+            &self.deployment_name,
+            &self.deployment_namespace,
+            &self.policy_namespace,
+        ];
+        if needed.iter().any(|value| value.is_empty()) {
+            return Err(UninstallError::Flags(messages::FLAGS));
+        }
+        if self.timeout_seconds < 30 {
+            return Err(UninstallError::Flags(messages::TIMEOUT));
+        }
+        Ok(())
+    }
+}
+
+/// The name of the add-on's Deployment, unless the environment says another.
+pub const DEPLOYMENT: &str = "governance-policy-framework-addon";
+/// The namespace of the add-on's Deployment.
+pub const ADDON_NAMESPACE: &str = "open-cluster-management-agent-addon";
 
 /// Keeps a managed cluster's policies the same as those in its namespace on the hub, creates the
 /// objects that policy templates describe, and carries their compliance back to the hub.
@@ -16,9 +73,13 @@ use crate::error::Error;
 #[command(
     name = "governance-policy-framework-addon",
     version,
-    args_override_self = true
+    args_override_self = true,
+    args_conflicts_with_subcommands = true
 )]
 pub struct Args {
+    /// Another thing to do than to run.
+    #[command(subcommand)]
+    pub command: Option<Command>,
     /// The namespace of the policies on the managed cluster. Required.
     #[arg(long, default_value = "", value_name = "NAMESPACE")]
     pub cluster_namespace: String,
@@ -45,7 +106,7 @@ pub struct Args {
     /// Deprecated: the same as --on-multicluster-hub.
     #[arg(long, default_value = "false", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
     pub disable_spec_sync: bool,
-    /// Leave Gatekeeper's kinds alone. Their integration is not built yet: they always are.
+    /// Leave Gatekeeper's kinds alone: policies with templates of them are in error.
     #[arg(long, default_value = "false", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
     pub disable_gatekeeper_sync: bool,
     /// Work only while holding the leader lease.
@@ -115,6 +176,8 @@ pub enum Mode {
 pub struct Settings {
     /// Which clusters take part.
     pub mode: Mode,
+    /// Whether policies may have templates of Gatekeeper's kinds.
+    pub integration: Integration,
     /// The policies' namespace on the managed cluster.
     pub namespace: String,
     /// The policies' namespace on the hub.
@@ -161,13 +224,19 @@ impl Args {
             &self.cluster_namespace_on_hub
         };
         let managed = path(&self.managed_cluster_configfile, "MANAGED_CONFIG");
+        let integration = if self.disable_gatekeeper_sync {
+            Integration::Disabled
+        } else {
+            Integration::Enabled
+        };
         Ok(Settings {
             mode,
+            integration,
             namespace: self.cluster_namespace.clone(),
             hub_namespace: hub_namespace.clone(),
             hub_kubeconfig,
             managed_kubeconfig: managed.or_else(|| given(&self.kubeconfig)),
-            workers: usize::from(self.evaluation_concurrency.unwrap_or(2)),
+            workers: usize::from(self.evaluation_concurrency.unwrap_or(2).max(1)),
             rates: self.rates(),
         })
     }
@@ -210,6 +279,7 @@ mod tests {
         );
         let expected = Settings {
             mode: Mode::Managed,
+            integration: Integration::Enabled,
             namespace: "c1".into(),
             hub_namespace: "c1".into(),
             hub_kubeconfig: Some("/hub".into()),

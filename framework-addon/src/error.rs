@@ -8,6 +8,8 @@ use reeve_runtime::logging::InvalidLevel;
 use reeve_runtime::serving::ServeError;
 use reeve_runtime::supervisor::Ended;
 
+use crate::uninstall::error::UninstallError;
+
 /// Why the process ended.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -39,6 +41,9 @@ pub enum Error {
     /// Leadership could not be had.
     #[error(transparent)]
     Leader(#[from] LeaderError),
+    /// The removal could not be prepared.
+    #[error(transparent)]
+    Uninstall(#[from] UninstallError),
     /// A task ended.
     #[error(transparent)]
     Ended(#[from] Ended),

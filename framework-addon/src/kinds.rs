@@ -9,6 +9,8 @@ use reeve_runtime::discovery::{Discovery, DiscoveryError, ServedKind};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::Store;
 
+use crate::gatekeeper::{self, Integration};
+
 /// How soon to look again for a kind that [is coming](Kinds::is_coming).
 pub const KIND_IS_COMING: Duration = Duration::from_secs(1);
 
@@ -17,12 +19,18 @@ pub const KIND_IS_COMING: Duration = Duration::from_secs(1);
 pub struct Kinds {
     discovery: Discovery,
     crds: Store<Definition>,
+    /// Whether policies may have templates of Gatekeeper's kinds.
+    pub integration: Integration,
 }
 
 impl Kinds {
     /// `crds` is the store of a watch of all definitions.
-    pub fn new(discovery: Discovery, crds: Store<Definition>) -> Self {
-        Self { discovery, crds }
+    pub fn new(discovery: Discovery, crds: Store<Definition>, integration: Integration) -> Self {
+        Self {
+            discovery,
+            crds,
+            integration,
+        }
     }
 
     /// The resource that serves a kind.
@@ -34,8 +42,13 @@ impl Kinds {
         self.discovery.find(kind).await
     }
 
-    /// Whether objects of the kind may be policy templates: its definition carries the label.
+    /// Whether objects of the kind may be policy templates: its definition carries the label, or it is one of
+    /// Gatekeeper's.
     pub fn may_be_template(&self, kind: &ServedKind) -> bool {
+        let (group, name) = (&kind.resource.group, &kind.resource.kind);
+        if gatekeeper::is_policy(&GroupVersionKind::gvk(group, "", name)) {
+            return self.integration == Integration::Enabled;
+        }
         let name = format!("{}.{}", kind.resource.plural, kind.resource.group);
         let crd = self.crds.get_valid(&ObjectKey::new("", name));
         crd.is_some_and(|crd| is_template(&crd))
@@ -44,11 +57,11 @@ impl Kinds {
     /// All kinds of policy templates, each in one served version.
     pub fn template_kinds(&self) -> Vec<GroupVersionKind> {
         let mut kinds = self.crds.collect(|_, crd| {
-            let version = crd
-                .served
-                .first()
-                .filter(|_| is_template(crd) && crd.established)?;
-            Some(GroupVersionKind::gvk(&crd.group, version, &crd.kind))
+            let version = crd.served.first().filter(|_| crd.established)?;
+            let kind = GroupVersionKind::gvk(&crd.group, version, &crd.kind);
+            let is_gatekeepers = gatekeeper::is_policy(&kind);
+            let syncs = is_gatekeepers && self.integration == Integration::Enabled;
+            (syncs || is_template(crd)).then_some(kind)
         });
         kinds.sort_by(|one, two| (&one.group, &one.kind).cmp(&(&two.group, &two.kind)));
         kinds

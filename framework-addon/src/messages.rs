@@ -2,3 +2,11 @@
 
 /// Why the process is not ready.
 pub const NOT_SYNCED: &str = "the watches have not seen their first lists yet";
+/// A flag is an old name of another.
+pub const DISABLE_SPEC_SYNC: &str = "--disable-spec-sync is deprecated: use --on-multicluster-hub";
+/// Policies may not have templates of Gatekeeper's kinds.
+pub const GATEKEEPER_DISABLED: &str = "the Gatekeeper integration is disabled";
+/// There is no Deployment to watch.
+pub const NO_DEPLOYMENT: &str = "not in a Pod: nothing tells when the add-on is being removed";
+/// There is no lease to renew.
+pub const NO_LEASE: &str = "not in a Pod: the add-on lease is not renewed";

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Event;
 use kube::Client;
 use kube::api::Api;
-use reeve_api::names::split_api_version;
+use reeve_api::names::{ENCRYPTION_SECRET, split_api_version};
 use reeve_runtime::announcements::Announcements;
 use reeve_runtime::definitions::{self, Crd, Definition};
 use reeve_runtime::dependencies::DependencyWatches;
@@ -14,9 +14,11 @@ use reeve_runtime::queue::Queue;
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Change, Known, Store, Watch};
 
+use crate::gatekeeper::{self, Integration};
 use crate::kinds::Kinds;
 use crate::replica::Replica;
 use crate::reports::{FIELD_SELECTOR, PolicyEvent, Reports};
+use crate::uninstall::Uninstalling;
 
 /// The controllers' work, by the policy's name: it is the same on both clusters.
 #[derive(Clone)]
@@ -25,8 +27,14 @@ pub struct Queues {
     pub specs: Option<Queue<String>>,
     /// Policies whose status to bring in line.
     pub statuses: Queue<String>,
+    /// Policies whose status on the hub to bring in line; absent without a hub.
+    pub hub_statuses: Option<Queue<String>>,
     /// Policies whose template objects to bring in line.
     pub templates: Queue<String>,
+    /// Policies of whose constraints to pass on what the audit has found; absent without Gatekeeper.
+    pub constraints: Option<Queue<String>>,
+    /// The Secret to copy from the hub; absent without a hub.
+    pub secrets: Option<Queue<String>>,
 }
 
 impl Queues {
@@ -35,6 +43,12 @@ impl Queues {
             specs.add(name.to_owned());
         }
         self.statuses.add(name.to_owned());
+    }
+
+    fn constraints_changed(&self, name: &str) {
+        if let Some(constraints) = &self.constraints {
+            constraints.add(name.to_owned());
+        }
     }
 }
 
@@ -46,6 +60,8 @@ pub enum Reader {
     Status(String),
     /// Template sync, for this policy.
     Templates(String),
+    /// The relay of Gatekeeper's audit, for this policy.
+    Constraints(String),
 }
 
 /// Which clusters a piece of work needs to see.
@@ -109,6 +125,11 @@ impl Side {
             .get(&ObjectKey::new(self.namespace.as_str(), name))
     }
 
+    /// Whether its policies have been seen.
+    pub fn is_ready(&self) -> bool {
+        self.policies.is_ready()
+    }
+
     /// Calls about policies.
     pub fn api(&self) -> Api<Replica> {
         Api::namespaced(self.client.clone(), &self.namespace)
@@ -133,6 +154,8 @@ pub struct World {
     pub kinds: Kinds,
     /// Reads of single objects on the managed cluster.
     pub objects: DependencyWatches<Reader>,
+    /// Whether the add-on is being removed.
+    pub uninstalling: Uninstalling,
     events: Store<Option<PolicyEvent>>,
     crds: Store<Definition>,
 }
@@ -147,17 +170,23 @@ pub struct Watches {
 
 impl World {
     /// Nothing known yet: the watches are to be started.
-    pub fn new(managed: Connection, hub: Option<Connection>, queues: &Queues) -> (Self, Watches) {
+    pub fn new(
+        managed: Connection,
+        hub: Option<Connection>,
+        integration: Integration,
+        queues: &Queues,
+    ) -> (Self, Watches) {
         let client = &managed.client;
         let reports = Api::namespaced(client.clone(), &managed.namespace);
         let events = Watch::projected(reports, PolicyEvent::of).fields(FIELD_SELECTOR);
         // All of them, as a policy can depend on a kind that is no template's.
         let crds = definitions::watch(client);
-        let kinds = Kinds::new(Discovery::new(client.clone()), crds.store());
+        let kinds = Kinds::new(Discovery::new(client.clone()), crds.store(), integration);
         let woken = queues.clone();
         let objects = DependencyWatches::new(client.clone(), move |reader| match reader {
             Reader::Status(policy) => woken.statuses.add(policy.clone()),
             Reader::Templates(policy) => woken.templates.add(policy.clone()),
+            Reader::Constraints(policy) => woken.constraints_changed(policy),
         });
         let (managed, managed_watch) = Side::new(managed);
         let (hub, hub_watch) = hub.map(Side::new).unzip();
@@ -167,6 +196,7 @@ impl World {
             reports: Reports::default(),
             kinds,
             objects,
+            uninstalling: Uninstalling::default(),
             events: events.store(),
             crds: crds.store(),
         };
@@ -194,10 +224,10 @@ impl World {
     /// taken up again, and what was seen stays.
     pub fn is_ready(&self, needed: Clusters) -> bool {
         let hub = self.hub.as_ref().filter(|_| needed == Clusters::Both);
-        self.managed.policies.is_ready()
+        self.managed.is_ready()
             && self.events.is_ready()
             && self.crds.is_ready()
-            && hub.is_none_or(|hub| hub.policies.is_ready())
+            && hub.is_none_or(Side::is_ready)
     }
 
     fn crd_changed(&self, change: &Change<Definition>, queues: &Queues) {
@@ -209,7 +239,34 @@ impl World {
             .policies_that(|policy| mentions(policy, &crd.group))
         {
             queues.statuses.add(policy.clone());
+            if crd.group == gatekeeper::CONSTRAINTS {
+                queues.constraints_changed(&policy);
+            }
             queues.templates.add(policy);
+        }
+    }
+
+    /// Hands all policies to all controllers.
+    pub fn look_at_everything(&self, queues: &Queues) {
+        let everyone = |_: &Replica| true;
+        let mut policies = self.managed.policies_that(everyone);
+        for policy in &policies {
+            queues.templates.add(policy.clone());
+            queues.constraints_changed(policy);
+        }
+        policies.extend(self.hub.iter().flat_map(|hub| hub.policies_that(everyone)));
+        for policy in &policies {
+            queues.policy_changed(policy);
+        }
+        if let Some(secrets) = &queues.secrets {
+            secrets.add(ENCRYPTION_SECRET.to_owned());
+        }
+    }
+
+    /// Hands all policies with constraints to the relay.
+    pub fn look_at_constraints(&self, queues: &Queues) {
+        for policy in self.managed.policies_that(gatekeeper::has_constraints) {
+            queues.constraints_changed(&policy);
         }
     }
 }
@@ -244,6 +301,9 @@ impl Watches {
         let told = queues.clone();
         let work = self.managed.run(stop.clone(), move |change| {
             told.policy_changed(&change.key.name);
+            if gatekeeper::is_concerned(&change) {
+                told.constraints_changed(&change.key.name);
+            }
             if concerns_templates(&change) {
                 told.templates.add(change.key.name);
             }

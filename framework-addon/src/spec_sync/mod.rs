@@ -22,6 +22,7 @@ use std::sync::Arc;
 use reeve_runtime::events::EventWriter;
 use reeve_runtime::queue::Next;
 
+use crate::uninstall::Uninstalling;
 use crate::world::Side;
 use decide::Action;
 use error::SpecError;
@@ -33,22 +34,27 @@ pub const CONTROLLER: &str = "policy-spec-sync";
 pub struct SpecSync {
     hub: Side,
     managed: Side,
+    uninstalling: Uninstalling,
     events: EventWriter,
 }
 
 impl SpecSync {
     /// Copies from `hub` to `managed`.
-    pub fn new(hub: Side, managed: Side) -> Arc<Self> {
+    pub fn new(hub: Side, managed: Side, uninstalling: Uninstalling) -> Arc<Self> {
         let events = managed.events(CONTROLLER);
         Arc::new(Self {
             hub,
             managed,
+            uninstalling,
             events,
         })
     }
 
     /// Brings one policy in line.
     pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Next, SpecError> {
+        if self.uninstalling.is_on() {
+            return Ok(Next::Done);
+        }
         let observed = observe::observe(&self.hub, &self.managed, &name);
         match decide::decide(&observed, &self.managed.namespace) {
             Action::Nothing => {}

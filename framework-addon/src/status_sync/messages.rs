@@ -3,6 +3,11 @@
 /// Reason and action of the events.
 pub const REASON: &str = "PolicyStatusSync";
 
+/// The hub cannot be reached.
+pub const CUT_OFF: &str = "the hub does not take statuses: they wait until it does";
+/// Why, when it says nothing.
+pub const NO_ANSWER: &str = "no answer in time";
+
 /// The status on the managed cluster was written.
 pub fn updated(policy: &str, namespace: &str) -> String {
     format!("Policy {policy} status was updated in cluster namespace {namespace}")

@@ -1,5 +1,5 @@
-//! Status sync: what evaluators report, folded into the policy's status on the managed cluster and
-//! from there into that on the hub.
+//! Status sync: what evaluators report, folded into the policy's status on the managed cluster, and from there taken to
+//! the [`hub`].
 //!
 //! A policy is looked at when it changes on either side, when an event about it appears, and when
 //! one of its template objects changes. Whether the specs are in line is spec sync's business: the
@@ -7,7 +7,9 @@
 
 pub mod decide;
 pub mod error;
+pub mod gate;
 pub mod history;
+pub mod hub;
 pub mod messages;
 pub mod observe;
 pub mod publish;
@@ -21,38 +23,44 @@ use crate::kinds::KIND_IS_COMING;
 use crate::world::{Reader, World};
 use decide::Standing;
 use error::StatusError;
+use hub::Outbox;
 
 /// The controller's name in logs, metrics and events.
 pub const CONTROLLER: &str = "policy-status-sync";
 
-/// Writes statuses.
+/// Writes the managed cluster's statuses.
 pub struct StatusSync {
     world: World,
-    managed_events: EventWriter,
-    hub_events: Option<EventWriter>,
+    events: EventWriter,
+    outbox: Option<Outbox>,
 }
 
 impl StatusSync {
-    /// Reads from and writes to the clusters of `world`.
-    pub fn new(world: World) -> Arc<Self> {
+    /// Reads from the clusters of `world`, and writes to the managed one. What the hub is to have goes to `outbox`.
+    pub fn new(world: World, outbox: Option<Outbox>) -> Arc<Self> {
         Arc::new(Self {
-            managed_events: world.managed.events(CONTROLLER),
-            hub_events: world.hub.as_ref().map(|hub| hub.events(CONTROLLER)),
+            events: world.managed.events(CONTROLLER),
             world,
+            outbox,
         })
     }
 
     /// Brings the status of one policy in line.
     pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Next, StatusError> {
-        let managed = self.world.managed.policy(&name);
-        let hub = self.world.hub.as_ref().map(|hub| hub.policy(&name));
-        let (managed, hub) = match decide::standing(managed, hub) {
+        if self.world.uninstalling.is_on() {
+            return Ok(Next::Done);
+        }
+        let managed = match self.standing(&name) {
             Standing::Gone => {
+                self.withdraw(&name);
                 self.world.objects.forget(&Reader::Status(name));
                 return Ok(Next::Done);
             }
-            Standing::NotInLine => return Ok(Next::Done),
-            Standing::InLine { managed, hub } => (managed, hub),
+            Standing::NotInLine => {
+                self.withdraw(&name);
+                return Ok(Next::Done);
+            }
+            Standing::InLine { managed, .. } => managed,
         };
         let undecodable = |source| StatusError::Undecodable {
             policy: name.clone(),
@@ -63,11 +71,29 @@ impl StatusSync {
         let observed = self.observe(&managed, &spec).await?;
         let status = decide::status(&old, observed.templates);
         let status = serde_json::to_value(status).map_err(undecodable)?;
-        self.publish(&managed, hub.as_deref(), &status).await?;
+        self.publish(&managed, &status).await?;
+        // Only now: the hub is never ahead of the cluster.
+        if let Some(outbox) = &self.outbox {
+            outbox.put(&name, status);
+        }
         Ok(if observed.kind_is_coming {
             Next::After(KIND_IS_COMING)
         } else {
             Next::Done
         })
+    }
+
+    /// Before the hub's policies have been seen the cluster's own are believed: events expire after an hour, and a hub may
+    /// be away for longer.
+    fn standing(&self, policy: &str) -> Standing {
+        let hub = self.world.hub.as_ref().filter(|hub| hub.is_ready());
+        let hub = hub.map(|hub| hub.policy(policy));
+        decide::standing(self.world.managed.policy(policy), hub)
+    }
+
+    fn withdraw(&self, policy: &str) {
+        if let Some(outbox) = &self.outbox {
+            outbox.withdraw(policy);
+        }
     }
 }

@@ -1,9 +1,13 @@
 //! Writes statuses, only where they differ, and tells people.
 
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
-use kube::api::PostParams;
+use kube::api::Patch;
+use reeve_api::Policy;
 use reeve_runtime::events::{EventWriter, Information};
-use serde_json::Value;
+use reeve_runtime::object::absent_is_none;
+use reeve_runtime::unread;
+use serde_json::{Map, Value, json};
 
 use super::error::StatusError;
 use super::{StatusSync, messages};
@@ -11,12 +15,10 @@ use crate::replica::{Replica, same_status};
 use crate::world::Side;
 
 impl StatusSync {
-    /// Writes the status on the managed cluster, then on the hub. A failure of the first keeps
-    /// the second from being ahead.
+    /// Writes the status on the managed cluster.
     pub(super) async fn publish(
         &self,
         managed: &Replica,
-        hub: Option<&Replica>,
         status: &Value,
     ) -> Result<(), StatusError> {
         let name = managed.name();
@@ -28,50 +30,68 @@ impl StatusSync {
         })?;
         if written {
             let note = messages::updated(name, &side.namespace);
-            announce(&self.managed_events, managed, &note);
-        }
-        let (Some(side), Some(hub), Some(events)) = (&self.world.hub, hub, &self.hub_events) else {
-            return Ok(());
-        };
-        let written = write(side, hub, status).await;
-        let written = written.map_err(|source| StatusError::Hub {
-            policy: name.to_owned(),
-            source,
-        })?;
-        if written {
-            let state = status
-                .get("compliant")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            let note = messages::updated_on_hub(name, state, &side.namespace);
-            announce(events, hub, &note);
+            announce(&self.events, &managed.object_ref(&()), &note);
         }
         Ok(())
     }
 }
 
-/// Whether a write was needed. A policy that was changed since it was read is a conflict; one
+/// Writes a policy's status; `false` if there was no need. A policy that was changed since it was read is a conflict; one
 /// that was deleted will be reported by the watch.
-async fn write(side: &Side, policy: &Replica, status: &Value) -> Result<bool, kube::Error> {
+pub(super) async fn write(
+    side: &Side,
+    policy: &Replica,
+    status: &Value,
+) -> Result<bool, kube::Error> {
     if same_status(policy.status.as_ref(), Some(status)) {
         return Ok(false);
     }
-    let mut changed = policy.clone();
-    changed.status = Some(status.clone());
-    let replaced = side
-        .api()
-        .replace_status(policy.name(), &PostParams::default(), &changed)
-        .await;
-    Ok(reeve_runtime::object::absent_is_none(replaced)?.is_some())
+    let place = (side.namespace.as_str(), policy.name());
+    let patch = Patch::Merge(replacement(policy, status));
+    let patched = unread::patch_status::<Policy>(&side.client, place, &patch).await;
+    Ok(absent_is_none(patched)?.is_some())
 }
 
-fn announce(events: &EventWriter, policy: &Replica, note: &str) {
-    tracing::info!(policy = policy.name(), "{note}");
+/// A merge patch after which the status of the very version that was read is this one and nothing else.
+fn replacement(policy: &Replica, status: &Value) -> Value {
+    let before = policy.status.as_ref().and_then(Value::as_object);
+    let gone = before.into_iter().flatten().map(|(field, _)| field);
+    let mut fields: Map<String, Value> = gone.map(|field| (field.clone(), Value::Null)).collect();
+    let new = status.as_object().into_iter().flatten();
+    fields.extend(new.map(|(field, value)| (field.clone(), value.clone())));
+    let version = &policy.metadata.resource_version;
+    json!({ "metadata": { "resourceVersion": version }, "status": fields })
+}
+
+pub(super) fn announce(events: &EventWriter, policy: &ObjectReference, note: &str) {
+    tracing::info!(policy = policy.name, "{note}");
     let event = Information {
         reason: messages::REASON,
         action: messages::REASON,
         note,
         warning: false,
     };
-    events.inform(&policy.object_ref(&()), &event);
+    events.inform(policy, &event);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+    #[test]
+    fn what_is_not_in_the_new_status_is_removed() {
+        let metadata = ObjectMeta {
+            resource_version: Some("7".to_owned()),
+            ..ObjectMeta::default()
+        };
+        let mut policy = Replica::new(metadata, json!({}));
+        policy.status = Some(json!({"compliant": "Compliant", "details": [1], "odd": {}}));
+        let patch = replacement(&policy, &json!({"details": [2]}));
+        let expected = json!({
+            "metadata": {"resourceVersion": "7"},
+            "status": {"compliant": null, "details": [2], "odd": null}
+        });
+        assert_eq!(patch, expected);
+    }
 }

@@ -1,5 +1,8 @@
 //! Creates, updates and deletes template objects.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use reeve_runtime::discovery::ServedKind;
 use reeve_runtime::object::{Refusal, absent_is_none, api_message};
@@ -7,13 +10,18 @@ use reeve_runtime::strict::{self, Write};
 use serde_json::{Value, json};
 
 use super::TemplateSync;
+use super::admission::Done;
 use super::decide::{self, Decision, Ready, Sight};
 use super::error::{SyncError, TemplateError, Verdict};
-use super::memory::digest;
 use super::messages;
 use super::plan::{Asked, Parent};
-use super::publish::{About, Report};
+use crate::gatekeeper;
 use crate::replica::Replica;
+use crate::reports::memory::digest;
+use crate::reports::reporter::{About, Statement};
+
+/// An object that is as it should be, and what was done to it for that.
+type Placed = Option<(Arc<DynamicObject>, Done)>;
 
 /// One template in one round.
 #[derive(Clone, Copy)]
@@ -24,39 +32,61 @@ pub(super) struct Work<'a> {
 }
 
 impl TemplateSync {
-    /// Brings one template's object in line.
-    pub(super) async fn template(&self, work: Work<'_>, sight: &Sight) -> Result<(), SyncError> {
+    /// Brings one template's object in line. Answers when to look again although nothing has changed.
+    pub(super) async fn template(
+        &self,
+        work: Work<'_>,
+        sight: &Sight,
+    ) -> Result<Option<Duration>, SyncError> {
         let about = About::asked(work.parent, work.asked, sight);
-        let ready @ Ready { kind, .. } = match sight.ready(work.asked) {
+        let integration = self.world.kinds.integration;
+        let ready @ Ready { kind, .. } = match sight.ready(work.asked, integration) {
             Ok(ready) => ready,
-            Err(error) => return self.complain(work.policy, &about, error).await,
+            Err(error) => {
+                self.complain(work.policy, &about, error).await?;
+                return Ok(None);
+            }
         };
-        match decide::decide(work.parent, work.asked, ready) {
-            Decision::Complain(error) => self.complain(work.policy, &about, error).await,
+        let placed = match decide::decide(work.parent, work.asked, ready) {
+            Decision::Complain(error) => {
+                self.complain(work.policy, &about, error).await?;
+                None
+            }
             Decision::Wait { unmet, delete } => {
-                let report = Report::pending(&unmet, work.asked.ignores_pending);
-                self.report(work.policy, &about, &report).await?;
-                match delete {
-                    Some(object) => self.delete(kind, &object).await,
-                    None => Ok(()),
+                let statement = Statement::pending(&unmet, work.asked.ignores_pending);
+                self.trouble(work.policy, &about, &statement).await?;
+                if let Some(object) = delete {
+                    self.delete(kind, &object).await?;
                 }
+                None
             }
             Decision::Withdraw { error, delete } => {
                 self.complain(work.policy, &about, error).await?;
-                match delete {
-                    Some(object) => self.withdraw(work.asked, kind, &object).await,
-                    None => Ok(()),
+                if let Some(object) = delete {
+                    self.withdraw(work.asked, kind, &object).await?;
                 }
+                None
             }
-            Decision::Create(desired) => self.create(work, &about, kind, &desired).await,
+            Decision::Create(desired) => self.create(work, &about, kind, &desired).await?,
             Decision::Update { live, changed } => {
-                self.update(work, &about, kind, &live, &changed).await
+                self.update(work, &about, kind, &live, &changed).await?
             }
-            Decision::Same(live) => self.succeeded(work, kind, &live, None).await,
-            Decision::Unclear(reason) => Err(SyncError::Unclear {
-                template: work.asked.name.clone(),
-                reason,
-            }),
+            Decision::Same(live) => {
+                self.succeeded(work, kind, &live, None).await?;
+                Some((live, Done::Nothing))
+            }
+            Decision::Unclear(reason) => {
+                return Err(SyncError::Unclear {
+                    template: work.asked.name.clone(),
+                    reason,
+                });
+            }
+        };
+        match placed {
+            Some((live, done)) if gatekeeper::is_constraint_template(&work.asked.kind) => {
+                self.admission(work, &about, (&live, done)).await
+            }
+            _ => Ok(None),
         }
     }
 
@@ -75,14 +105,15 @@ impl TemplateSync {
         about: &About,
         kind: &ServedKind,
         desired: &DynamicObject,
-    ) -> Result<(), SyncError> {
+    ) -> Result<Placed, SyncError> {
         let client = &self.world.managed.client;
         let path = self.api(kind).resource_url().to_owned();
         let name = &work.asked.name;
         match strict::create(client, &path, desired, Write::Real).await {
             Ok(created) => {
                 let note = messages::created(name);
-                self.succeeded(work, kind, &created, Some(note)).await
+                self.succeeded(work, kind, &created, Some(note)).await?;
+                Ok(Some((Arc::new(created), Done::Created)))
             }
             Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => Err(SyncError::Behind {
                 template: name.clone(),
@@ -90,7 +121,8 @@ impl TemplateSync {
             Err(error) => {
                 let (reason, verdict) = refused(name, &kind.resource.kind, &error);
                 let error = TemplateError::Create(reason, verdict);
-                self.complain(work.policy, about, error).await
+                self.complain(work.policy, about, error).await?;
+                Ok(None)
             }
         }
     }
@@ -100,26 +132,29 @@ impl TemplateSync {
         work: Work<'_>,
         about: &About,
         kind: &ServedKind,
-        live: &DynamicObject,
+        live: &Arc<DynamicObject>,
         changed: &DynamicObject,
-    ) -> Result<(), SyncError> {
+    ) -> Result<Placed, SyncError> {
         let name = &work.asked.name;
         let digest = digest(live, changed);
-        if self.memory.of(work.policy, name).settled == Some(digest) {
-            return self.succeeded(work, kind, live, None).await;
+        let memory = &self.reporter.memory;
+        if memory.of(work.policy, name).settled == Some(digest) {
+            self.succeeded(work, kind, live, None).await?;
+            return Ok(Some((Arc::clone(live), Done::Nothing)));
         }
         let client = &self.world.managed.client;
         let path = self.api(kind).resource_url().to_owned();
         match strict::replace(client, &path, name, changed, Write::Real).await {
             Ok(after) if after.metadata.resource_version == live.metadata.resource_version => {
                 // The API server fills in or drops something that the template says otherwise.
-                self.memory
-                    .change(work.policy, name, |memo| memo.settled = Some(digest));
-                self.succeeded(work, kind, &after, None).await
+                memory.change(work.policy, name, |memo| memo.settled = Some(digest));
+                self.succeeded(work, kind, &after, None).await?;
+                Ok(Some((Arc::new(after), Done::Nothing)))
             }
             Ok(after) => {
                 let note = messages::updated(name);
-                self.succeeded(work, kind, &after, Some(note)).await
+                self.succeeded(work, kind, &after, Some(note)).await?;
+                Ok(Some((Arc::new(after), Done::Updated)))
             }
             Err(error) => match Refusal::of(&error) {
                 Refusal::Conflict | Refusal::NotFound => Err(SyncError::Behind {
@@ -128,7 +163,8 @@ impl TemplateSync {
                 _ => {
                     let (reason, verdict) = refused(name, &kind.resource.kind, &error);
                     let error = TemplateError::Update(name.clone(), reason, verdict);
-                    self.complain(work.policy, about, error).await
+                    self.complain(work.policy, about, error).await?;
+                    Ok(None)
                 }
             },
         }

@@ -3,11 +3,13 @@
 //! policy until they are deleted.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use reeve_api::names::{CLUSTER_SCOPED_CLEANUP_FINALIZER, PARENT_POLICY_LABEL};
 use reeve_api::policy::PolicySpec;
+use reeve_runtime::dependencies::ReadError;
 use reeve_runtime::discovery::describe;
 use reeve_runtime::object::{Refusal, absent_is_none};
 use serde_json::json;
@@ -15,56 +17,52 @@ use serde_json::json;
 use super::TemplateSync;
 use super::decide::may_delete;
 use super::error::SyncError;
+use super::observe::Own;
 use super::plan::{Parent, Plan};
 use crate::replica::Replica;
 use crate::templates;
 
-/// Which of a policy's objects to delete.
-#[derive(Clone, Copy)]
-enum Which<'a> {
-    /// Those whose group, kind and name it does not ask for.
-    Superfluous(&'a HashSet<(String, String, String)>),
-    /// All that are cluster-scoped.
-    ClusterScoped,
+/// The objects that the policy no longer asks for, of those that are proven to be its own.
+pub(super) fn superfluous<'a>(
+    parent: &Parent,
+    expected: &HashSet<(String, String, String)>,
+    own: impl Iterator<Item = &'a Own>,
+) -> Vec<&'a Own> {
+    let is_superfluous = |own: &&Own| {
+        let (resource, metadata) = (&own.kind.resource, &own.object.metadata);
+        let name = metadata.name.clone().unwrap_or_default();
+        let identity = (resource.group.clone(), resource.kind.clone(), name);
+        !expected.contains(&identity) && may_delete(parent, metadata, &own.kind)
+    };
+    own.filter(is_superfluous).collect()
 }
 
 impl TemplateSync {
-    /// Deletes what the policy no longer asks for. Lists are made only when the policy asks for
-    /// something else than before, or there is a new kind that its objects could be of.
+    /// Deletes what the policy no longer asks for.
     pub(super) async fn clean(
         &self,
-        policy: &Replica,
         parent: &Parent,
         plan: &Plan,
+        own: &[Result<Own, SyncError>],
     ) -> Vec<SyncError> {
         let Some(expected) = &plan.expected else {
             return Vec::new();
         };
-        let kinds = self.world.kinds.template_kinds();
-        let cleanup = (expected.clone(), kinds);
-        if self.memory.is_clean(policy, &cleanup) {
-            return Vec::new();
-        }
         let mut errors = Vec::new();
-        for kind in &cleanup.1 {
-            errors.extend(
-                self.clean_kind(parent, kind, Which::Superfluous(expected))
-                    .await,
-            );
-        }
-        if errors.is_empty() {
-            self.memory.cleaned(policy, cleanup);
+        for own in superfluous(parent, expected, own.iter().flatten()) {
+            errors.extend(self.delete(&own.kind, &own.object).await.err());
         }
         errors
     }
 
-    async fn clean_kind(
+    /// Deletes the policy's objects of a kind if it is cluster-scoped. The API server itself is asked which there are.
+    async fn clean_cluster_scoped(
         &self,
         parent: &Parent,
         kind: &GroupVersionKind,
-        which: Which<'_>,
     ) -> Vec<SyncError> {
         let served = match self.world.kinds.find(kind).await {
+            Ok(served) if served.namespaced => return Vec::new(),
             Ok(served) => served,
             // No kind, no objects.
             Err(error) if error.is_absent() => return Vec::new(),
@@ -73,28 +71,19 @@ impl TemplateSync {
                 return vec![SyncError::Discover { template, source }];
             }
         };
-        if served.namespaced && matches!(which, Which::ClusterScoped) {
-            return Vec::new();
-        }
         let ours = ListParams::default().labels(&format!("{PARENT_POLICY_LABEL}={}", parent.name));
         let objects = match self.api(&served).list(&ours).await {
             Ok(objects) => objects,
             Err(error) if Refusal::of(&error) == Refusal::NotFound => return Vec::new(),
-            Err(source) => {
+            Err(error) => {
                 let kind = describe(kind);
+                let source = ReadError::Refused(Arc::new(error));
                 return vec![SyncError::List { kind, source }];
             }
         };
         let mut errors = Vec::new();
         for object in objects {
-            let name = object.metadata.name.clone().unwrap_or_default();
-            let superfluous = match which {
-                Which::Superfluous(expected) => {
-                    !expected.contains(&(kind.group.clone(), kind.kind.clone(), name))
-                }
-                Which::ClusterScoped => true,
-            };
-            if superfluous && may_delete(parent, &object.metadata, &served) {
+            if may_delete(parent, &object.metadata, &served) {
                 errors.extend(self.delete(&served, &object).await.err());
             }
         }
@@ -122,7 +111,7 @@ impl TemplateSync {
         }
         let mut errors = Vec::new();
         for kind in &kinds {
-            errors.extend(self.clean_kind(&parent, kind, Which::ClusterScoped).await);
+            errors.extend(self.clean_cluster_scoped(&parent, kind).await);
         }
         if errors.is_empty() {
             errors.extend(self.let_go(policy).await.err());

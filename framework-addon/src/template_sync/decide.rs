@@ -10,6 +10,7 @@ use reeve_runtime::discovery::ServedKind;
 use super::desired;
 use super::error::TemplateError;
 use super::plan::{Asked, Parent};
+use crate::gatekeeper::Integration;
 use crate::templates::{belongs_to, claimed_by};
 
 /// What the cluster says to one template.
@@ -36,11 +37,13 @@ pub struct Ready {
 
 impl Sight {
     /// What the template's object can be decided by, or why there can be none.
-    pub fn ready(&self, asked: &Asked) -> Result<&Ready, TemplateError> {
+    pub fn ready(&self, asked: &Asked, integration: Integration) -> Result<&Ready, TemplateError> {
         match self {
-            Self::Unmapped(found) => {
-                Err(TemplateError::NotMapped(asked.kind.clone(), found.clone()))
-            }
+            Self::Unmapped(found) => Err(TemplateError::NotMapped {
+                kind: asked.kind.clone(),
+                found: found.clone(),
+                integration,
+            }),
             Self::Unsupported => Err(TemplateError::Unsupported(asked.kind.clone())),
             Self::Ready(ready) => Ok(ready),
         }
@@ -390,9 +393,10 @@ mod tests {
     #[test]
     fn kinds_that_cannot_be_worked_on() {
         let asked = asked(&definition());
-        let unsupported = Sight::Unsupported.ready(&asked).unwrap_err();
+        let error = |sight: Sight| sight.ready(&asked, Integration::Enabled).unwrap_err();
+        let unsupported = error(Sight::Unsupported);
         assert!(matches!(unsupported, TemplateError::Unsupported(_)));
-        let unmapped = Sight::Unmapped("x".into()).ready(&asked).unwrap_err();
-        assert!(matches!(unmapped, TemplateError::NotMapped(..)));
+        let unmapped = error(Sight::Unmapped("x".into()));
+        assert!(matches!(unmapped, TemplateError::NotMapped { .. }));
     }
 }

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::error::TemplateError;
 use super::plan::{Asked, Parent};
+use crate::gatekeeper;
 use crate::templates::{owners, parent_label};
 
 /// The object that a template describes, as it is created.
@@ -76,6 +77,9 @@ fn remediate(spec: &mut Map<String, Value>, kind: &GroupVersionKind, parent: Opt
 
 /// What the API server fills in, so that it does not look like a difference.
 fn fill_defaults(spec: &mut Map<String, Value>, kind: &GroupVersionKind) {
+    if gatekeeper::is_constraint_template(kind) {
+        fill_legacy_schema(spec, &kind.version);
+    }
     if kind.group != GROUP {
         return;
     }
@@ -100,6 +104,23 @@ fn fill_defaults(spec: &mut Map<String, Value>, kind: &GroupVersionKind) {
             }
         }
         _ => {}
+    }
+}
+
+/// Whether parameters are checked loosely: the API server fills this in only where there is a `validation`, Gatekeeper
+/// everywhere.
+fn fill_legacy_schema(spec: &mut Map<String, Value>, version: &str) {
+    let crd = spec.get_mut("crd").and_then(Value::as_object_mut);
+    let Some(crd) = crd.and_then(|crd| crd.get_mut("spec")?.as_object_mut()) else {
+        return;
+    };
+    let validation = crd.entry("validation").or_insert_with(|| json!({}));
+    if validation.is_null() {
+        *validation = json!({});
+    }
+    if let Some(validation) = validation.as_object_mut() {
+        let legacy = validation.entry("legacySchema");
+        legacy.or_insert_with(|| json!(version == "v1beta1"));
     }
 }
 
@@ -310,6 +331,23 @@ mod tests {
         live.data["spec"] = json!({"remediationAction": "enforce", "complianceConfig": {
             "catalogSourceUnhealthy": "Compliant", "deploymentsUnavailable": "NonCompliant", "upgradesAvailable": "Compliant"}});
         assert!(overwrite(&parent(), &kind, &desired, &live).is_none());
+    }
+
+    #[rstest]
+    #[case::v1("v1", json!({"crd": {"spec": {"names": {"kind": "A"}}}}), json!({"legacySchema": false}))]
+    #[case::v1beta1("v1beta1", json!({"crd": {"spec": {"validation": {"a": 1}}}}), json!({"a": 1, "legacySchema": true}))]
+    #[case::given("v1", json!({"crd": {"spec": {"validation": {"legacySchema": true}}}}), json!({"legacySchema": true}))]
+    #[case::null("v1", json!({"crd": {"spec": {"validation": null}}}), json!({"legacySchema": false}))]
+    fn rough_edge_27_of_a_constraint_template_only_the_default_is_filled_in(
+        #[case] version: &str,
+        #[case] mut spec: Value,
+        #[case] expected: Value,
+    ) {
+        spec["fromTheFuture"] = json!({"a": 1});
+        let kind = format!("templates.gatekeeper.sh/{version}/ConstraintTemplate");
+        let built = build_spec(&kind, &spec, Some("enforce"));
+        assert_eq!(built["crd"]["spec"]["validation"], expected);
+        assert_eq!(built["fromTheFuture"], spec["fromTheFuture"]);
     }
 
     #[test]

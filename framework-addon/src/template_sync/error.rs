@@ -2,10 +2,12 @@
 //! it, which only the log and the metrics tell.
 
 use kube::core::GroupVersionKind;
+use reeve_runtime::dependencies::ReadError;
 use reeve_runtime::discovery::DiscoveryError;
 use reeve_runtime::object::api_message;
 
 use super::messages;
+use crate::gatekeeper::Integration;
 use crate::metrics::Blame;
 
 /// What the API server found wrong with a write.
@@ -32,9 +34,16 @@ pub enum TemplateError {
     /// It has no name; holds its place in the list.
     #[error("{}", messages::nameless(*.0))]
     Nameless(usize),
-    /// Its kind is not served; holds discovery's answer.
-    #[error("{}", messages::not_mapped(.0, .1))]
-    NotMapped(GroupVersionKind, String),
+    /// Its kind is not served.
+    #[error("{}", messages::not_mapped(kind, found, *integration))]
+    NotMapped {
+        /// Its kind.
+        kind: GroupVersionKind,
+        /// Discovery's answer.
+        found: String,
+        /// Whether it may be one of Gatekeeper's.
+        integration: Integration,
+    },
     /// Its kind is no policy's.
     #[error("{}", messages::unsupported(.0))]
     Unsupported(GroupVersionKind),
@@ -60,6 +69,12 @@ pub enum TemplateError {
     /// The API server did not take the changed object; holds the template's name first.
     #[error("{}", messages::update_failed(.0, .1))]
     Update(String, String, Verdict),
+    /// Gatekeeper has not said what it makes of the constraint template; holds its name and what there is instead.
+    #[error("{}", messages::no_admission(.0, .1))]
+    NoAdmission(String, String),
+    /// Gatekeeper cannot use the constraint template; holds its name.
+    #[error("{}", messages::not_admitted(.0))]
+    NotAdmitted(String),
     /// It cannot be made an object.
     #[error("{}", messages::unmarshal_failed(.0))]
     Unmarshal(String),
@@ -70,8 +85,8 @@ impl TemplateError {
     pub fn blame(&self) -> Blame {
         match self {
             Self::ConflictingDependency(_) => Blame::User("dependency-error"),
-            Self::NotMapped(..) | Self::Unsupported(_) => Blame::User("crd-error"),
-            Self::Get(_) => Blame::System("get-error"),
+            Self::NotMapped { .. } | Self::Unsupported(_) => Blame::User("crd-error"),
+            Self::Get(_) | Self::NoAdmission(..) => Blame::System("get-error"),
             Self::Create(_, Verdict::Other) => Blame::System("create-error"),
             Self::Update(_, _, Verdict::Other) => Blame::System("patch-error"),
             Self::Unmarshal(_) => Blame::System("unmarshal-error"),
@@ -85,7 +100,7 @@ impl TemplateError {
     pub fn is_worth_retrying(&self) -> bool {
         matches!(
             self,
-            Self::NotMapped(..)
+            Self::NotMapped { .. }
                 | Self::Get(_)
                 | Self::Create(_, Verdict::Other)
                 | Self::Update(_, _, Verdict::Other)
@@ -171,15 +186,12 @@ pub enum SyncError {
         source: kube::Error,
     },
     /// Objects of a kind could not be listed for cleanup.
-    #[error(
-        "cannot list the objects of {kind} that belong to the policy: {}",
-        api_message(source)
-    )]
+    #[error("cannot list the objects of {kind} that belong to the policy: {source}")]
     List {
         /// The kind.
         kind: String,
         /// Why.
-        source: kube::Error,
+        source: ReadError,
     },
     /// The finalizer could not be added or removed.
     #[error("cannot write the policy's finalizer: {}", api_message(.0))]

@@ -3,6 +3,8 @@
 use kube::core::GroupVersionKind;
 use reeve_runtime::discovery::describe;
 
+use crate::gatekeeper::{self, Integration};
+
 /// Reason and action of the events for people.
 pub const REASON: &str = "PolicyTemplateSync";
 /// What every error begins with.
@@ -13,8 +15,10 @@ pub const STALE: [&str; 2] = ["template-error;", "Pending;"];
 
 /// Two templates have one name.
 pub const DUPLICATE_NAMES: &str = "All policy-template names must be unique within a policy";
-/// Said at start.
-pub const GATEKEEPER_NOT_BUILT: &str = "the Gatekeeper integration is not built yet: its kinds are treated as with --disable-gatekeeper-sync";
+/// What stands for an answer that is not there.
+pub const NOTHING: &str = "<nil>";
+/// What stands in a message for a value that may be secret.
+pub const WITHHELD: &str = "(withheld)";
 
 /// A template is no object that could be applied.
 pub fn undecodable(reason: &str) -> String {
@@ -37,11 +41,16 @@ pub fn nameless(index: usize) -> String {
 }
 
 /// A template's kind is not served; `found` is discovery's answer.
-pub fn not_mapped(kind: &GroupVersionKind, found: &str) -> String {
-    let advice = if is_gatekeeper(kind) {
-        "A Gatekeeper policy-template was provided, but the Gatekeeper integration is disabled"
-    } else {
-        "Mapping not found, check if you have the CRD deployed"
+pub fn not_mapped(kind: &GroupVersionKind, found: &str, integration: Integration) -> String {
+    let advice = match (gatekeeper::is_policy(kind), integration) {
+        (true, Integration::Disabled) => {
+            "A Gatekeeper policy-template was provided, but the Gatekeeper integration is disabled"
+        }
+        (true, Integration::Enabled) if gatekeeper::is_constraint(kind) => {
+            "Mapping not found, check if the required ConstraintTemplate has been deployed"
+        }
+        (true, Integration::Enabled) => "Mapping not found, check if Gatekeeper is installed",
+        (false, _) => "Mapping not found, check if you have the CRD deployed",
     };
     format!("{advice}: {found}")
 }
@@ -49,17 +58,11 @@ pub fn not_mapped(kind: &GroupVersionKind, found: &str) -> String {
 /// A template's kind is served, but is no policy's.
 pub fn unsupported(kind: &GroupVersionKind) -> String {
     let described = describe(kind);
-    if is_gatekeeper(kind) {
+    if gatekeeper::is_policy(kind) {
         format!("not syncing kind {described} because the Gatekeeper integration is disabled")
     } else {
         format!("policy-template kind is not supported: {described}")
     }
-}
-
-/// Whether a kind is one of Gatekeeper's policies.
-pub fn is_gatekeeper(kind: &GroupVersionKind) -> bool {
-    (kind.group == "templates.gatekeeper.sh" && kind.kind == "ConstraintTemplate")
-        || kind.group == "constraints.gatekeeper.sh"
 }
 
 /// The API server did not take a new object.
@@ -97,6 +100,26 @@ pub fn taken(kind: &str, name: &str, owner: Option<&str>) -> String {
 /// The API server did not take a change.
 pub fn update_failed(name: &str, reason: &str) -> String {
     format!("Failed to update policy template {name}: {reason}")
+}
+
+/// Gatekeeper has not said what it makes of a constraint template; `reason` is what there is instead.
+pub fn no_admission(name: &str, reason: &str) -> String {
+    format!("Failed to retrieve status.created from ConstraintTemplate {name}: {reason}")
+}
+
+/// Gatekeeper cannot use a constraint template.
+pub fn not_admitted(name: &str) -> String {
+    format!("Failed to create Gatekeeper ConstraintTemplate. Check the status of {name}.")
+}
+
+/// Gatekeeper can use a new constraint template.
+pub fn constraint_template_created(name: &str) -> String {
+    format!("ConstraintTemplate {name} was created successfully")
+}
+
+/// Gatekeeper can use a changed constraint template.
+pub fn constraint_template_updated(name: &str) -> String {
+    format!("ConstraintTemplate {name} was updated successfully")
 }
 
 /// The template cannot be made an object.
@@ -138,14 +161,21 @@ mod tests {
     #[test]
     fn every_report() {
         let (core, constraint) = (kind("", "Pod"), kind("constraints.gatekeeper.sh", "NoTea"));
-        let unknown = "the resource version was not found: x/v1, Kind=Y".to_owned();
+        let template = kind("templates.gatekeeper.sh", "ConstraintTemplate");
+        let not_mapped = |kind, integration| TemplateError::NotMapped {
+            kind,
+            found: "the resource version was not found: x/v1, Kind=Y".to_owned(),
+            integration,
+        };
         let errors = [
             TemplateError::DuplicateNames,
             TemplateError::Undecodable(kind_missing(r#"{"metadata":{"name":"a"}}"#)),
             TemplateError::ConflictingDependency("dep".to_owned()),
             TemplateError::Nameless(2),
-            TemplateError::NotMapped(kind("x", "Y"), unknown.clone()),
-            TemplateError::NotMapped(constraint.clone(), unknown),
+            not_mapped(kind("x", "Y"), Integration::Enabled),
+            not_mapped(constraint.clone(), Integration::Disabled),
+            not_mapped(constraint.clone(), Integration::Enabled),
+            not_mapped(template, Integration::Enabled),
             TemplateError::Unsupported(core),
             TemplateError::Unsupported(constraint),
             TemplateError::HubTemplates("no such function".to_owned()),
@@ -169,6 +199,8 @@ mod tests {
                 "denied".into(),
                 crate::template_sync::error::Verdict::Other,
             ),
+            TemplateError::NoAdmission("t".to_owned(), NOTHING.to_owned()),
+            TemplateError::NotAdmitted("t".to_owned()),
             TemplateError::Unmarshal("odd".to_owned()),
         ];
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -179,6 +211,8 @@ mod tests {
         Failed to parse or get name from policy template at index 2
         Mapping not found, check if you have the CRD deployed: the resource version was not found: x/v1, Kind=Y
         A Gatekeeper policy-template was provided, but the Gatekeeper integration is disabled: the resource version was not found: x/v1, Kind=Y
+        Mapping not found, check if the required ConstraintTemplate has been deployed: the resource version was not found: x/v1, Kind=Y
+        Mapping not found, check if Gatekeeper is installed: the resource version was not found: x/v1, Kind=Y
         policy-template kind is not supported: /v1, Kind=Pod
         not syncing kind constraints.gatekeeper.sh/v1, Kind=NoTea because the Gatekeeper integration is disabled
         no such function
@@ -187,6 +221,8 @@ mod tests {
         Template name must be unique. Policy template with kind: K name: n already exists in policy ns.other
         Template name must be unique. Policy template with kind: K name: n already exists outside of a Policy
         Failed to update policy template n: denied
+        Failed to retrieve status.created from ConstraintTemplate t: <nil>
+        Failed to create Gatekeeper ConstraintTemplate. Check the status of t.
         Failed to unmarshal the policy template: odd
         "#);
     }
@@ -197,6 +233,8 @@ mod tests {
         let texts = [
             created("t"),
             updated("t"),
+            constraint_template_created("t"),
+            constraint_template_updated("t"),
             pending(&two[..1]),
             pending(&two),
             pending_ignored(&two[..1]),
@@ -205,6 +243,8 @@ mod tests {
         insta::assert_snapshot!(texts.join("\n"), @r#"
         Policy template t created successfully
         Policy template t was updated successfully
+        ConstraintTemplate t was created successfully
+        ConstraintTemplate t was updated successfully
         Dependencies were not satisfied: 1 is still pending (A a)
         Dependencies were not satisfied: 2 are still pending (A a, B b)
         Dependencies were not satisfied: 1 is still pending (A a) but ignorePending is true

@@ -5,12 +5,12 @@
 //! asked for ([`cleanup`]) and reports ([`publish`]). No template's error stops another.
 
 pub mod act;
+pub mod admission;
 pub mod cleanup;
 pub mod decide;
 pub mod dependencies;
 pub mod desired;
 pub mod error;
-pub mod memory;
 pub mod messages;
 pub mod observe;
 pub mod plan;
@@ -21,22 +21,23 @@ pub mod trigger;
 mod tests;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use reeve_api::policy::PolicySpec;
-use reeve_runtime::events::EventWriter;
-use reeve_runtime::queue::Next;
+use reeve_runtime::queue::{Next, Queue};
 use reeve_runtime::watch::Known;
 
+use crate::gatekeeper;
 use crate::metrics::{Blame, ErrorMetrics};
 use crate::replica::Replica;
+use crate::reports::memory::Memory;
+use crate::reports::reporter::{About, Reporter};
 use crate::world::{Reader, World};
 use act::Work;
 use decide::Sight;
 use error::{SyncError, SyncErrors};
-use memory::Memory;
-use observe::Observed;
+use observe::{Observed, Own};
 use plan::{Parent, Plan};
-use publish::About;
 pub use trigger::is_concerned;
 
 /// The controller's name in logs, metrics and events.
@@ -45,20 +46,26 @@ pub const CONTROLLER: &str = "policy-template-sync";
 /// Keeps template objects.
 pub struct TemplateSync {
     world: World,
-    events: EventWriter,
+    reporter: Reporter,
     metrics: ErrorMetrics,
-    memory: Memory,
+    /// Takes policies whose constraints have come to be in place.
+    relay: Option<Queue<String>>,
 }
 
 impl TemplateSync {
-    /// Works on the managed cluster of `world`.
-    pub fn new(world: World, metrics: ErrorMetrics) -> Arc<Self> {
+    /// Works on the managed cluster of `world`. Policies whose constraints have come to be in place go to `relay`.
+    pub fn new(world: World, metrics: ErrorMetrics, relay: Option<Queue<String>>) -> Arc<Self> {
         Arc::new(Self {
-            events: world.managed.events(CONTROLLER),
+            reporter: Reporter::new(&world, CONTROLLER),
             world,
             metrics,
-            memory: Memory::default(),
+            relay,
         })
+    }
+
+    /// What it remembers of templates.
+    pub fn memory(&self) -> Memory {
+        self.reporter.memory.clone()
     }
 
     /// Brings the template objects of one policy in line.
@@ -69,13 +76,15 @@ impl TemplateSync {
             Some(Known::Invalid(_)) => return Ok(Next::Done),
             None => {
                 self.metrics.forget(&name);
-                self.memory.forget(&name);
+                self.reporter.memory.forget(&name);
                 self.world.objects.forget(&Reader::Templates(name));
                 return Ok(Next::Done);
             }
         };
         let (next, errors) = if policy.metadata.deletion_timestamp.is_some() {
             (Next::Done, self.finalize(&policy).await)
+        } else if self.world.uninstalling.is_on() {
+            (Next::Done, Vec::new())
         } else {
             match policy.typed_spec() {
                 Ok(spec) => self.round(&policy, &spec).await,
@@ -96,7 +105,7 @@ impl TemplateSync {
         let parent = Parent::of(policy, spec, &self.world.managed.namespace);
         let plan = plan::read(spec, &parent.namespace);
         let mut errors = self.complain_of(policy, &parent, &plan).await;
-        let observed = self.observe(&parent, &plan.asked).await;
+        let mut observed = self.observe(&parent, &plan.asked).await;
 
         let crosses =
             |sight: &Sight| matches!(sight, Sight::Ready(ready) if !ready.kind.namespaced);
@@ -108,24 +117,49 @@ impl TemplateSync {
             is_held = false;
         }
         let may_let_go = may_let_go(&plan, &observed);
-        for (asked, sight) in plan.asked.iter().zip(observed.sights) {
+        let sights = std::mem::take(&mut observed.sights);
+        for (asked, sight) in plan.asked.iter().zip(sights) {
             let work = Work {
                 policy,
                 parent: &parent,
                 asked,
             };
-            match sight {
+            let worked = match sight {
                 // Without the finalizer its object could outlive the policy.
-                Ok(sight) if crosses(&sight) && !is_held => {}
-                Ok(sight) => errors.extend(self.template(work, &sight).await.err()),
+                Ok(sight) if crosses(&sight) && !is_held => Ok(None),
+                Ok(sight) => self.look(work, &plan, &sight).await,
+                Err(error) => Err(error),
+            };
+            match worked {
+                Ok(again) => again
+                    .into_iter()
+                    .for_each(|after| observed.look_again(after)),
                 Err(error) => errors.push(error),
             }
         }
-        errors.extend(self.clean(policy, &parent, &plan).await);
+        errors.extend(self.clean(&parent, &plan, &observed.own).await);
         if errors.is_empty() && may_let_go {
             errors.extend(self.let_go(policy).await.err());
         }
+        errors.extend(observed.own.into_iter().filter_map(Result::err));
         (observed.again.map_or(Next::Done, Next::After), errors)
+    }
+
+    /// Works on one template, unless its kind is being made by another one of the policy.
+    async fn look(
+        &self,
+        work: Work<'_>,
+        plan: &Plan,
+        sight: &Sight,
+    ) -> Result<Option<Duration>, SyncError> {
+        if matches!(sight, Sight::Unmapped(_)) {
+            if let Some(left) = self.is_being_made(work, plan) {
+                return Ok(Some(left));
+            }
+        } else if gatekeeper::is_constraint(&work.asked.kind) {
+            self.reporter.memory.answered(work.policy, &work.asked.name);
+        }
+        self.template(work, sight).await
     }
 
     async fn complain_of(&self, policy: &Replica, parent: &Parent, plan: &Plan) -> Vec<SyncError> {
@@ -156,5 +190,8 @@ fn may_let_go(plan: &Plan, observed: &Observed) -> bool {
         Ok(Sight::Unmapped(_)) => true,
         Ok(Sight::Unsupported) | Err(_) => false,
     };
-    plan.complaints.is_empty() && observed.sights.iter().all(none)
+    let namespaced = |own: &Result<Own, SyncError>| matches!(own, Ok(own) if own.kind.namespaced);
+    plan.complaints.is_empty()
+        && observed.sights.iter().all(none)
+        && observed.own.iter().all(namespaced)
 }

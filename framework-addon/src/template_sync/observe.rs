@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use kube::api::DynamicObject;
 use kube::core::GroupVersionKind;
+use reeve_api::names::PARENT_POLICY_LABEL;
 use reeve_runtime::dependencies::{Batch, ReadError};
-use reeve_runtime::discovery::{DiscoveryError, ServedKind};
+use reeve_runtime::discovery::{DiscoveryError, ServedKind, describe};
 use reeve_runtime::object::{Refusal, api_message};
 use serde::Deserialize;
 
@@ -18,6 +19,8 @@ use super::plan::{Asked, Parent};
 use crate::kinds::KIND_IS_COMING;
 use crate::world::Reader;
 
+/// A label's value has no more characters: no object can be labelled with a longer name.
+const LONGEST_LABEL: usize = 63;
 /// How soon to look again at a dependency that may not or cannot be read: nothing tells when it may.
 const UNREADABLE: Duration = Duration::from_mins(1);
 
@@ -26,12 +29,25 @@ const UNREADABLE: Duration = Duration::from_mins(1);
 pub struct Observed {
     /// In the templates' order. A template whose kind is not known to exist or not has an error.
     pub sights: Vec<Result<Sight, SyncError>>,
+    /// All objects that are labelled as the policy's, of every kind that templates may be of. A kind of which that is
+    /// not known has an error.
+    pub own: Vec<Result<Own, SyncError>>,
     /// When to look again although nothing that is watched has changed.
     pub again: Option<Duration>,
 }
 
+/// An object that is labelled as the policy's.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// Its kind.
+    pub kind: ServedKind,
+    /// The object.
+    pub object: DynamicObject,
+}
+
 impl Observed {
-    fn look_again(&mut self, after: Duration) {
+    /// Asks for another look, the soonest one counts.
+    pub fn look_again(&mut self, after: Duration) {
         self.again = Some(self.again.map_or(after, |sooner| sooner.min(after)));
     }
 }
@@ -59,8 +75,66 @@ impl TemplateSync {
             let sight = self.sight(parent, asked, &reads, &mut observed).await;
             observed.sights.push(sight);
         }
+        for kind in self.world.kinds.template_kinds() {
+            let own = self.own(parent, &kind, &reads, &mut observed).await;
+            match own {
+                Ok(own) => observed.own.extend(own.into_iter().map(Ok)),
+                Err(error) => observed.own.push(Err(error)),
+            }
+        }
         reads.end();
         observed
+    }
+
+    /// The objects of a kind that are labelled as the policy's.
+    async fn own(
+        &self,
+        parent: &Parent,
+        kind: &GroupVersionKind,
+        reads: &Batch<Reader>,
+        observed: &mut Observed,
+    ) -> Result<Vec<Own>, SyncError> {
+        if parent.name.len() > LONGEST_LABEL {
+            return Ok(Vec::new());
+        }
+        let served = match self.world.kinds.find(kind).await {
+            Ok(served) => served,
+            // No kind, no objects.
+            Err(error) if error.is_absent() => return Ok(Vec::new()),
+            Err(source) => {
+                let template = String::new();
+                return Err(SyncError::Discover { template, source });
+            }
+        };
+        let namespace = if served.namespaced {
+            parent.namespace.as_str()
+        } else {
+            ""
+        };
+        let selector = format!("{PARENT_POLICY_LABEL}={}", parent.name);
+        let objects = match reads.list(&served, namespace, &selector).await {
+            Ok(objects) => objects,
+            // No policy has made any that we may not even see.
+            Err(error) if matches!(unread(&error), Found::Unreadable) => {
+                tracing::warn!(kind = describe(kind), %error, "cannot be listed for superfluous objects");
+                observed.look_again(UNREADABLE);
+                return Ok(Vec::new());
+            }
+            Err(ReadError::Refused(error)) if Refusal::of(&error) == Refusal::NotFound => {
+                self.world.kinds.forget_group(&kind.group);
+                return Ok(Vec::new());
+            }
+            Err(source) => {
+                let kind = describe(kind);
+                return Err(SyncError::List { kind, source });
+            }
+        };
+        let read = |object: &Arc<serde_json::Value>| DynamicObject::deserialize(&**object).ok();
+        let own = objects.iter().filter_map(read).map(|object| Own {
+            kind: served.clone(),
+            object,
+        });
+        Ok(own.collect())
     }
 
     async fn sight(

@@ -147,7 +147,7 @@ fn read_template(
         });
     };
     let Some(identity) = templates::identify(definition) else {
-        let reason = messages::kind_missing(&definition.to_string());
+        let reason = messages::kind_missing(&without_secrets(definition).to_string());
         complain(
             templates::placeholder(index),
             TemplateError::Undecodable(reason),
@@ -181,6 +181,33 @@ fn read_template(
         needs,
         ignores_pending: template.ignore_pending.unwrap_or(false),
     });
+}
+
+/// A template without a kind as it may be shown: the values of Secrets in it, and of what may be one for want of a kind,
+/// are withheld.
+fn without_secrets(definition: &Value) -> Value {
+    let mut shown = definition.clone();
+    withhold(&mut shown);
+    shown
+}
+
+fn withhold(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            let kind = fields.get("kind").and_then(Value::as_str);
+            if kind.is_none_or(|kind| kind == "Secret") {
+                for field in ["data", "stringData"] {
+                    let values = fields.get_mut(field).and_then(Value::as_object_mut);
+                    for (_, value) in values.into_iter().flatten() {
+                        *value = Value::from(messages::WITHHELD);
+                    }
+                }
+            }
+            fields.values_mut().for_each(withhold);
+        }
+        Value::Array(items) => items.iter_mut().for_each(withhold),
+        _ => {}
+    }
 }
 
 /// The names that more than one template has, whatever their kinds: reports tell templates apart
@@ -289,6 +316,20 @@ mod tests {
             complaints(&plan),
             [("template-1".to_owned(), text.to_owned())]
         );
+    }
+
+    #[test]
+    fn a_message_shows_no_values_of_secrets() {
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "data": {"b": "aGlkZGVu"}});
+        let template = json!({"apiVersion": "v1", "metadata": {"name": "s"}, "stringData": {"a": "hidden"},
+            "spec": {"object-templates": [{"objectDefinition": secret}], "data": {"kind": "ConfigMap", "data": {"c": "shown"}}}});
+        let plan = read(&spec(&[template]), "c1");
+        let text = plan.complaints[0].error.to_string();
+        assert!(
+            !text.contains("hidden") && !text.contains("aGlkZGVu"),
+            "{text}"
+        );
+        assert!(text.contains(r#"{"a":"(withheld)"}"#), "{text}");
     }
 
     #[test]

@@ -1,46 +1,31 @@
 //! Reports about templates: to people, and by compliance events to status sync.
 
-use std::time::Instant;
-
-use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use reeve_api::Compliance;
 use reeve_api::names::GROUP;
-use reeve_api::policy::DetailsPerTemplate;
 use reeve_runtime::discovery::ServedKind;
-use reeve_runtime::events::{ComplianceEvent, Information};
+use reeve_runtime::events::Information;
 use reeve_runtime::object::absent_is_none;
-use reeve_runtime::watch::Known;
 use serde_json::{Value, json};
 
 use super::TemplateSync;
 use super::act::Work;
 use super::decide::Sight;
 use super::error::{SyncError, TemplateError};
-use super::memory::{self, Sent};
 use super::messages;
 use super::plan::{self, Asked, Complaint, Parent};
+use crate::gatekeeper;
 use crate::replica::Replica;
-use crate::reports::{self, newest_first};
-
-/// What a report is about.
-#[derive(Clone, Debug)]
-pub struct About {
-    /// The name under which the template is reported.
-    pub template: String,
-    /// The object's namespace; absent when its kind is cluster-scoped.
-    pub namespace: Option<String>,
-    /// The object, as the template says.
-    pub related: Option<ObjectReference>,
-}
+use crate::reports::memory::{self, Stance};
+use crate::reports::reporter::{About, Statement};
 
 impl About {
     /// A template that could be read.
     pub fn asked(parent: &Parent, asked: &Asked, sight: &Sight) -> Self {
         let cluster_scoped = match sight {
             Sight::Ready(ready) => !ready.kind.namespaced,
-            Sight::Unmapped(_) | Sight::Unsupported => messages::is_gatekeeper(&asked.kind),
+            Sight::Unmapped(_) | Sight::Unsupported => gatekeeper::is_policy(&asked.kind),
         };
         Self {
             template: asked.name.clone(),
@@ -59,41 +44,21 @@ impl About {
     }
 }
 
-/// A report.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// The compliance that it announces.
-    pub compliance: Compliance,
-    /// What people read.
-    pub text: String,
-}
-
-impl Report {
-    fn error(error: &TemplateError) -> Self {
-        Self {
-            compliance: Compliance::NonCompliant,
-            text: format!("{}{error}", messages::ERROR),
-        }
+impl Statement {
+    /// Says what is wrong with a template.
+    pub fn error(error: &TemplateError) -> Self {
+        Self::violation(format!("{}{error}", messages::ERROR))
     }
 
-    /// Dependencies, each `<Kind> <name>`, are not as they must be.
+    /// Says which dependencies, each `<Kind> <name>`, are not as they must be.
     pub fn pending(unmet: &[String], ignored: bool) -> Self {
         if ignored {
-            Self {
-                compliance: Compliance::Compliant,
-                text: messages::pending_ignored(unmet),
-            }
-        } else {
-            Self {
-                compliance: Compliance::Pending,
-                text: messages::pending(unmet),
-            }
+            return Self::compliant(messages::pending_ignored(unmet));
         }
-    }
-
-    /// As the history has it.
-    pub fn message(&self) -> String {
-        format!("{}; {}", self.compliance, self.text)
+        Self {
+            compliance: Compliance::Pending,
+            text: messages::pending(unmet),
+        }
     }
 }
 
@@ -107,7 +72,8 @@ impl TemplateSync {
     ) -> Result<(), SyncError> {
         self.metrics
             .count(policy.name(), &about.template, error.blame());
-        self.report(policy, about, &Report::error(&error)).await?;
+        self.trouble(policy, about, &Statement::error(&error))
+            .await?;
         if error.is_worth_retrying() {
             let template = about.template.clone();
             return Err(SyncError::Reported { template, error });
@@ -115,47 +81,37 @@ impl TemplateSync {
         Ok(())
     }
 
+    /// Reports why a template's object is not as it should be. From now on this is the word about it.
+    pub(super) async fn trouble(
+        &self,
+        policy: &Replica,
+        about: &About,
+        statement: &Statement,
+    ) -> Result<(), SyncError> {
+        let memory = &self.reporter.memory;
+        memory.change(policy, &about.template, |memo| {
+            memo.stance = Stance::InTrouble;
+        });
+        self.report(policy, about, statement).await
+    }
+
     /// Reports, unless that has been done. The compliance event is stored when this returns.
     pub(super) async fn report(
         &self,
         policy: &Replica,
         about: &About,
-        report: &Report,
+        statement: &Statement,
     ) -> Result<(), SyncError> {
-        let message = report.message();
-        let memo = self.memory.of(policy, &about.template);
-        let seen = self.seen(policy, &about.template);
-        if !memory::must_report(&message, &seen, &memo, Instant::now()) {
+        if !self.reporter.is_news(policy, about, statement) {
             return Ok(());
         }
-        self.inform(
-            policy,
-            &report.text,
-            report.compliance != Compliance::Compliant,
-        );
-        let event = ComplianceEvent {
-            policy: policy.object_ref(&()),
-            template_namespace: about.namespace.clone(),
-            template_name: about.template.clone(),
-            related: about.related.clone(),
-            compliance: report.compliance,
-            message: message.clone(),
-        };
-        let created = self.events.compliance(&event).await;
-        let event = created.map_err(|source| SyncError::Report {
+        let warning = statement.compliance != Compliance::Compliant;
+        self.inform(policy, &statement.text, warning);
+        let sent = self.reporter.send(policy, about, statement).await;
+        sent.map_err(|source| SyncError::Report {
             template: about.template.clone(),
             source,
-        })?;
-        tracing::info!(
-            policy = policy.name(),
-            template = about.template,
-            "{message}"
-        );
-        let at = Instant::now();
-        self.memory.change(policy, &about.template, |memo| {
-            memo.sent = Some(Sent { message, event, at });
-        });
-        Ok(())
+        })
     }
 
     /// The template's object is as it should be. If the last word about it is an older error, its
@@ -172,8 +128,9 @@ impl TemplateSync {
             tracing::info!(policy = policy.name(), "{note}");
             self.inform(policy, &note, false);
         }
-        let memo = self.memory.of(policy, name);
-        let stale = memory::stale_report(&self.seen(policy, name), &memo);
+        let memory = &self.reporter.memory;
+        let memo = memory.of(policy, name);
+        let stale = memory::stale_report(&self.reporter.seen(policy, name), &memo);
         let asked_for = stale.filter(|_| kind.resource.group == GROUP && has_answered(&live.data));
         if asked_for.is_some() {
             let patch = Patch::Merge(json!({"status": {"compliant": null}}));
@@ -186,28 +143,22 @@ impl TemplateSync {
                 source,
             })?;
         }
-        if asked_for.is_some() || memo.sent.is_some() {
-            self.memory.change(policy, name, |memo| {
-                memo.sent = None;
+        let in_trouble = memo.stance != Stance::InPlace;
+        if asked_for.is_some() || memo.sent.is_some() || in_trouble {
+            memory.change(policy, name, |memo| {
+                // What was wrong may be wrong again, and is news then.
+                memo.sent.take_if(|sent| memory::is_trouble(&sent.message));
                 memo.reset_for = asked_for.or(memo.reset_for.take());
+                memo.stance = Stance::InPlace;
             });
         }
+        if in_trouble
+            && gatekeeper::is_constraint(&work.asked.kind)
+            && let Some(relay) = &self.relay
+        {
+            relay.add(policy.name().to_owned());
+        }
         Ok(())
-    }
-
-    /// What events and the status say about a template now, newest first.
-    fn seen(&self, policy: &Replica, template: &str) -> Vec<reports::Report> {
-        let newest = match self.world.managed.policy(policy.name()) {
-            Some(Known::Valid(newest)) if newest.uid() == policy.uid() => newest,
-            _ => return Vec::new(),
-        };
-        let status = newest.typed_status().unwrap_or_default();
-        let is_its = |details: &DetailsPerTemplate| details.template_name() == template;
-        let details = status.details.unwrap_or_default().into_iter().find(is_its);
-        let shown = details.and_then(|details| details.history);
-        let events = self.world.reports.of(policy.uid(), template);
-        let seen = newest_first(events, &shown.unwrap_or_default());
-        seen.into_iter().map(|(_, report)| report).collect()
     }
 
     fn inform(&self, policy: &Replica, note: &str, warning: bool) {
@@ -217,7 +168,7 @@ impl TemplateSync {
             note,
             warning,
         };
-        self.events.inform(&policy.object_ref(&()), &event);
+        self.reporter.events.inform(&policy.object_ref(&()), &event);
     }
 }
 
@@ -225,4 +176,18 @@ impl TemplateSync {
 pub fn has_answered(object: &Value) -> bool {
     let compliant = object.pointer("/status/compliant").and_then(Value::as_str);
     compliant.is_some_and(|compliant| !compliant.is_empty())
+}
+
+/// What Go's accessor of unstructured objects says of a value of another type.
+pub fn wrong_type(path: &str, value: &Value, expected: &str) -> String {
+    let (shown, kind) = match value {
+        Value::Null => (messages::NOTHING.to_owned(), messages::NOTHING),
+        Value::Bool(value) => (value.to_string(), "bool"),
+        Value::Number(number) if number.is_f64() => (number.to_string(), "float64"),
+        Value::Number(number) => (number.to_string(), "int64"),
+        Value::String(text) => (text.clone(), "string"),
+        Value::Array(_) => (value.to_string(), "[]interface {}"),
+        Value::Object(_) => (value.to_string(), "map[string]interface {}"),
+    };
+    format!("{path} accessor error: {shown} is of the type {kind}, expected {expected}")
 }

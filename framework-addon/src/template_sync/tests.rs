@@ -1,5 +1,6 @@
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ApiResource;
-use reeve_api::names::split_api_version;
+use reeve_api::names::{PARENT_POLICY_LABEL, split_api_version};
 use reeve_api::policy::PolicyTemplate;
 use reeve_runtime::discovery::ServedKind;
 use rstest::rstest;
@@ -7,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::error::{TemplateError, Verdict};
 use super::plan::{self, Asked, Parent, Plan};
-use super::publish::{Report, has_answered};
+use super::publish::has_answered;
 use super::*;
+use crate::reports::reporter::Statement;
 
 pub(super) fn parent() -> Parent {
     Parent {
@@ -50,9 +52,9 @@ pub(super) fn served(api_version: &str, kind: &str, namespaced: bool) -> ServedK
 #[test]
 fn reports_read_as_the_history_has_them() {
     let unmet = ["K a".to_owned()];
-    let pending = Report::pending(&unmet, false).message();
+    let pending = Statement::pending(&unmet, false).message();
     insta::assert_snapshot!(pending, @"Pending; Dependencies were not satisfied: 1 is still pending (K a)");
-    let ignored = Report::pending(&unmet, true).message();
+    let ignored = Statement::pending(&unmet, true).message();
     insta::assert_snapshot!(ignored, @"Compliant; Dependencies were not satisfied: 1 is still pending (K a) but ignorePending is true");
 }
 
@@ -92,18 +94,47 @@ fn ready(namespaced: bool) -> Sight {
     })
 }
 
+fn own(namespaced: bool) -> Own {
+    let kind = served("a/v1", "K", namespaced);
+    let object = kube::api::DynamicObject::new("n", &kind.resource);
+    Own { kind, object }
+}
+
 #[rstest]
-#[case::no_templates(vec![], true)]
-#[case::namespaced(vec![ready(true), Sight::Unmapped("x".into())], true)]
-#[case::cluster_scoped(vec![ready(true), ready(false)], false)]
-#[case::unsupported(vec![Sight::Unsupported], false)]
+#[case::no_templates(vec![], vec![], true)]
+#[case::namespaced(vec![ready(true), Sight::Unmapped("x".into())], vec![own(true)], true)]
+#[case::cluster_scoped(vec![ready(true), ready(false)], vec![], false)]
+#[case::unsupported(vec![Sight::Unsupported], vec![], false)]
+#[case::left_over(vec![ready(true)], vec![own(false)], false)]
 fn rough_edge_5_the_finalizer_goes_only_when_nothing_can_be_left(
     #[case] sights: Vec<Sight>,
+    #[case] own: Vec<Own>,
     #[case] expected: bool,
 ) {
     let observed = Observed {
         sights: sights.into_iter().map(Ok).collect(),
+        own: own.into_iter().map(Ok).collect(),
         again: None,
     };
     assert_eq!(may_let_go(&Plan::default(), &observed), expected);
+}
+
+#[test]
+fn rough_edge_3_another_kind_of_the_same_name_is_superfluous() {
+    let mut old = own(true);
+    old.object.metadata.labels =
+        Some([(PARENT_POLICY_LABEL.to_owned(), "ns1.pol".to_owned())].into());
+    let mut foreign = old.clone();
+    foreign.object.metadata.owner_references = Some(vec![OwnerReference::default()]);
+    let identity = |kind: &str| ("a".to_owned(), kind.to_owned(), "n".to_owned());
+    let found = |kind: &str| {
+        let (expected, own) = ([identity(kind)].into(), [&old, &foreign]);
+        cleanup::superfluous(&parent(), &expected, own.into_iter()).len()
+    };
+    assert_eq!(found("K"), 0);
+    assert_eq!(
+        found("Other"),
+        1,
+        "and never what is not proven to be the policy's"
+    );
 }

@@ -12,6 +12,7 @@ use reeve_testkit::{Plane, PlaneOptions, World, WorldOptions};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Mutex;
 
+use crate::guarded::Guarded;
 use crate::{Agents, Evaluator, Hub, HubKinds, Hubs, Pair};
 
 /// How many scenarios of waits play at once: they wait far more than they compute.
@@ -135,6 +136,17 @@ pub fn run_on_job_hub(scenarios: Vec<Scenario<Hub>>) -> ExitCode {
         scenarios,
         Hub::start("jobs", HubKinds::Jobs),
         Some(FEW),
+        |world, scenario| Box::pin(async move { world.dump(scenario).await }),
+    )
+}
+
+/// Runs scenarios on a cluster with Gatekeeper and the addon. A failure prints the scenario's own policies, templates of
+/// constraints and events, and what the addon has logged of them.
+pub fn run_on_guarded(scenarios: Vec<Scenario<Guarded>>) -> ExitCode {
+    run(
+        scenarios,
+        Guarded::start(),
+        Some(SIDE_BY_SIDE),
         |world, scenario| Box::pin(async move { world.dump(scenario).await }),
     )
 }

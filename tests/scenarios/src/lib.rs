@@ -4,11 +4,13 @@
 mod addon;
 mod evaluator;
 mod governed;
+pub mod guarded;
 mod harness;
 mod hub;
 mod replicated;
 mod root;
 mod said;
+pub mod script;
 mod site;
 mod subject;
 mod text;
@@ -20,8 +22,8 @@ pub use evaluator::{
 };
 pub use governed::{Governed, history};
 pub use harness::{
-    Scenario, run_in_turns, run_on, run_on_agents, run_on_evaluator, run_on_hubs, run_on_job_hub,
-    run_on_pair, run_on_plane, run_on_world, scenario,
+    Scenario, run_in_turns, run_on, run_on_agents, run_on_evaluator, run_on_guarded, run_on_hubs,
+    run_on_job_hub, run_on_pair, run_on_plane, run_on_world, scenario,
 };
 pub use hub::{DENIED, Hub, HubKinds, Hubs, Propagator};
 pub use replicated::{CONFIGURATION, POLICY, Replicated, configuration, rule};

@@ -1,14 +1,11 @@
 //! Finds the programs of a control plane, or builds them.
 
 use std::env;
-use std::fs::{self, File};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::SystemTime;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
+use crate::golang::GoProgram;
 use crate::workspace;
 
 const INSTALL: &str = "the tests need a real control plane: install Go 1.26 or later \
@@ -39,7 +36,7 @@ pub(crate) fn locate() -> Result<Assets> {
     if let Some(folder) = env::var_os("KUBEBUILDER_ASSETS").filter(|folder| !folder.is_empty()) {
         return from_folder(Path::new(&folder));
     }
-    let path = build(&workspace().join("tests/controlplane"))?;
+    let path = build()?;
     let program = |role| Program {
         path: path.clone(),
         role: Some(role),
@@ -72,55 +69,15 @@ fn from_folder(folder: &Path) -> Result<Assets> {
     })
 }
 
-fn build(source: &Path) -> Result<PathBuf> {
-    let bin = source.join("bin");
-    fs::create_dir_all(&bin).with_context(|| format!("creating {}", bin.display()))?;
-    // Test binaries and planes ask at the same time; one builds, the others wait and find it done.
-    let lock = File::create(bin.join(".lock")).context("creating the build lock")?;
-    lock.lock().context("waiting for the build lock")?;
-
-    let program = bin.join("controlplane");
-    if up_to_date(source, &program) {
-        return Ok(program);
+fn build() -> Result<PathBuf> {
+    let ldflags =
+        format!("-X {VERSION}.gitVersion=v1.36.1 -X {VERSION}.gitMajor=1 -X {VERSION}.gitMinor=36");
+    GoProgram {
+        module: &workspace().join("tests/controlplane"),
+        name: "controlplane",
+        package: ".",
+        ldflags: &ldflags,
+        advice: INSTALL,
     }
-    // Under another name until it is whole.
-    let fresh = bin.join("controlplane.new");
-    let flags = format!(
-        "-s -w -X {VERSION}.gitVersion=v1.36.1 -X {VERSION}.gitMajor=1 -X {VERSION}.gitMinor=36"
-    );
-    let output = Command::new("go")
-        .current_dir(source)
-        .args(["build", "-trimpath", "-ldflags", &flags, "-o"])
-        .args([fresh.as_os_str(), ".".as_ref()])
-        .output();
-    let output = match output {
-        Err(error) if error.kind() == ErrorKind::NotFound => bail!("{INSTALL}"),
-        output => output.context("starting `go build`")?,
-    };
-    if !output.status.success() {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        bail!("`go build` in {} failed: {stderr}", source.display());
-    }
-    fs::rename(&fresh, &program).context("putting the new control plane in place")?;
-    Ok(program)
-}
-
-fn up_to_date(source: &Path, program: &Path) -> bool {
-    let Some(built) = modified(program) else {
-        return false;
-    };
-    let Ok(entries) = fs::read_dir(source) else {
-        return false;
-    };
-    let mut sources = entries.flatten().map(|entry| entry.path()).filter(|path| {
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        matches!(extension, Some("go" | "mod" | "sum"))
-    });
-    sources.all(|path| modified(&path).is_some_and(|changed| changed <= built))
-}
-
-fn modified(path: &Path) -> Option<SystemTime> {
-    fs::metadata(path)
-        .and_then(|metadata| metadata.modified())
-        .ok()
+    .locate()
 }

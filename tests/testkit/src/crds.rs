@@ -21,7 +21,8 @@ pub async fn install_crds(objects: &Objects) -> Result<Vec<String>> {
     try_join_all(crds.iter().map(|crd| install(objects, crd))).await
 }
 
-async fn install(objects: &Objects, crd: &DynamicObject) -> Result<String> {
+/// Applies a CRD and waits until it is served. Returns its name.
+pub(crate) async fn install(objects: &Objects, crd: &DynamicObject) -> Result<String> {
     let name = crd.name_any();
     objects.apply_object(crd).await?;
     eventually(format!("CRD {name} is established"), DEADLINE, || {
@@ -62,7 +63,7 @@ async fn established(objects: &Objects, name: &str) -> Result<()> {
 }
 
 /// Only CRDs: the folder may hold other manifests, such as a kustomization.
-fn read(folder: &Path) -> Result<Vec<DynamicObject>> {
+pub(crate) fn read(folder: &Path) -> Result<Vec<DynamicObject>> {
     let mut crds = Vec::new();
     let Ok(entries) = fs::read_dir(folder) else {
         return Ok(crds);

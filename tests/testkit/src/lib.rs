@@ -31,6 +31,8 @@ mod audit;
 mod child;
 mod crds;
 mod dump;
+mod gatekeeper;
+mod golang;
 mod net;
 mod objects;
 mod pki;
@@ -44,6 +46,10 @@ mod yaml;
 pub use audit::{AuditEvent, AuditLog, AuditQuery, Mark, count, tally};
 pub use crds::install_crds;
 pub use dump::dump;
+pub use gatekeeper::{
+    Gatekeeper, TEMPLATES_CRD, WEBHOOK, WEBHOOK_CONFIGURATION, gatekeeper_crds,
+    install_gatekeeper_crds, templates_crd,
+};
 pub use kube::api::DynamicObject as Object;
 pub use net::{free_port, http_get};
 pub use objects::{FIELD_MANAGER, Objects};

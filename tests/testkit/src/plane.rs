@@ -42,6 +42,13 @@ impl Default for PlaneOptions {
     }
 }
 
+/// The files of a certificate.
+pub(crate) struct Serving<'a> {
+    pub(crate) ca: &'a Path,
+    pub(crate) cert: &'a Path,
+    pub(crate) key: &'a Path,
+}
+
 /// A control plane of its own, empty, administered by [`Plane::client`]. Dropping it ends its
 /// processes and removes its data. Its objects are reached through [`Objects`], to which it derefs.
 pub struct Plane {
@@ -197,6 +204,15 @@ impl Plane {
         let text = self.pki.kubeconfig(&self.server, user, group)?;
         fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
         Ok(path)
+    }
+
+    /// The files of a certificate for 127.0.0.1, for a webhook that this plane asks.
+    pub(crate) fn serving(&self) -> Serving<'_> {
+        Serving {
+            ca: &self.pki.ca_cert,
+            cert: &self.pki.server_cert,
+            key: &self.pki.server_key,
+        }
     }
 
     /// `https://127.0.0.1:port`.

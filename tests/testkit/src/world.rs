@@ -215,12 +215,7 @@ fn start_addon(cluster: &str, hub: &Plane, plane: &Plane) -> Result<Started> {
         plane.kubeconfig().display()
     );
     let namespace = format!("--cluster-namespace={cluster}");
-    let args = [
-        namespace.as_str(),
-        &hub,
-        &managed,
-        "--disable-gatekeeper-sync=true",
-    ];
+    let args = [namespace.as_str(), &hub, &managed];
     start("governance-policy-framework-addon", &args, &[])
 }
 

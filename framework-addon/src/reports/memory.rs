@@ -1,17 +1,17 @@
 //! What this process remembers of its own reports and writes, so that none is repeated while its
 //! effect is on the way. After a restart the events and the policy's status say the same.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kube::api::DynamicObject;
-use kube::core::GroupVersionKind;
 use parking_lot::Mutex;
 
-use super::messages::STALE;
+use super::Report;
 use crate::replica::Replica;
-use crate::reports::Report;
+use crate::template_sync::messages::STALE;
 
 /// How long a report may take to be seen before it counts as lost.
 const ON_THE_WAY: Duration = Duration::from_mins(1);
@@ -27,9 +27,25 @@ pub struct Sent {
     pub at: Instant,
 }
 
+/// Where template sync stands with a template's object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stance {
+    /// It has not been looked at since the process started.
+    #[default]
+    Unknown,
+    /// Something is wrong, or waited for: template sync has the word.
+    InTrouble,
+    /// The object is as it should be: what others say of it counts.
+    InPlace,
+}
+
 /// What is remembered of one template.
 #[derive(Clone, Debug, Default)]
 pub struct Memo {
+    /// How its object was when it was last looked at.
+    pub stance: Stance,
+    /// Since when somebody else's answer is waited for.
+    pub waits_since: Option<Instant>,
     /// The last report, until the template is fine again.
     pub sent: Option<Sent>,
     /// The report after which the object was asked for a new answer.
@@ -38,19 +54,15 @@ pub struct Memo {
     pub settled: Option<u64>,
 }
 
-/// Objects that a policy asks for, and kinds that were searched for others.
-pub type Cleaned = (HashSet<(String, String, String)>, Vec<GroupVersionKind>);
-
 #[derive(Default)]
 struct OfPolicy {
     uid: String,
     templates: HashMap<String, Memo>,
-    cleaned: Option<Cleaned>,
 }
 
-/// What is remembered of all policies.
-#[derive(Default)]
-pub struct Memory(Mutex<HashMap<String, OfPolicy>>);
+/// What is remembered of all policies; clones share it.
+#[derive(Clone, Default)]
+pub struct Memory(Arc<Mutex<HashMap<String, OfPolicy>>>);
 
 impl Memory {
     fn with<T>(&self, policy: &Replica, change: impl FnOnce(&mut OfPolicy) -> T) -> T {
@@ -73,21 +85,36 @@ impl Memory {
         })
     }
 
-    /// Changes what is remembered of a template.
-    pub fn change(&self, policy: &Replica, template: &str, change: impl FnOnce(&mut Memo)) {
+    /// Changes what is remembered of a template, and passes on what `change` answers.
+    pub fn change<T>(
+        &self,
+        policy: &Replica,
+        template: &str,
+        change: impl FnOnce(&mut Memo) -> T,
+    ) -> T {
         self.with(policy, |known| {
-            change(known.templates.entry(template.to_owned()).or_default());
+            change(known.templates.entry(template.to_owned()).or_default())
+        })
+    }
+
+    /// How long an answer about a template may still take, if it may take `patience` from when this was asked first.
+    pub fn patience(
+        &self,
+        policy: &Replica,
+        template: &str,
+        patience: Duration,
+    ) -> Option<Duration> {
+        let now = Instant::now();
+        let since = self.change(policy, template, |memo| {
+            *memo.waits_since.get_or_insert(now)
         });
+        let left = patience.saturating_sub(now.saturating_duration_since(since));
+        (!left.is_zero()).then_some(left)
     }
 
-    /// Whether exactly this cleanup was done already.
-    pub fn is_clean(&self, policy: &Replica, cleaned: &Cleaned) -> bool {
-        self.with(policy, |known| known.cleaned.as_ref() == Some(cleaned))
-    }
-
-    /// Remembers a cleanup.
-    pub fn cleaned(&self, policy: &Replica, cleaned: Cleaned) {
-        self.with(policy, |known| known.cleaned = Some(cleaned));
+    /// The answer has come: the next one may take as long again.
+    pub fn answered(&self, policy: &Replica, template: &str) {
+        self.change(policy, template, |memo| memo.waits_since = None);
     }
 
     /// Forgets a policy that is gone.
@@ -127,8 +154,12 @@ pub fn stale_report(seen: &[Report], memo: &Memo) -> Option<String> {
         (None, Some(last)) => (&last.message, &last.event_name),
         (None, None) => return None,
     };
-    let stale = STALE.iter().any(|part| message.contains(part));
-    (stale && memo.reset_for.as_deref() != Some(event)).then(|| event.clone())
+    (is_trouble(message) && memo.reset_for.as_deref() != Some(event)).then(|| event.clone())
+}
+
+/// Whether a message says that something is wrong with a template itself, or that it waits.
+pub fn is_trouble(message: &str) -> bool {
+    STALE.iter().any(|part| message.contains(part))
 }
 
 /// Stands for an update: what the object is and what it would become, less status and metadata

@@ -1,5 +1,8 @@
 //! Reports about templates, and the compliance events of the managed cluster that carry them, by the
-//! policy that they are about.
+//! policy that they are about. [`reporter`] makes new ones.
+
+pub mod memory;
+pub mod reporter;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -1,0 +1,37 @@
+//! Why what the audit found could not be passed on. All of these are tried again.
+
+use reeve_runtime::dependencies::ReadError;
+use reeve_runtime::discovery::DiscoveryError;
+use reeve_runtime::object::api_message;
+
+/// Why what the audit found could not be passed on.
+#[derive(Debug, thiserror::Error)]
+pub enum RelayError {
+    /// It is not known whether the constraint's kind exists.
+    #[error("constraint {constraint}: {source}")]
+    Discover {
+        /// The constraint's name.
+        constraint: String,
+        /// Why.
+        source: DiscoveryError,
+    },
+    /// The constraint could not be read.
+    #[error("cannot read the constraint {constraint}: {source}")]
+    Read {
+        /// The constraint's name.
+        constraint: String,
+        /// Why.
+        source: ReadError,
+    },
+    /// The report could not be stored.
+    #[error(
+        "constraint {constraint}: cannot create the compliance event: {}",
+        api_message(source)
+    )]
+    Report {
+        /// The constraint's name.
+        constraint: String,
+        /// Why.
+        source: kube::Error,
+    },
+}

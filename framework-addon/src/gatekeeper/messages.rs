@@ -1,0 +1,37 @@
+//! Every text of the relay that a user can see.
+
+/// The audit's list is no list.
+pub const INVALID_STATUS: &str = "The constraint status is invalid";
+/// The audit has found nothing.
+pub const NO_VIOLATIONS: &str = "The constraint has no violations";
+/// Before the violations of a constraint that should deny what nobody checks.
+pub const WEBHOOK_DISABLED: &str = "The Gatekeeper validating webhook is disabled but the constraint's spec.enforcementAction is deny. ";
+/// Between violations.
+pub const SEPARATOR: &str = "; ";
+
+/// One violation. `namespace` is absent for a cluster-scoped object.
+pub fn violation(
+    action: &str,
+    message: &str,
+    (kind, namespace, name): (&str, Option<&str>, &str),
+) -> String {
+    let object = namespace.map_or_else(
+        || name.to_owned(),
+        |namespace| format!("{namespace}/{name}"),
+    );
+    format!("{action} - {message} (on {kind} {object})")
+}
+
+/// Violations of which the audit tells only how many there are.
+pub fn not_listed(count: i64) -> String {
+    format!("{count} violations (not listed)")
+}
+
+/// Entries of the audit's list that cannot be read.
+pub fn unreadable(count: usize) -> String {
+    if count == 1 {
+        "1 violation in the constraint's status cannot be read".to_owned()
+    } else {
+        format!("{count} violations in the constraint's status cannot be read")
+    }
+}

@@ -1,0 +1,244 @@
+//! Gatekeeper's part: what its audit finds, told as the compliance of the policies that the constraints come from.
+//!
+//! The constraints themselves are template sync's business, as all templates are. Once a constraint is in place this
+//! controller reads what the audit has written into its status, and passes it on whenever it says something new. It never
+//! evaluates anything.
+
+pub mod error;
+pub mod finding;
+pub mod messages;
+pub mod webhook;
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::core::GroupVersionKind;
+use reeve_runtime::dependencies::{Batch, ReadError};
+use reeve_runtime::object::Refusal;
+use reeve_runtime::queue::Next;
+use reeve_runtime::watch::{Change, Known};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::kinds::KIND_IS_COMING;
+use crate::replica::Replica;
+use crate::reports::memory::{Memory, Stance};
+use crate::reports::reporter::{About, Reporter};
+use crate::templates::{self, Identity};
+use crate::world::{Reader, World};
+use error::RelayError;
+use webhook::Webhook;
+
+/// The controller's name in logs, metrics and events.
+pub const CONTROLLER: &str = "gatekeeper-constraint-status-sync";
+
+const TEMPLATES: &str = "templates.gatekeeper.sh";
+const TEMPLATE_KIND: &str = "ConstraintTemplate";
+/// The group of all constraints.
+pub const CONSTRAINTS: &str = "constraints.gatekeeper.sh";
+
+/// Whether policies may have templates of Gatekeeper's kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Integration {
+    /// They may.
+    Enabled,
+    /// They may not, whether Gatekeeper is there or not.
+    Disabled,
+}
+
+/// Whether a kind is one of Gatekeeper's that policies may have templates of.
+pub fn is_policy(kind: &GroupVersionKind) -> bool {
+    is_constraint_template(kind) || is_constraint(kind)
+}
+
+/// Whether a kind is that of constraint templates.
+pub fn is_constraint_template(kind: &GroupVersionKind) -> bool {
+    kind.group == TEMPLATES && kind.kind == TEMPLATE_KIND
+}
+
+/// Whether a kind is one of constraints, which a constraint template has made.
+pub fn is_constraint(kind: &GroupVersionKind) -> bool {
+    kind.group == CONSTRAINTS
+}
+
+/// Whether a change of a policy may ask for something new to be passed on.
+pub fn is_concerned(change: &Change<Replica>) -> bool {
+    let (old, new) = change.valid();
+    let has_constraints = old
+        .into_iter()
+        .chain(new)
+        .any(|policy| has_constraints(policy));
+    let generation = |policy: Option<&Arc<Replica>>| {
+        policy.map(|it| (it.metadata.uid.clone(), it.metadata.generation))
+    };
+    has_constraints && generation(old) != generation(new)
+}
+
+/// Whether a policy has a template that is a constraint.
+pub fn has_constraints(policy: &Replica) -> bool {
+    let spec = policy.typed_spec().unwrap_or_default();
+    let mut templates = spec.policy_templates.iter();
+    templates.any(|template| {
+        let identity = templates::identify(&template.object_definition);
+        identity.is_some_and(|identity| is_constraint(&identity.kind))
+    })
+}
+
+/// Passes on what the audit finds.
+pub struct Relay {
+    world: World,
+    reporter: Reporter,
+    webhook: Webhook,
+    /// What template sync remembers.
+    placed: Memory,
+}
+
+impl Relay {
+    /// Reads constraints of `world`'s managed cluster. `placed` is template sync's memory, which tells which constraints
+    /// are as they should be.
+    pub fn new(world: World, webhook: Webhook, placed: Memory) -> Arc<Self> {
+        Arc::new(Self {
+            reporter: Reporter::new(&world, CONTROLLER),
+            world,
+            webhook,
+            placed,
+        })
+    }
+
+    /// Passes on what is new about the constraints of one policy.
+    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Next, RelayError> {
+        if self.world.uninstalling.is_on() {
+            return Ok(Next::Done);
+        }
+        let policy = match self.world.managed.policy(&name) {
+            Some(Known::Valid(policy)) if policy.metadata.deletion_timestamp.is_none() => policy,
+            // The watch has logged it.
+            Some(Known::Invalid(_)) => return Ok(Next::Done),
+            _ => {
+                self.reporter.memory.forget(&name);
+                self.world.objects.forget(&Reader::Constraints(name));
+                return Ok(Next::Done);
+            }
+        };
+        // Template sync says what is wrong with a spec that is none.
+        let Ok(spec) = policy.typed_spec() else {
+            return Ok(Next::Done);
+        };
+        let definitions = spec.policy_templates.iter();
+        let identities = definitions.filter_map(|it| templates::identify(&it.object_definition));
+        let reads = self.world.objects.begin(&Reader::Constraints(name));
+        let (mut next, mut failed) = (Next::Done, None);
+        for constraint in identities.filter(|identity| is_constraint(&identity.kind)) {
+            match self.constraint(&policy, &constraint, &reads).await {
+                Ok(Next::Done) => {}
+                Ok(soon) => next = soon,
+                Err(error) => failed = Some(error),
+            }
+        }
+        reads.end();
+        failed.map_or(Ok(next), Err)
+    }
+
+    async fn constraint(
+        &self,
+        policy: &Replica,
+        constraint: &Identity,
+        reads: &Batch<Reader>,
+    ) -> Result<Next, RelayError> {
+        // Template sync speaks of templates without a name.
+        let Some(name) = &constraint.name else {
+            return Ok(Next::Done);
+        };
+        let object = match self.read(constraint, name, reads).await? {
+            Read::There(object) => object,
+            Read::Coming => return Ok(Next::After(KIND_IS_COMING)),
+            Read::Absent => {
+                self.forget(policy, name);
+                return Ok(Next::Done);
+            }
+        };
+        let metadata = ObjectMeta::deserialize(&object["metadata"]).unwrap_or_default();
+        let stance = self.placed.of(policy, name).stance;
+        if templates::policy_of(&metadata) != Some(policy.name()) || stance != Stance::InPlace {
+            return Ok(Next::Done);
+        }
+        let Some(statement) = finding::of(&object, self.webhook.validates()) else {
+            return Ok(Next::Done);
+        };
+        let about = About {
+            template: name.clone(),
+            namespace: None,
+            related: Some(reference(constraint, &metadata)),
+        };
+        if self.reporter.is_news(policy, &about, &statement) {
+            let sent = self.reporter.send(policy, &about, &statement).await;
+            sent.map_err(|source| RelayError::Report {
+                constraint: name.clone(),
+                source,
+            })?;
+        }
+        Ok(Next::Done)
+    }
+
+    async fn read(
+        &self,
+        constraint: &Identity,
+        name: &str,
+        reads: &Batch<Reader>,
+    ) -> Result<Read, RelayError> {
+        let kind = match self.world.kinds.find(&constraint.kind).await {
+            Ok(kind) => kind,
+            Err(error) if error.is_absent() => {
+                let is_coming = self.world.kinds.is_coming(&constraint.kind);
+                return Ok(if is_coming {
+                    Read::Coming
+                } else {
+                    Read::Absent
+                });
+            }
+            Err(source) => {
+                return Err(RelayError::Discover {
+                    constraint: name.to_owned(),
+                    source,
+                });
+            }
+        };
+        match reads.get(&kind, "", name).await {
+            Ok(object) => Ok(object.map_or(Read::Absent, Read::There)),
+            // Its kind has just gone.
+            Err(ReadError::Refused(error)) if Refusal::of(&error) == Refusal::NotFound => {
+                self.world.kinds.forget_group(&constraint.kind.group);
+                Ok(Read::Absent)
+            }
+            Err(source) => Err(RelayError::Read {
+                constraint: name.to_owned(),
+                source,
+            }),
+        }
+    }
+
+    /// A constraint that is gone says what it has said anew when it comes back.
+    fn forget(&self, policy: &Replica, constraint: &str) {
+        let memory = &self.reporter.memory;
+        memory.change(policy, constraint, |memo| memo.sent = None);
+    }
+}
+
+enum Read {
+    There(Arc<Value>),
+    /// Its kind is about to be served.
+    Coming,
+    Absent,
+}
+
+fn reference(constraint: &Identity, metadata: &ObjectMeta) -> ObjectReference {
+    let kind = &constraint.kind;
+    ObjectReference {
+        api_version: Some(format!("{}/{}", kind.group, kind.version)),
+        kind: Some(kind.kind.clone()),
+        name: metadata.name.clone(),
+        uid: metadata.uid.clone(),
+        ..ObjectReference::default()
+    }
+}

@@ -1,0 +1,128 @@
+//! Says what is new about a template, and nothing twice.
+
+use std::time::Instant;
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Resource;
+use reeve_api::Compliance;
+use reeve_api::policy::DetailsPerTemplate;
+use reeve_runtime::events::{ComplianceEvent, EventWriter};
+use reeve_runtime::watch::Known;
+
+use super::memory::{self, Memory, Sent};
+use super::{Report, Reports, newest_first};
+use crate::replica::Replica;
+use crate::world::{Side, World};
+
+/// What a statement is about.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// The name under which the template is reported.
+    pub template: String,
+    /// The object's namespace; absent when its kind is cluster-scoped.
+    pub namespace: Option<String>,
+    /// The object, as far as it is known.
+    pub related: Option<ObjectReference>,
+}
+
+/// What there is to say about a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// The compliance that it announces.
+    pub compliance: Compliance,
+    /// What people read.
+    pub text: String,
+}
+
+impl Statement {
+    /// Says that the template is as it should be.
+    pub fn compliant(text: impl Into<String>) -> Self {
+        Self {
+            compliance: Compliance::Compliant,
+            text: text.into(),
+        }
+    }
+
+    /// Says that it is not.
+    pub fn violation(text: impl Into<String>) -> Self {
+        Self {
+            compliance: Compliance::NonCompliant,
+            text: text.into(),
+        }
+    }
+
+    /// As the history has it.
+    pub fn message(&self) -> String {
+        format!("{}; {}", self.compliance, self.text)
+    }
+}
+
+/// Makes compliance events on behalf of one controller.
+pub struct Reporter {
+    managed: Side,
+    reports: Reports,
+    /// Events of the controller.
+    pub events: EventWriter,
+    /// What has been said.
+    pub memory: Memory,
+}
+
+impl Reporter {
+    /// Reports about the policies of `world`'s managed cluster.
+    pub fn new(world: &World, controller: &'static str) -> Self {
+        Self {
+            managed: world.managed.clone(),
+            reports: world.reports.clone(),
+            events: world.managed.events(controller),
+            memory: Memory::default(),
+        }
+    }
+
+    /// Whether a statement has not been made yet, or is no longer the last word.
+    pub fn is_news(&self, policy: &Replica, about: &About, statement: &Statement) -> bool {
+        let memo = self.memory.of(policy, &about.template);
+        let seen = self.seen(policy, &about.template);
+        memory::must_report(&statement.message(), &seen, &memo, Instant::now())
+    }
+
+    /// Makes a statement. The compliance event is stored when this returns.
+    pub async fn send(
+        &self,
+        policy: &Replica,
+        about: &About,
+        statement: &Statement,
+    ) -> Result<(), kube::Error> {
+        let message = statement.message();
+        let event = ComplianceEvent {
+            policy: policy.object_ref(&()),
+            template_namespace: about.namespace.clone(),
+            template_name: about.template.clone(),
+            related: about.related.clone(),
+            compliance: statement.compliance,
+            message: message.clone(),
+        };
+        let event = self.events.compliance(&event).await?;
+        let template = about.template.as_str();
+        tracing::info!(policy = policy.name(), template, "{message}");
+        let at = Instant::now();
+        self.memory.change(policy, template, |memo| {
+            memo.sent = Some(Sent { message, event, at });
+        });
+        Ok(())
+    }
+
+    /// What events and the status say about a template now, newest first.
+    pub fn seen(&self, policy: &Replica, template: &str) -> Vec<Report> {
+        let newest = match self.managed.policy(policy.name()) {
+            Some(Known::Valid(newest)) if newest.uid() == policy.uid() => newest,
+            _ => return Vec::new(),
+        };
+        let status = newest.typed_status().unwrap_or_default();
+        let is_its = |details: &DetailsPerTemplate| details.template_name() == template;
+        let details = status.details.unwrap_or_default().into_iter().find(is_its);
+        let shown = details.and_then(|details| details.history);
+        let events = self.reports.of(policy.uid(), template);
+        let seen = newest_first(events, &shown.unwrap_or_default());
+        seen.into_iter().map(|(_, report)| report).collect()
+    }
+}

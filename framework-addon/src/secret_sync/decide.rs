@@ -1,0 +1,105 @@
+//! What to do with the copy of the Secret.
+
+use reeve_runtime::watch::Known;
+
+use super::{Contents, Data};
+
+/// What to do with the copy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// It is as it should be.
+    Nothing,
+    /// One of the two cannot be read, so nothing is known.
+    Leave,
+    /// There is none.
+    Create(Data),
+    /// It differs.
+    Update {
+        /// The resource version that was read.
+        version: Option<String>,
+        /// What it becomes.
+        data: Data,
+    },
+    /// The hub has none.
+    Delete {
+        /// The copy's uid.
+        uid: Option<String>,
+    },
+}
+
+/// Decides from what is known of the Secret on both clusters.
+pub fn decide(hub: Option<&Known<Contents>>, managed: Option<&Known<Contents>>) -> Action {
+    match (hub, managed) {
+        (Some(Known::Invalid(_)), _) | (_, Some(Known::Invalid(_))) => Action::Leave,
+        (None, None) => Action::Nothing,
+        (None, Some(Known::Valid(copy))) if copy.terminating => Action::Nothing,
+        (None, Some(Known::Valid(copy))) => Action::Delete {
+            uid: copy.uid.clone(),
+        },
+        (Some(Known::Valid(hub)), None) => Action::Create(hub.data.clone()),
+        (Some(Known::Valid(hub)), Some(Known::Valid(copy))) if hub.data == copy.data => {
+            Action::Nothing
+        }
+        (Some(Known::Valid(hub)), Some(Known::Valid(copy))) => Action::Update {
+            version: copy.version.clone(),
+            data: hub.data.clone(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use k8s_openapi::ByteString;
+
+    use super::*;
+
+    fn contents(key: &[u8], version: &str) -> Known<Contents> {
+        Known::Valid(Arc::new(Contents {
+            uid: Some("u".to_owned()),
+            version: Some(version.to_owned()),
+            terminating: false,
+            data: data(key),
+        }))
+    }
+
+    fn data(key: &[u8]) -> Data {
+        [("key".to_owned(), ByteString(key.to_vec()))].into()
+    }
+
+    #[test]
+    fn case_u04_the_copy_follows_the_hub() {
+        let (hub, same, other) = (
+            contents(b"a", "1"),
+            contents(b"a", "7"),
+            contents(b"b", "7"),
+        );
+        assert_eq!(decide(None, None), Action::Nothing);
+        assert_eq!(decide(Some(&hub), None), Action::Create(data(b"a")));
+        assert_eq!(decide(Some(&hub), Some(&same)), Action::Nothing);
+        let update = Action::Update {
+            version: Some("7".to_owned()),
+            data: data(b"a"),
+        };
+        assert_eq!(decide(Some(&hub), Some(&other)), update);
+        let uid = Some("u".to_owned());
+        assert_eq!(decide(None, Some(&same)), Action::Delete { uid });
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_left_alone() {
+        let invalid = Known::Invalid("odd".into());
+        assert_eq!(
+            decide(Some(&invalid), Some(&contents(b"a", "1"))),
+            Action::Leave
+        );
+        assert_eq!(decide(None, Some(&invalid)), Action::Leave);
+    }
+
+    #[test]
+    fn nothing_prints_the_key() {
+        let printed = format!("{:?}", contents(b"secret", "1"));
+        assert!(!printed.contains("115"), "{printed}");
+    }
+}

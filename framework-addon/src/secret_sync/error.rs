@@ -1,0 +1,43 @@
+//! Why the Secret could not be copied. All of these are tried again.
+
+use reeve_runtime::object::{ObjectKey, api_message};
+
+/// Why the Secret could not be copied.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    /// The copy could not be created.
+    #[error("cannot create the Secret {secret}: {}", api_message(source))]
+    Create {
+        /// The copy.
+        secret: ObjectKey,
+        /// Why.
+        source: kube::Error,
+    },
+    /// The copy could not be updated.
+    #[error("cannot update the Secret {secret}: {}", api_message(source))]
+    Update {
+        /// The copy.
+        secret: ObjectKey,
+        /// Why.
+        source: kube::Error,
+    },
+    /// The hub could not be asked whether it really has no such Secret.
+    #[error(
+        "cannot ask the hub whether the Secret {secret} is gone: {}",
+        api_message(source)
+    )]
+    Confirm {
+        /// The hub's.
+        secret: ObjectKey,
+        /// Why.
+        source: kube::Error,
+    },
+    /// The copy could not be deleted.
+    #[error("cannot delete the Secret {secret}: {}", api_message(source))]
+    Delete {
+        /// The copy.
+        secret: ObjectKey,
+        /// Why.
+        source: kube::Error,
+    },
+}

@@ -1,0 +1,148 @@
+//! Secret sync: the key of encrypted values in policies, copied from the cluster's namespace on the hub.
+//!
+//! Only the Secret of that one name is watched on either side, as the rights of the add-on allow no other. Both watches
+//! lead here, so a copy that somebody has changed or deleted is put right at once.
+
+pub mod act;
+pub mod decide;
+pub mod error;
+pub mod messages;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::Client;
+use kube::api::Api;
+use reeve_api::names::ENCRYPTION_SECRET;
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::queue::{Next, Queue};
+use reeve_runtime::supervisor::Supervisor;
+use reeve_runtime::watch::{Store, Watch};
+
+use crate::uninstall::Uninstalling;
+use decide::Action;
+use error::SecretError;
+
+/// The controller's name in logs and metrics.
+pub const CONTROLLER: &str = "secret-sync";
+
+/// Values of a Secret. Nothing prints them.
+pub type Data = BTreeMap<String, ByteString>;
+
+/// What is known of one of the two Secrets.
+#[derive(Clone, PartialEq)]
+pub struct Contents {
+    /// Its uid.
+    pub uid: Option<String>,
+    /// Its resource version.
+    pub version: Option<String>,
+    /// Whether it is being deleted.
+    pub terminating: bool,
+    /// Its values.
+    pub data: Data,
+}
+
+impl fmt::Debug for Contents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<&String> = self.data.keys().collect();
+        write!(f, "Contents({keys:?})")
+    }
+}
+
+impl Contents {
+    fn of(secret: Secret) -> Self {
+        Self {
+            uid: secret.metadata.uid,
+            version: secret.metadata.resource_version,
+            terminating: secret.metadata.deletion_timestamp.is_some(),
+            data: secret.data.unwrap_or_default(),
+        }
+    }
+}
+
+/// One of the two clusters.
+struct Side {
+    client: Client,
+    namespace: String,
+    secrets: Store<Contents>,
+}
+
+impl Side {
+    fn watch(
+        (client, namespace): (Client, String),
+        name: &'static str,
+        queue: &Queue<String>,
+        tasks: &mut Supervisor,
+    ) -> Self {
+        let secrets: Api<_> = Api::namespaced(client.clone(), &namespace);
+        let watch = Watch::projected(secrets, Contents::of);
+        let watch = watch.fields(&format!("metadata.name={ENCRYPTION_SECRET}"));
+        let secrets = watch.store();
+        let queue = queue.clone();
+        let work = watch.run(tasks.stop(), move |change| queue.add(change.key.name));
+        tasks.spawn_infallible(name, work);
+        Self {
+            client,
+            namespace,
+            secrets,
+        }
+    }
+
+    fn api(&self) -> Api<Secret> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    fn key(&self) -> ObjectKey {
+        ObjectKey::new(self.namespace.as_str(), ENCRYPTION_SECRET)
+    }
+}
+
+/// Copies the Secret.
+pub struct SecretSync {
+    hub: Side,
+    managed: Side,
+    uninstalling: Uninstalling,
+}
+
+impl SecretSync {
+    /// Starts the watches: from the client and namespace of the hub to those of the managed cluster. Changes go to `queue`.
+    pub fn start(
+        hub: (Client, String),
+        managed: (Client, String),
+        uninstalling: Uninstalling,
+        queue: &Queue<String>,
+        tasks: &mut Supervisor,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            hub: Side::watch(hub, "the watch of the Secret on the hub", queue, tasks),
+            managed: Side::watch(managed, "the watch of the managed Secret", queue, tasks),
+            uninstalling,
+        })
+    }
+
+    /// Waits until both Secrets, or their absence, have been seen.
+    pub async fn ready(&self) {
+        self.hub.secrets.ready().await;
+        self.managed.secrets.ready().await;
+    }
+
+    /// Brings the copy in line. There is one Secret, and `name` is its name.
+    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Next, SecretError> {
+        if self.uninstalling.is_on() {
+            return Ok(Next::Done);
+        }
+        let hub = self.hub.secrets.get(&self.hub.key());
+        let managed = self.managed.secrets.get(&self.managed.key());
+        match decide::decide(hub.as_ref(), managed.as_ref()) {
+            Action::Nothing => {}
+            Action::Leave => tracing::error!(name, "{}", messages::UNREADABLE),
+            Action::Create(data) => self.create(data).await?,
+            Action::Update { version, data } => self.update(version, data).await?,
+            Action::Delete { uid } => self.delete(uid).await?,
+        }
+        Ok(Next::Done)
+    }
+}

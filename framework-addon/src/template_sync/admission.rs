@@ -1,0 +1,154 @@
+//! What Gatekeeper makes of a constraint template: since release 3.17 it takes every template and says in the status
+//! whether it could be used.
+
+use std::time::Duration;
+
+use kube::api::DynamicObject;
+use kube::core::GroupVersionKind;
+use serde_json::Value;
+
+use super::TemplateSync;
+use super::act::Work;
+use super::error::{SyncError, TemplateError};
+use super::messages;
+use super::plan::Plan;
+use super::publish::wrong_type;
+use crate::gatekeeper;
+use crate::reports::memory::Stance;
+use crate::reports::reporter::{About, Statement};
+
+/// How long Gatekeeper may take to look at a template, and the kind of its constraints to be served, before that is
+/// reported as an error. It usually takes less than a second.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What Gatekeeper says of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// Nothing yet.
+    NotYet,
+    /// It can be used.
+    Created,
+    /// It cannot.
+    Failed,
+    /// Nothing that could be read; the text says why.
+    Odd(String),
+}
+
+/// What was done to the object in this round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// It was created.
+    Created,
+    /// It was changed.
+    Updated,
+    /// Nothing.
+    Nothing,
+}
+
+impl Admission {
+    /// Reads a template's status.
+    pub fn of(template: &Value) -> Self {
+        match template.pointer("/status/created") {
+            None => Self::NotYet,
+            Some(Value::Bool(true)) => Self::Created,
+            Some(Value::Bool(false)) => Self::Failed,
+            Some(other) => Self::Odd(wrong_type(".status.created", other, "bool")),
+        }
+    }
+}
+
+impl TemplateSync {
+    /// Reports what Gatekeeper says of a constraint template that is in place. Answers when to look again although nothing
+    /// has changed.
+    pub(super) async fn admission(
+        &self,
+        work: Work<'_>,
+        about: &About,
+        (live, done): (&DynamicObject, Done),
+    ) -> Result<Option<Duration>, SyncError> {
+        let (policy, name) = (work.policy, work.asked.name.as_str());
+        let memory = &self.reporter.memory;
+        let admission = Admission::of(&live.data);
+        if admission != Admission::NotYet {
+            memory.answered(policy, name);
+        }
+        let error = match admission {
+            Admission::Created => {
+                let statement = self.success(work, done);
+                self.report(policy, about, &statement).await?;
+                return Ok(None);
+            }
+            Admission::NotYet => match memory.patience(policy, name, PATIENCE) {
+                Some(left) => return Ok(Some(left)),
+                None => TemplateError::NoAdmission(name.to_owned(), messages::NOTHING.to_owned()),
+            },
+            Admission::Odd(reason) => TemplateError::NoAdmission(name.to_owned(), reason),
+            Admission::Failed => {
+                let errors = live.data.pointer("/status/byPod").map(Value::to_string);
+                tracing::warn!(template = name, errors, "Gatekeeper cannot use it");
+                TemplateError::NotAdmitted(name.to_owned())
+            }
+        };
+        self.complain(policy, about, error).await?;
+        Ok(None)
+    }
+
+    /// What there is to say of a template that works. "Created" and "updated" mean the same to the policy's history:
+    /// while nothing was done the one that stands is left standing.
+    fn success(&self, work: Work<'_>, done: Done) -> Statement {
+        let name = work.asked.name.as_str();
+        let created = Statement::compliant(messages::constraint_template_created(name));
+        let updated = Statement::compliant(messages::constraint_template_updated(name));
+        match done {
+            Done::Updated => updated,
+            Done::Created => created,
+            Done::Nothing => {
+                let seen = self.reporter.seen(work.policy, name);
+                let stands = seen.first().map(|last| last.message.trim());
+                let stands = stands == Some(updated.message().as_str());
+                if stands { updated } else { created }
+            }
+        }
+    }
+
+    /// How long the kind of a constraint may still take to be served: the template that makes it is in the same policy, and
+    /// nothing is wrong with it.
+    pub(super) fn is_being_made(&self, work: Work<'_>, plan: &Plan) -> Option<Duration> {
+        let maker = work.asked.kind.kind.to_lowercase();
+        let is_maker = |kind: &GroupVersionKind, name: &str| {
+            gatekeeper::is_constraint_template(kind) && name == maker
+        };
+        let found = plan
+            .asked
+            .iter()
+            .any(|other| is_maker(&other.kind, &other.name));
+        let memory = &self.reporter.memory;
+        if !gatekeeper::is_constraint(&work.asked.kind)
+            || !found
+            || memory.of(work.policy, &maker).stance == Stance::InTrouble
+        {
+            return None;
+        }
+        memory.patience(work.policy, &work.asked.name, PATIENCE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    #[rstest]
+    #[case(json!({}), Admission::NotYet)]
+    #[case(json!({"created": true}), Admission::Created)]
+    #[case(json!({"created": false}), Admission::Failed)]
+    #[case(json!({"created": "yes"}), Admission::Odd(".status.created accessor error: yes is of the type string, expected bool".to_owned()))]
+    #[case(json!({"created": null}), Admission::Odd(".status.created accessor error: <nil> is of the type <nil>, expected bool".to_owned()))]
+    fn the_status_says_what_gatekeeper_makes_of_it(
+        #[case] status: Value,
+        #[case] expected: Admission,
+    ) {
+        assert_eq!(Admission::of(&json!({"status": status})), expected);
+    }
+}

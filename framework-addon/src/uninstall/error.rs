@@ -1,0 +1,35 @@
+//! Why the removal could not be prepared.
+
+use reeve_runtime::object::{ObjectKey, api_message};
+
+use super::messages;
+
+/// Why the removal could not be prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum UninstallError {
+    /// The flags make no sense; the text says why.
+    #[error("{0}")]
+    Flags(&'static str),
+    /// The Deployment could not be annotated.
+    #[error("cannot annotate the Deployment {deployment}: {}", api_message(source))]
+    Deployment {
+        /// The Deployment.
+        deployment: ObjectKey,
+        /// Why.
+        source: kube::Error,
+    },
+    /// The policies could not be listed.
+    #[error(
+        "cannot list the policies in the namespace {namespace}: {}",
+        api_message(source)
+    )]
+    List {
+        /// Where.
+        namespace: String,
+        /// Why.
+        source: kube::Error,
+    },
+    /// The time is over, or the command was stopped.
+    #[error("{}", messages::INCOMPLETE)]
+    Incomplete,
+}

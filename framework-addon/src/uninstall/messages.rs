@@ -1,0 +1,19 @@
+//! Every text about the removal of the add-on.
+
+/// The add-on is being removed.
+pub const BEGINS: &str = "the add-on is being removed: nothing is synced any more";
+/// It is not, after all.
+pub const ENDS: &str = "the add-on is no longer being removed: syncing goes on";
+/// The API server has not answered at start.
+pub const NOT_KNOWN: &str = "it is not known yet whether the add-on is being removed";
+/// A flag of the command is missing.
+pub const FLAGS: &str =
+    "--deployment-name, --deployment-namespace, --policy-namespace must all have values";
+/// There is too little time.
+pub const TIMEOUT: &str = "--timeout-seconds must be set to at least 30 seconds";
+/// The time is over.
+pub const INCOMPLETE: &str = "context canceled before the uninstallation preparation was complete";
+/// Policies are still there.
+pub const WAITING: &str = "waiting for the policies to be gone";
+/// No policy is left.
+pub const DONE: &str = "no policy is left: the removal may go on";

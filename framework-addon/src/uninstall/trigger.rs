@@ -1,0 +1,77 @@
+//! `trigger-uninstall`: makes a running add-on stop syncing, deletes the policies and waits until they are gone.
+
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::{Api, DeleteParams, ListParams};
+use reeve_api::Policy;
+use reeve_runtime::CancellationToken;
+use reeve_runtime::client::{self, ClientOptions};
+use reeve_runtime::object::{ObjectKey, absent_is_none, api_message};
+use reeve_runtime::uninstallation;
+
+use super::error::UninstallError;
+use super::messages;
+use crate::args::UninstallArgs;
+use crate::error::Error;
+
+/// How long the running add-on may take to see the annotation.
+const HEED: Duration = Duration::from_secs(5);
+/// How long between two looks at the policies.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Runs the command.
+pub async fn run(args: UninstallArgs, stop: CancellationToken) -> Result<(), Error> {
+    reeve_runtime::logging::start(&args.log)?;
+    args.check()?;
+    let options = ClientOptions {
+        kubeconfig: args.kubeconfig.clone(),
+        qps: 5.0,
+        burst: 10,
+        user_agent: crate::USER_AGENT,
+    };
+    let client = client::connect(&options).await?;
+    let patience = Duration::from_secs(u64::from(args.timeout_seconds));
+    let work = tokio::time::timeout(patience, prepare(&client, &args));
+    tokio::select! {
+        () = stop.cancelled() => Err(UninstallError::Incomplete.into()),
+        outcome = work => Ok(outcome.map_err(|_| UninstallError::Incomplete)??),
+    }
+}
+
+async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallError> {
+    let own = ObjectKey::new(
+        args.deployment_namespace.as_str(),
+        args.deployment_name.as_str(),
+    );
+    let annotated = uninstallation::annotate_deployment(client, &own, "true").await;
+    annotated.map_err(|source| UninstallError::Deployment {
+        deployment: own,
+        source,
+    })?;
+    tokio::time::sleep(HEED).await;
+    let namespace = args.policy_namespace.as_str();
+    let policies: Api<Policy> = Api::namespaced(client.clone(), namespace);
+    loop {
+        let listed = policies.list_metadata(&ListParams::default()).await;
+        let listed = absent_is_none(listed).map_err(|source| UninstallError::List {
+            namespace: namespace.to_owned(),
+            source,
+        })?;
+        // Without the kind there are no policies.
+        let remaining = listed.map_or(0, |list| list.items.len());
+        if remaining == 0 {
+            tracing::info!(namespace, "{}", messages::DONE);
+            return Ok(());
+        }
+        tracing::info!(namespace, remaining, "{}", messages::WAITING);
+        let all = ListParams::default();
+        let deleted = policies
+            .delete_collection(&DeleteParams::default(), &all)
+            .await;
+        if let Err(error) = deleted {
+            tracing::warn!(namespace, error = api_message(&error), "trying again");
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}

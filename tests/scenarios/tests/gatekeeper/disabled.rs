@@ -1,0 +1,43 @@
+//! An addon that leaves Gatekeeper's kinds alone.
+
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use reeve_scenarios::guarded::{Addon, Guarded, constraint, template};
+use reeve_scenarios::script::TEMPLATES;
+
+pub(crate) async fn refused(world: Arc<Guarded>) -> Result<()> {
+    let (kind, namespace) = ("CaseC19", "case-c19-addon");
+    let mut addon = Addon::start(
+        &world.hub,
+        &world.managed,
+        namespace,
+        &["--disable-gatekeeper-sync"],
+    )
+    .await?;
+    let policy = world.policy_in(namespace, "case-c19");
+    policy
+        .apply("inform", &[template(kind), constraint(kind, "case-c19")])
+        .await?;
+    let unsupported = "NonCompliant; template-error; not syncing kind templates.gatekeeper.sh/v1, \
+        Kind=ConstraintTemplate because the Gatekeeper integration is disabled";
+    policy.hub_says("casec19", unsupported).await?;
+    let unmapped = "NonCompliant; template-error; A Gatekeeper policy-template was provided, but the Gatekeeper \
+        integration is disabled: the resource version was not found: ";
+    let (group, kind_too) = (
+        format!("{unmapped}constraints.gatekeeper.sh/v1beta1, Kind=CaseC19"),
+        format!(
+            "{unmapped}no matching kind was found: constraints.gatekeeper.sh/v1beta1, Kind=CaseC19"
+        ),
+    );
+    policy.says_one_of("case-c19", &[&group, &kind_too]).await?;
+    policy.is("NonCompliant").await?;
+    let found = world
+        .managed
+        .get(TEMPLATES, "ConstraintTemplate", None, "casec19")
+        .await?;
+    ensure!(found.is_none(), "it was made: {found:?}");
+    policy.remove().await?;
+    addon.component.stop().await?;
+    Ok(())
+}

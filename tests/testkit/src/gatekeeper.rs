@@ -1,0 +1,177 @@
+//! Gatekeeper: its kinds, and the real one as a process.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures::future::try_join_all;
+use kube::ResourceExt as _;
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::crds::{install, read};
+use crate::golang::GoProgram;
+use crate::{Component, Objects, Plane, free_port, workspace};
+
+/// The CRD that tells whether Gatekeeper is installed.
+pub const TEMPLATES_CRD: &str = "constrainttemplates.templates.gatekeeper.sh";
+
+/// The configuration of Gatekeeper's validating webhook.
+pub const WEBHOOK_CONFIGURATION: &str = "gatekeeper-validating-webhook-configuration";
+
+/// The entry of that configuration which validates by constraints.
+pub const WEBHOOK: &str = "validation.gatekeeper.sh";
+
+const MODULE: &str = "github.com/open-policy-agent/gatekeeper/v3";
+
+const ADVICE: &str = "the tests need Gatekeeper: install Go 1.26 or later (https://go.dev/dl) so that it can \
+    be built from tests/gatekeeper";
+
+/// Where Gatekeeper thinks it runs.
+const NAMESPACE: &str = "gatekeeper-system";
+
+const READY: Duration = Duration::from_mins(2);
+
+/// Every CRD of Gatekeeper, as its release brings them.
+pub fn gatekeeper_crds() -> Result<Vec<DynamicObject>> {
+    let folder = workspace().join("tests/gatekeeper");
+    let module = program(&folder);
+    // Downloads it when that is needed, with the checksum of `go.sum`.
+    let told = module.go(&["mod", "download", "-json", MODULE].map(AsRef::as_ref))?;
+    let told: Value =
+        serde_json::from_str(&told).context("reading what `go` says of Gatekeeper")?;
+    let root = told["Dir"].as_str().context("Gatekeeper has no folder")?;
+    read(&PathBuf::from(root).join("charts/gatekeeper/crds"))
+}
+
+/// Applies every CRD of Gatekeeper and waits until each is served. Returns their names.
+pub async fn install_gatekeeper_crds(objects: &Objects) -> Result<Vec<String>> {
+    let crds = tokio::task::spawn_blocking(gatekeeper_crds)
+        .await
+        .context("looking for CRDs")??;
+    try_join_all(crds.iter().map(|crd| install(objects, crd))).await
+}
+
+/// Gatekeeper as one process that audits, reports and admits. Dropping it ends it.
+pub struct Gatekeeper {
+    component: Component,
+    _dir: TempDir,
+}
+
+impl Gatekeeper {
+    /// Starts Gatekeeper on a plane that has its CRDs, and its webhook, which validates what scenarios make in
+    /// any namespace but its own. Builds it first when that is needed (minutes, once).
+    pub async fn start(plane: &Plane) -> Result<Self> {
+        let binary =
+            tokio::task::spawn_blocking(|| program(&workspace().join("tests/gatekeeper")).locate())
+                .await
+                .context("building Gatekeeper")??;
+        plane.apply(&surroundings()).await?;
+        let dir = tempfile::Builder::new().prefix("gatekeeper-").tempdir();
+        let dir = dir.context("creating the folder of Gatekeeper")?;
+        let (health, port) = (free_port()?, free_port()?);
+        let serving = plane.serving();
+        fs::copy(serving.cert, dir.path().join("tls.crt")).context("copying a certificate")?;
+        fs::copy(serving.key, dir.path().join("tls.key")).context("copying a key")?;
+        let folder = dir.path().display();
+        let flags = [
+            // A second is the shortest there is.
+            "--audit-interval=1".to_owned(),
+            "--audit-match-kind-only=true".to_owned(),
+            "--constraint-violations-limit=20".to_owned(),
+            "--operation=audit,status,webhook,generate".to_owned(),
+            "--enable-external-data=false".to_owned(),
+            "--disable-cert-rotation=true".to_owned(),
+            "--shutdown-delay=0".to_owned(),
+            format!("--api-cache-dir={folder}/audit"),
+            format!("--cert-dir={folder}"),
+            "--host=127.0.0.1".to_owned(),
+            format!("--port={port}"),
+            format!("--health-addr=127.0.0.1:{health}"),
+            format!("--prometheus-port={}", free_port()?),
+        ];
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let env = [
+            plane.kubeconfig_env(),
+            ("POD_NAME", "gatekeeper"),
+            ("POD_NAMESPACE", NAMESPACE),
+        ];
+        let mut component = Component::spawn_program(&binary, "gatekeeper", &flags, &env)?;
+        let url = format!("http://127.0.0.1:{health}/readyz");
+        component.healthy(&url, READY).await?;
+        let ca = fs::read(serving.ca).context("reading the certificate authority")?;
+        let webhook = webhook(
+            &format!("https://127.0.0.1:{port}/v1/admit"),
+            &STANDARD.encode(ca),
+        );
+        plane.apply(&webhook.to_string()).await?;
+        Ok(Self {
+            component,
+            _dir: dir,
+        })
+    }
+
+    /// Everything it has logged.
+    pub fn log(&self) -> String {
+        self.component.log()
+    }
+}
+
+fn program(folder: &std::path::Path) -> GoProgram<'_> {
+    GoProgram {
+        module: folder,
+        name: "gatekeeper",
+        package: MODULE,
+        ldflags: "",
+        advice: ADVICE,
+    }
+}
+
+/// Its namespace, and the Pod that it takes itself to be: what it writes is owned by that.
+fn surroundings() -> String {
+    let namespace = json!({
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": { "name": NAMESPACE, "labels": { "admission.gatekeeper.sh/ignore": "no-self-managing" } }
+    });
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": { "name": "gatekeeper", "namespace": NAMESPACE },
+        "spec": { "containers": [{ "name": "manager", "image": "none" }] }
+    });
+    format!("{namespace}\n---\n{pod}")
+}
+
+/// The webhook as Gatekeeper's chart has it, without the entry that guards a label of namespaces.
+fn webhook(url: &str, ca: &str) -> Value {
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "metadata": { "name": WEBHOOK_CONFIGURATION, "labels": { "gatekeeper.sh/system": "yes" } },
+        "webhooks": [{
+            "name": WEBHOOK,
+            "admissionReviewVersions": ["v1", "v1beta1"],
+            "clientConfig": { "url": url, "caBundle": ca },
+            "failurePolicy": "Ignore",
+            "matchPolicy": "Exact",
+            "sideEffects": "None",
+            "timeoutSeconds": 3,
+            "namespaceSelector": { "matchExpressions": [
+                { "key": "admission.gatekeeper.sh/ignore", "operator": "DoesNotExist" }
+            ] },
+            "rules": [{
+                "apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["*"]
+            }]
+        }]
+    })
+}
+
+/// The CRD of templates among those of Gatekeeper.
+pub fn templates_crd() -> Result<DynamicObject> {
+    let found = gatekeeper_crds()?
+        .into_iter()
+        .find(|crd| crd.name_any() == TEMPLATES_CRD);
+    found.context("Gatekeeper brings no CRD of templates")
+}
