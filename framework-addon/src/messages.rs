@@ -10,3 +10,8 @@ pub const GATEKEEPER_DISABLED: &str = "the Gatekeeper integration is disabled";
 pub const NO_DEPLOYMENT: &str = "not in a Pod: nothing tells when the add-on is being removed";
 /// There is no lease to renew.
 pub const NO_LEASE: &str = "not in a Pod: the add-on lease is not renewed";
+/// Why the process is not healthy, in the log.
+pub const CREDENTIALS_CHANGED: &str =
+    "the hub's kubeconfig or its client certificate has changed: this process has to be restarted";
+/// Why it is not, on the page.
+pub const WITHHELD: &str = "reason withheld";

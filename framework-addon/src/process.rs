@@ -162,7 +162,7 @@ fn serve(
             path: path.clone(),
             source,
         })?;
-        probes = probes.healthy("healthz", unchanged);
+        probes = probes.healthy("healthz", withheld(unchanged));
     }
     let options = MetricsOptions {
         address: args.metrics_bind_address,
@@ -172,6 +172,16 @@ fn serve(
     };
     let health = args.health_probe_bind_address;
     Ok(serving::start(health, probes, options, metrics, tasks)?)
+}
+
+/// What is wrong with credentials is logged and, as those who watch the page expect, not said there.
+fn withheld(check: Check) -> Check {
+    Arc::new(move || {
+        check().map_err(|error| {
+            tracing::warn!(%error, "{}", messages::CREDENTIALS_CHANGED);
+            messages::WITHHELD.to_owned()
+        })
+    })
 }
 
 /// Ready is who has seen the first lists of both clusters, leading or not.

@@ -120,6 +120,7 @@ fn templating() -> Vec<Scenario<Agents>> {
         case_c12_a_template_may_wait_for_its_sibling: dependencies::sibling,
         case_u8_namespaces_of_dependencies: dependencies::namespaces,
         rough_edge_08_what_waits_is_pruned_as_it_says: dependencies::prunes,
+        rough_edge_23_what_waits_is_told_in_the_end: dependencies::told_in_the_end,
         rough_edge_31_what_is_watched_is_not_read: dependencies::at_rest,
     ]
 }
@@ -142,6 +143,7 @@ fn elsewhere() -> Vec<Scenario<Agents>> {
         case_c18_an_uninstallation_removes_the_policies: uninstall::triggered,
         case_c18_an_uninstallation_gives_up_in_time: uninstall::gives_up,
         case_c18_wrong_flags_of_an_uninstallation: uninstall::wrong,
+        case_c18_a_restart_does_not_end_an_uninstallation: uninstall::restarted,
         rough_edge_44_an_uninstallation_that_is_called_off: uninstall::left_again,
         on_hub_3_leaves_its_own_key_alone: secrets::own_is_left_alone,
         on_hub_1_works_locally: on_hub::works_locally,

@@ -257,6 +257,31 @@ pub(crate) async fn left_again(world: Arc<Agents>) -> Result<()> {
     .await
 }
 
+/// An add-on that is started while it is being removed makes nothing again.
+pub(crate) async fn restarted(world: Arc<Agents>) -> Result<()> {
+    let mut own = Own::start(&world, "case-c18-restarted").await?;
+    own.apply("case-c18-before", &[]).await?;
+    own.has(1).await?;
+    own.annotate(json!("true")).await?;
+    own.addon.component().kill().await;
+    let (api, kind) = POLICY;
+    let before = json!({
+        "apiVersion": api, "kind": kind,
+        "metadata": { "name": "case-c18-before", "namespace": own.namespace }
+    });
+    world.managed.delete(&before.to_string()).await?;
+    own.addon.component().restart()?;
+    own.addon = own.addon.ready().await?;
+    holds("nothing is copied", || async {
+        let copies = own.copies().await?;
+        ensure!(copies.is_empty(), "{copies:#?}");
+        Ok(())
+    })
+    .await?;
+    own.annotate(Value::Null).await?;
+    own.has(1).await
+}
+
 pub(crate) async fn gives_up(world: Arc<Agents>) -> Result<()> {
     let own = Own::start(&world, "case-c18-stuck").await?;
     own.apply("case-c18-stuck", &[]).await?;
