@@ -101,19 +101,20 @@ impl Guarded {
     /// What there is of a scenario, and what the addons have logged of it.
     pub async fn dump(&self, scenario: &str) -> String {
         let key = key(scenario);
+        let key = key.trim_end_matches('-');
         let mut text = String::new();
         for (who, objects) in [
             ("hub", self.hub.objects()),
             ("managed", self.managed.objects()),
         ] {
-            text = format!("{text}--- {who}:\n{}", of_scenario(objects, &key).await);
+            text = format!("{text}--- {who}:\n{}", of_scenario(objects, key).await);
         }
         for addon in &self.addons {
-            text += &ending(&addon.namespace, &addon.component.log(), &key);
+            text += &ending(&addon.namespace, &addon.component.log(), key);
         }
         if let Some(real) = self.real.get() {
             text += &real.world.logs();
-            text += &ending("Gatekeeper", &real.gatekeeper.log(), &key);
+            text += &ending("Gatekeeper", &real.gatekeeper.log(), "");
         }
         text
     }
@@ -437,14 +438,21 @@ impl<'a> Guard<'a> {
     /// Waits until there is no such object of a kind that has been waited for before.
     pub async fn lost(&self, api_version: &str, kind: &str, name: &str) -> Result<()> {
         within(format!("{kind} {name} is gone"), || async {
-            // Also when the kind itself is gone.
-            match self.managed.get(api_version, kind, None, name).await? {
-                None => Ok(()),
-                Some(found) => bail!("it is there: {}", rendered(&found)),
+            match self.managed.get(api_version, kind, None, name).await {
+                Ok(None) => Ok(()),
+                Ok(Some(found)) => bail!("it is there: {}", rendered(&found)),
+                Err(error) if is_unserved(&error) => Ok(()),
+                Err(error) => Err(error),
             }
         })
         .await
     }
+}
+
+/// Whether the API server does not know a kind any more. When it was the last one of its group there is no more than a
+/// page that is not found.
+fn is_unserved(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(kube::Error::Api(status)) if status.code == 404)
 }
 
 /// A template of constraints that forbid `ConfigMap`s with a certain key.

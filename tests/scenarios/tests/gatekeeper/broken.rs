@@ -7,7 +7,7 @@ use reeve_scenarios::guarded::{Guarded, annotated, constraint, template as templ
 use reeve_scenarios::script::{BROKEN, HANDS_OFF, template_status};
 use reeve_scenarios::{same, steadily};
 
-use crate::flows::made;
+use crate::flows::{made, updated};
 
 fn mistaken(name: &str) -> String {
     format!(
@@ -49,7 +49,9 @@ pub(crate) async fn template(world: Arc<Guarded>) -> Result<()> {
             ],
         )
         .await?;
-    policy.says("casec17h", &made(kind)).await?;
+    policy
+        .says_one_of("casec17h", &[&made(kind), &updated(kind)])
+        .await?;
     policy.constraint(kind, "case-c17h").await?;
     policy.remove().await
 }

@@ -129,9 +129,6 @@ pub(crate) async fn mistake(world: Arc<Guarded>) -> Result<()> {
     policy.root_is("NonCompliant").await?;
     let corrected = json!({ "spec": { "policy-templates": [{ "objectDefinition": template("Case17Error") }] } });
     policy.patch(corrected).await?;
-    policy
-        .says(CLUSTER, "case17error", &made("Case17Error"))
-        .await?;
     policy.root_is("Compliant").await?;
     policy.remove().await?;
     policy.gone_from(CLUSTER, &[]).await?;
