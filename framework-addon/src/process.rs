@@ -162,7 +162,14 @@ fn serve(
             path: path.clone(),
             source,
         })?;
-        probes = probes.healthy("healthz", unchanged);
+        // The probe is open to everybody: what has changed is for the log.
+        let withheld = move || {
+            unchanged().map_err(|why| {
+                tracing::error!(why, "{}", messages::HUB_KUBECONFIG_CHANGED);
+                messages::WITHHELD.to_owned()
+            })
+        };
+        probes = probes.healthy("healthz", Arc::new(withheld));
     }
     let options = MetricsOptions {
         address: args.metrics_bind_address,

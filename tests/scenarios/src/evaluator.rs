@@ -300,22 +300,27 @@ impl Controller {
 
     /// The lines of a metric whose labels contain each of `labels` (`name="x"`), with their values.
     pub async fn metric(&self, name: &str, labels: &[&str]) -> Result<Vec<(String, f64)>> {
-        let (code, page) = http_get(&self.metrics_url()).await?;
-        ensure!(code == 200, "the metrics page answers {code}: {page}");
-        let series = page.lines().filter(|line| {
-            let rest = line.strip_prefix(name);
-            rest.is_some_and(|rest| rest.starts_with(['{', ' ']))
-                && labels.iter().all(|label| line.contains(label))
-        });
-        let values = series.map(|line| {
-            let (series, value) = line.rsplit_once(' ').context("a series without a value")?;
-            let value = value
-                .parse()
-                .with_context(|| format!("the value in {line}"))?;
-            Ok((series.to_owned(), value))
-        });
-        values.collect()
+        series(&self.metrics_url(), name, labels).await
     }
+}
+
+/// The lines of a metric on a page whose labels contain each of `labels`, with their values.
+pub(crate) async fn series(url: &str, name: &str, labels: &[&str]) -> Result<Vec<(String, f64)>> {
+    let (code, page) = http_get(url).await?;
+    ensure!(code == 200, "the metrics page answers {code}: {page}");
+    let series = page.lines().filter(|line| {
+        let rest = line.strip_prefix(name);
+        rest.is_some_and(|rest| rest.starts_with(['{', ' ']))
+            && labels.iter().all(|label| line.contains(label))
+    });
+    let values = series.map(|line| {
+        let (series, value) = line.rsplit_once(' ').context("a series without a value")?;
+        let value = value
+            .parse()
+            .with_context(|| format!("the value in {line}"))?;
+        Ok((series.to_owned(), value))
+    });
+    values.collect()
 }
 
 /// A port that stays free until it is listened on, and between a stop and a start: below those that the

@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Mutex;
 
 use crate::guarded::Guarded;
-use crate::{Evaluator, Hub, HubKinds, Hubs, Pair};
+use crate::{Agents, Evaluator, Hub, HubKinds, Hubs, Pair};
 
 /// How many scenarios of waits play at once: they wait far more than they compute.
 const SIDE_BY_SIDE: usize = 24;
@@ -113,6 +113,17 @@ pub fn run_on_hubs(scenarios: Vec<Scenario<Hubs>>) -> ExitCode {
     run(
         scenarios,
         Hubs::start(),
+        Some(SIDE_BY_SIDE),
+        |world, scenario| Box::pin(async move { world.dump(scenario).await }),
+    )
+}
+
+/// Runs scenarios on a hub and a managed cluster with add-ons. A failure prints the scenario's own policies,
+/// their objects and events, and what the add-ons have logged of them.
+pub fn run_on_agents(scenarios: Vec<Scenario<Agents>>) -> ExitCode {
+    run(
+        scenarios,
+        Agents::start(),
         Some(SIDE_BY_SIDE),
         |world, scenario| Box::pin(async move { world.dump(scenario).await }),
     )

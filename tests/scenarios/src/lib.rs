@@ -1,29 +1,35 @@
 //! What scenarios are written with: a world of real control planes and processes, and policies under
 //! test.
 
+mod addon;
 mod evaluator;
 mod governed;
 pub mod guarded;
 mod harness;
 mod hub;
+mod replicated;
 mod root;
 mod said;
 pub mod script;
 mod site;
 mod subject;
 mod text;
+mod told;
 
+pub use addon::{ADDON, Addon, Agents, Mode, Place, holds, install, make_namespace};
 pub use evaluator::{
     Controller, Evaluator, Pair, install_test_crds, namespace, port, steadily, within,
 };
 pub use governed::{Governed, history};
 pub use harness::{
-    Scenario, run_in_turns, run_on, run_on_evaluator, run_on_guarded, run_on_hubs, run_on_job_hub,
-    run_on_pair, run_on_plane, run_on_world, scenario,
+    Scenario, run_in_turns, run_on, run_on_agents, run_on_evaluator, run_on_guarded, run_on_hubs,
+    run_on_job_hub, run_on_pair, run_on_plane, run_on_world, scenario,
 };
 pub use hub::{DENIED, Hub, HubKinds, Hubs, Propagator};
+pub use replicated::{CONFIGURATION, POLICY, Replicated, configuration, rule};
 pub use root::{Root, annotation, errors, label, objects, plain, policy_spec, version, wants};
 pub use said::{Related, Said, same};
 pub use site::{Choice, Site, Via, on, refused};
 pub use subject::Subject;
 pub use text::{indent, spec};
+pub use told::{Entry, Told};

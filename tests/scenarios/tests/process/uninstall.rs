@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use kube::Client;
-use reeve_config_policy_controller::cleanup::{Cleanup, UNINSTALLING};
+use reeve_api::names::UNINSTALLING_ANNOTATION;
+use reeve_config_policy_controller::cleanup::Cleanup;
 use reeve_config_policy_controller::finalizer::FINALIZER;
 use reeve_config_policy_controller::metrics::PolicyMetrics;
 use reeve_config_policy_controller::namespaces::Terminating;
@@ -74,7 +75,7 @@ async fn policy(plane: &Plane, namespace: &str, name: &str) -> Result<Object> {
 
 fn is_annotated(object: &Object) -> bool {
     let annotations = object.metadata.annotations.as_ref();
-    annotations.is_some_and(|annotations| annotations.contains_key(UNINSTALLING))
+    annotations.is_some_and(|annotations| annotations.contains_key(UNINSTALLING_ANNOTATION))
 }
 
 /// A connection that reads, writes and watches by one client.

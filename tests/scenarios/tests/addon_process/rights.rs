@@ -1,0 +1,179 @@
+//! What the add-on may do is all that it needs.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use reeve_scenarios::{CONFIGURATION, POLICY, configuration};
+use reeve_testkit::{Plane, eventually};
+use serde_json::{Value, json};
+
+use crate::{Planes, SOON};
+
+const ON_MANAGED: &str = include_str!("roles.yaml");
+const ON_HUB: &str = include_str!("roles_on_hub.yaml");
+
+pub(crate) async fn all_in_one(planes: Arc<Planes>) -> Result<()> {
+    suffice(&planes, "all-in-one").await
+}
+
+pub(crate) async fn of_chart(planes: Arc<Planes>) -> Result<()> {
+    suffice(&planes, "of-chart").await
+}
+
+/// The user has the name of the namespace.
+async fn suffice(planes: &Planes, user: &str) -> Result<()> {
+    let setup = planes.setup(user).await?;
+    for namespace in ["all-in-one", "of-chart"] {
+        planes.setup(namespace).await?;
+    }
+    planes.managed.apply(ON_MANAGED).await?;
+    planes.hub.apply(ON_HUB).await?;
+    let setup = setup
+        .hub(&planes.hub.kubeconfig_for(user, None)?)
+        .managed(&planes.managed.kubeconfig_for(user, None)?);
+    let marks = (planes.hub.audit()?.mark()?, planes.managed.audit()?.mark()?);
+    let addon = setup.start().await?;
+    play(planes, user).await.with_context(|| addon.log())?;
+    for (plane, mark) in [(&planes.hub, marks.0), (&planes.managed, marks.1)] {
+        let asked = plane.audit()?.since(mark)?;
+        let denied = asked
+            .iter()
+            .filter(|event| event.user == user && matches!(event.code, 401 | 403));
+        let denied: Vec<_> = denied.collect();
+        ensure!(denied.is_empty(), "{denied:#?}");
+    }
+    forbidden(planes, user).await.with_context(|| addon.log())
+}
+
+fn policy(namespace: &str, name: &str, spec: &Value) -> String {
+    let policy = json!({
+        "apiVersion": POLICY.0, "kind": POLICY.1,
+        "metadata": { "name": name, "namespace": namespace }, "spec": spec
+    });
+    policy.to_string()
+}
+
+/// Waits until the policy's newest message about its first template contains this.
+async fn says(plane: &Plane, namespace: &str, name: &str, part: &str) -> Result<()> {
+    eventually(format!("{name} says {part:?}"), SOON, || async {
+        let policy = plane.get(POLICY.0, POLICY.1, Some(namespace), name).await?;
+        let policy = policy.context("absent")?;
+        let newest = policy
+            .data
+            .pointer("/status/details/0/history/0/message")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        ensure!(newest.contains(part), "{:#}", policy.data["status"]);
+        Ok(())
+    })
+    .await
+}
+
+/// What add-ons do all day.
+async fn play(planes: &Planes, namespace: &str) -> Result<()> {
+    let (hub, managed) = (&planes.hub, &planes.managed);
+    let name = "rights";
+    let (api, kind) = CONFIGURATION;
+    let there = |what: &'static str, holds: fn(&Value) -> bool| async move {
+        eventually(what, SOON, || async {
+            let object = managed.get(api, kind, Some(namespace), name).await?;
+            let data = object.map(|object| object.data).unwrap_or_default();
+            ensure!(holds(&data), "{data:#}");
+            Ok(())
+        })
+        .await
+    };
+    let spec = |templates: Value| json!({ "disabled": false, "policy-templates": templates });
+    let good = json!({ "objectDefinition": configuration(name, "inform") });
+    hub.apply(&policy(namespace, name, &spec(json!([good]))))
+        .await?;
+    there("created", |data| data["spec"].is_object()).await?;
+    let mut enforced = spec(json!([good]));
+    enforced["remediationAction"] = json!("enforce");
+    hub.apply(&policy(namespace, name, &enforced)).await?;
+    there("updated", |data| {
+        data["spec"]["remediationAction"] == "enforce"
+    })
+    .await?;
+    // An error, its answer, and its end.
+    let status = json!({ "status": { "compliant": "Compliant" } });
+    managed
+        .patch_status(api, kind, Some(namespace), name, status)
+        .await?;
+    let mut bad = configuration(name, "inform");
+    bad["spec"]["severity"] = json!("unheard-of");
+    hub.apply(&policy(
+        namespace,
+        name,
+        &spec(json!([{ "objectDefinition": bad }])),
+    ))
+    .await?;
+    says(hub, namespace, name, "Failed to update policy template").await?;
+    hub.apply(&policy(namespace, name, &enforced)).await?;
+    there("asked for an answer", |data| {
+        data["status"]["compliant"].is_null()
+    })
+    .await?;
+    // What waits is deleted.
+    let mut waiting = enforced.clone();
+    waiting["dependencies"] = json!([{
+        "apiVersion": api, "kind": kind, "name": "rights-absent", "compliance": "Compliant"
+    }]);
+    hub.apply(&policy(namespace, name, &waiting)).await?;
+    there("deleted", Value::is_null).await?;
+    says(hub, namespace, name, "Pending; ").await?;
+    // So is what is no longer asked for.
+    hub.apply(&policy(namespace, name, &enforced)).await?;
+    there("created again", |data| data["spec"].is_object()).await?;
+    hub.apply(&policy(namespace, name, &spec(json!([]))))
+        .await?;
+    there("removed", Value::is_null).await?;
+    for (plane, event) in [(managed, "synchronized"), (hub, "status was updated")] {
+        eventually(format!("an event says {event}"), SOON, || async {
+            let events = plane.list("v1", "Event", Some(namespace)).await?;
+            let told = events.iter().any(|it| {
+                it.data["message"]
+                    .as_str()
+                    .is_some_and(|text| text.contains(event))
+            });
+            ensure!(told, "{} events", events.len());
+            Ok(())
+        })
+        .await?;
+    }
+    hub.delete(&policy(namespace, name, &enforced)).await?;
+    managed
+        .gone(POLICY.0, POLICY.1, Some(namespace), name, SOON)
+        .await
+}
+
+/// Rough edge 10: what may not be read freezes no status.
+async fn forbidden(planes: &Planes, namespace: &str) -> Result<()> {
+    let name = "forbidden";
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": name }, "spec": {}
+    });
+    let spec = json!({
+        "disabled": false, "policy-templates": [{ "objectDefinition": deployment }]
+    });
+    let hub = &planes.hub;
+    hub.apply(&policy(namespace, name, &spec)).await?;
+    let error = "policy-template kind is not supported: apps/v1, Kind=Deployment";
+    says(hub, namespace, name, error).await?;
+
+    let name = "forbidden-dependency";
+    let spec = json!({
+        "disabled": false,
+        "policy-templates": [{
+            "objectDefinition": configuration(name, "inform"),
+            "extraDependencies": [{
+                "apiVersion": "v1", "kind": "ConfigMap", "name": name, "namespace": "default",
+                "compliance": "Compliant"
+            }]
+        }]
+    });
+    hub.apply(&policy(namespace, name, &spec)).await?;
+    let text =
+        "Dependencies were not satisfied: 1 is still pending (ConfigMap forbidden-dependency)";
+    says(hub, namespace, name, text).await
+}
