@@ -8,6 +8,7 @@ mod flows;
 mod ownership;
 mod presence;
 mod process;
+mod rights;
 mod uninstall;
 mod verdicts;
 mod webhook;
@@ -40,6 +41,8 @@ fn main() -> ExitCode {
         case_c17m_what_is_said_is_an_event_of_the_relay: flows::events,
         case_c17n_a_restart_tells_nothing_twice: presence::restarts,
         case_c17o_the_hub_itself_has_gatekeeper: presence::on_hub,
+        case_c17p_a_constraint_of_another_policy: ownership::of_another_policy,
+        case_c17q_the_shipped_rights_suffice: rights::suffice,
         case_c18_an_uninstallation_with_constraints: uninstall::lets_go,
         case_c19_without_the_integration: disabled::refused,
         guide_labels_of_namespaces: process::guide,
