@@ -68,7 +68,7 @@ impl StatusSync {
         };
         let spec = managed.typed_spec().map_err(undecodable)?;
         let old = managed.typed_status().map_err(undecodable)?;
-        let observed = self.observe(&managed, &spec).await?;
+        let observed = self.observe(&managed, &spec).await;
         let status = decide::status(&old, observed.templates);
         let status = serde_json::to_value(status).map_err(undecodable)?;
         match self.publish(&managed, &status).await {
@@ -78,6 +78,9 @@ impl StatusSync {
         // Only now: the hub is never ahead of the cluster.
         if let Some(outbox) = &self.outbox {
             outbox.put(&name, status);
+        }
+        if let Some(error) = observed.failed {
+            return Err(error);
         }
         Ok(if observed.kind_is_coming {
             Next::After(KIND_IS_COMING)
