@@ -50,6 +50,7 @@ const PROOF: &[&str] = &[
     "reeve-scenarios",
     "reeve-demo",
     "reeve-benches",
+    "reeve-benches-addon",
     "reeve-benches-hub",
     "reeve-benches-measuring",
     "reeve-benches-policies",

@@ -23,14 +23,19 @@ pub async fn start(binary: Option<&Path>) -> Result<(Plane, PathBuf)> {
         None => reeve_binary()?,
     };
     println!("program: {}", program.display());
+    Ok((plane("bench").await?, program))
+}
+
+/// Starts an API server with our CRDs that writes down every request.
+pub async fn plane(name: &'static str) -> Result<Plane> {
     let plane = Plane::start(PlaneOptions {
-        name: "bench",
+        name,
         audit: true,
         ..PlaneOptions::default()
     })
     .await?;
     plane.install_crds().await?;
-    Ok((plane, program))
+    Ok(plane)
 }
 
 /// Prints what was used since `before`, and the peak so far.
