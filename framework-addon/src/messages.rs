@@ -10,8 +10,8 @@ pub const GATEKEEPER_DISABLED: &str = "the Gatekeeper integration is disabled";
 pub const NO_DEPLOYMENT: &str = "not in a Pod: nothing tells when the add-on is being removed";
 /// There is no lease to renew.
 pub const NO_LEASE: &str = "not in a Pod: the add-on lease is not renewed";
-/// Why the process is not healthy, in the log.
-pub const CREDENTIALS_CHANGED: &str =
-    "the hub's kubeconfig or its client certificate has changed: this process has to be restarted";
-/// Why it is not, on the page.
+/// The hub's kubeconfig is no longer what it was at start.
+pub const HUB_KUBECONFIG_CHANGED: &str =
+    "the hub's kubeconfig has changed: the process is to be started again";
+/// What the probe tells of it.
 pub const WITHHELD: &str = "reason withheld";

@@ -162,7 +162,14 @@ fn serve(
             path: path.clone(),
             source,
         })?;
-        probes = probes.healthy("healthz", withheld(unchanged));
+        // The probe is open to everybody: what has changed is for the log.
+        let withheld = move || {
+            unchanged().map_err(|why| {
+                tracing::error!(why, "{}", messages::HUB_KUBECONFIG_CHANGED);
+                messages::WITHHELD.to_owned()
+            })
+        };
+        probes = probes.healthy("healthz", Arc::new(withheld));
     }
     let options = MetricsOptions {
         address: args.metrics_bind_address,
@@ -172,16 +179,6 @@ fn serve(
     };
     let health = args.health_probe_bind_address;
     Ok(serving::start(health, probes, options, metrics, tasks)?)
-}
-
-/// What is wrong with credentials is logged and, as those who watch the page expect, not said there.
-fn withheld(check: Check) -> Check {
-    Arc::new(move || {
-        check().map_err(|error| {
-            tracing::warn!(%error, "{}", messages::CREDENTIALS_CHANGED);
-            messages::WITHHELD.to_owned()
-        })
-    })
 }
 
 /// Ready is who has seen the first lists of both clusters, leading or not.

@@ -16,6 +16,8 @@ use tower::util::MapRequestLayer;
 use tower::{BoxError, Layer, Service};
 use zeroize::Zeroizing;
 
+use crate::metrics;
+
 /// How long a request waits for the beginning of its answer. An API server gives up by itself after a minute; one that
 /// says nothing at all is behind a connection that is dead, and whoever waits for it would wait for ever.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -119,14 +121,13 @@ fn build(
     // Nothing here needs an answer later than this; watches have their own timeout.
     config.write_timeout = Some(Duration::from_secs(30));
     let url = config.cluster_url.to_string();
+    let host = config.cluster_url.authority().map(ToString::to_string);
+    let host = host.unwrap_or_default();
     let builder = ClientBuilder::try_from(config).map_err(|source| ClientError::Build {
         url,
         source: Box::new(source),
     })?;
-    let limit = RateLimitLayer(Arc::new(Mutex::new(Bucket::new(
-        options.qps,
-        options.burst,
-    ))));
+    let limit = RateLimitLayer::new(&host, Bucket::new(options.qps, options.burst));
     let named = MapRequestLayer::new(move |request| match &token {
         Some(token) => token.put_on(request),
         None => request,
@@ -213,7 +214,20 @@ impl Bucket {
 struct NoAnswer;
 
 #[derive(Clone)]
-struct RateLimitLayer(Arc<Mutex<Bucket>>);
+struct RateLimitLayer {
+    bucket: Arc<Mutex<Bucket>>,
+    /// The API server, for the metrics.
+    host: Arc<str>,
+}
+
+impl RateLimitLayer {
+    fn new(host: &str, bucket: Bucket) -> Self {
+        Self {
+            bucket: Arc::new(Mutex::new(bucket)),
+            host: host.into(),
+        }
+    }
+}
 
 impl<S> Layer<S> for RateLimitLayer {
     type Service = RateLimit<S>;
@@ -221,21 +235,21 @@ impl<S> Layer<S> for RateLimitLayer {
     fn layer(&self, inner: S) -> Self::Service {
         RateLimit {
             inner,
-            bucket: Arc::clone(&self.0),
+            limit: self.clone(),
         }
     }
 }
 
 struct RateLimit<S> {
     inner: S,
-    bucket: Arc<Mutex<Bucket>>,
+    limit: RateLimitLayer,
 }
 
-impl<S> Service<Request<Body>> for RateLimit<S>
+impl<S, B> Service<Request<Body>> for RateLimit<S>
 where
-    S: Service<Request<Body>, Error = BoxError>,
+    S: Service<Request<Body>, Response = http::Response<B>, Error = BoxError>,
     S::Future: Send + 'static,
-    S::Response: Send,
+    B: Send,
 {
     type Response = S::Response;
     type Error = BoxError;
@@ -246,7 +260,8 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let wait = self.bucket.lock().take(Instant::now());
+        let wait = self.limit.bucket.lock().take(Instant::now());
+        let (host, method) = (Arc::clone(&self.limit.host), request.method().clone());
         // A future does nothing until it is polled, so the request leaves after the wait.
         let answer = self.inner.call(request);
         Box::pin(async move {
@@ -254,10 +269,13 @@ where
                 tokio::time::sleep(wait).await;
             }
             // A watch answers at once, and goes on for as long as it likes.
-            match tokio::time::timeout(PATIENCE, answer).await {
+            let answer = match tokio::time::timeout(PATIENCE, answer).await {
                 Ok(answer) => answer,
                 Err(_) => Err(NoAnswer.into()),
-            }
+            };
+            let code = answer.as_ref().ok().map(http::Response::status);
+            metrics::requested(&host, &method, code);
+            answer
         })
     }
 }
@@ -295,7 +313,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_says_nothing_is_not_waited_for_for_ever() {
-        let limit = RateLimitLayer(Arc::new(Mutex::new(Bucket::new(1.0, 1))));
+        let limit = RateLimitLayer::new("test", Bucket::new(1.0, 1));
         let silent = tower::service_fn(|_: Request<Body>| {
             std::future::pending::<Result<http::Response<Body>, BoxError>>()
         });

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::events;
+use crate::{events, metrics};
 
 /// How long a lease holds without renewal, in seconds, as in controller-runtime.
 const LEASE_SECONDS: u64 = 15;
@@ -67,6 +67,7 @@ pub async fn acquire(
         .build()
         .await
         .map_err(|error| failed(&error))?;
+    metrics::leads(lease, false);
     tracing::info!(lease, namespace, "waiting to become the leader");
     let (mut leading, manager) = manager.watch().await;
     tokio::select! {
@@ -75,6 +76,7 @@ pub async fn acquire(
             became.map_err(|error| failed(&error))?;
         }
     }
+    metrics::leads(lease, true);
     tracing::info!(lease, "leading");
     Ok(Some(Leadership {
         lease,
@@ -89,6 +91,7 @@ impl Leadership {
         tokio::select! {
             () = stop.cancelled() => {}
             _ = self.leading.wait_for(|leading| !*leading) => {
+                metrics::leads(self.lease, false);
                 return Err(LeaderError::Lost(self.lease));
             }
         }

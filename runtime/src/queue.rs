@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::metrics::ControllerMetrics;
+use crate::metrics::{ControllerMetrics, Outcome, Worked};
 
 /// What a key can be.
 pub trait Key: Clone + Ord + Hash + Debug + Send + Sync + 'static {}
@@ -81,7 +81,8 @@ impl<K> Clone for Queue<K> {
 }
 
 struct State<K> {
-    ready: VecDeque<K>,
+    /// With the time since when each waits.
+    ready: VecDeque<(K, Instant)>,
     /// Everything in `ready`.
     queued: HashSet<K>,
     /// Handed to a worker. The value says whether it was asked for again since.
@@ -97,7 +98,7 @@ impl<K: Key> State<K> {
         if let Some(again) = self.running.get_mut(&key) {
             *again = true;
         } else if self.queued.insert(key.clone()) {
-            self.ready.push_back(key);
+            self.ready.push_back((key, Instant::now()));
         }
     }
 
@@ -120,7 +121,7 @@ impl<K: Key> State<K> {
     }
 
     /// The next key to work on, or when to look again.
-    fn next(&mut self, now: Instant) -> Result<K, Option<Instant>> {
+    fn next(&mut self, now: Instant) -> Result<(K, Instant), Option<Instant>> {
         while let Some((at, _)) = self.timers.first() {
             if *at > now {
                 break;
@@ -131,14 +132,14 @@ impl<K: Key> State<K> {
             self.due.remove(&key);
             self.add(key);
         }
-        let Some(key) = self.ready.pop_front() else {
+        let Some((key, since)) = self.ready.pop_front() else {
             return Err(self.timers.first().map(|(at, _)| *at));
         };
         self.queued.remove(&key);
         // What the timer would bring is done now.
         self.cancel_timer(&key);
         self.running.insert(key.clone(), false);
-        Ok(key)
+        Ok((key, since))
     }
 
     fn finished(&mut self, key: &K) {
@@ -175,8 +176,12 @@ impl<K: Key> Queue<K> {
 
     /// Asks for a key to be reconciled, now or as soon as its present reconcile has ended.
     pub fn add(&self, key: K) {
-        self.state.lock().add(key);
-        self.metrics.added(self.name);
+        let depth = {
+            let mut state = self.state.lock();
+            state.add(key);
+            state.ready.len()
+        };
+        self.metrics.added(self.name, depth);
         self.wake.notify_one();
     }
 
@@ -195,13 +200,17 @@ impl<K: Key> Queue<K> {
         E: Display + Send + 'static,
     {
         let mut running = FuturesUnordered::new();
+        self.metrics.hired(self.name, workers.max(1));
         loop {
             let mut look_again = None;
             while running.len() < workers.max(1) {
-                let next = self.state.lock().next(Instant::now());
+                let (next, depth) = {
+                    let mut state = self.state.lock();
+                    (state.next(Instant::now()), state.ready.len())
+                };
                 match next {
-                    Ok(key) => {
-                        let started = Instant::now();
+                    Ok((key, since)) => {
+                        let started = self.metrics.began(self.name, since, depth);
                         let work =
                             tokio::spawn(AssertUnwindSafe(reconcile(key.clone())).catch_unwind());
                         running.push(async move { (key, started, work.await) });
@@ -227,44 +236,44 @@ impl<K: Key> Queue<K> {
                         Ok(Ok(result)) => result.map_err(|error| error.to_string()),
                         Ok(Err(_)) | Err(_) => Err("the reconcile panicked".to_owned()),
                     };
-                    self.settle(&key, started.elapsed(), outcome);
+                    self.settle(&key, started, outcome);
                 }
             }
         }
         while let Some((key, started, ended)) = running.next().await {
             if let Ok(Ok(result)) = ended {
-                self.settle(
-                    &key,
-                    started.elapsed(),
-                    result.map_err(|error| error.to_string()),
-                );
+                self.settle(&key, started, result.map_err(|error| error.to_string()));
             }
         }
     }
 
-    fn settle(&self, key: &K, took: Duration, outcome: Result<Next, String>) {
+    fn settle(&self, key: &K, since: Instant, outcome: Result<Next, String>) {
         let mut state = self.state.lock();
         let result = match &outcome {
             Ok(Next::Done) => {
                 state.failures.remove(key);
-                "success"
+                Outcome::Success
             }
             Ok(Next::After(delay)) => {
                 state.failures.remove(key);
                 state.add_at(key.clone(), Instant::now() + *delay);
-                "requeue_after"
+                Outcome::RequeueAfter
             }
             Err(_) => {
                 let failures = state.failures.entry(key.clone()).or_default();
                 let delay = self.backoff.delay(*failures);
                 *failures = failures.saturating_add(1);
                 state.add_at(key.clone(), Instant::now() + delay);
-                "error"
+                Outcome::Error
             }
         };
         state.finished(key);
         drop(state);
-        self.metrics.reconciled(self.name, result, took);
+        let worked = Worked {
+            since,
+            outcome: result,
+        };
+        self.metrics.ended(self.name, worked);
         if let Err(error) = outcome {
             tracing::error!(controller = self.name, ?key, %error, "Reconciler error");
         }

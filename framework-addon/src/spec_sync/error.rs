@@ -1,6 +1,6 @@
 //! Why one policy could not be copied. All of these are tried again.
 
-use reeve_runtime::object::api_message;
+use reeve_runtime::object::{Refusal, api_message};
 
 /// Why one policy could not be copied.
 #[derive(Debug, thiserror::Error)]
@@ -49,4 +49,14 @@ pub enum SpecError {
         /// Why.
         source: kube::Error,
     },
+}
+
+impl SpecError {
+    /// Whether it only says that somebody else wrote in between, which the watch tells of too.
+    pub fn is_outdated(&self) -> bool {
+        match self {
+            Self::Update { source, .. } => Refusal::of(source) == Refusal::Conflict,
+            _ => false,
+        }
+    }
 }

@@ -23,7 +23,7 @@ use reeve_runtime::events::EventWriter;
 use reeve_runtime::queue::Next;
 
 use crate::uninstall::Uninstalling;
-use crate::world::Side;
+use crate::world::{OUTDATED, Side};
 use decide::Action;
 use error::SpecError;
 
@@ -66,7 +66,11 @@ impl SpecSync {
                 }
             }
             Action::Update(policy) => {
-                if let Some(updated) = self.update(&policy).await? {
+                let updated = match self.update(&policy).await {
+                    Err(error) if error.is_outdated() => return Ok(OUTDATED),
+                    updated => updated?,
+                };
+                if let Some(updated) = updated {
                     self.announce(&updated, &messages::updated(&name, &self.managed.namespace));
                 }
             }

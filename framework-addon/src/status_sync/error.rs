@@ -2,7 +2,7 @@
 
 use reeve_runtime::dependencies::ReadError;
 use reeve_runtime::discovery::DiscoveryError;
-use reeve_runtime::object::api_message;
+use reeve_runtime::object::{Refusal, api_message};
 
 /// Why a policy's status could not be brought in line.
 #[derive(Debug, thiserror::Error)]
@@ -55,4 +55,16 @@ pub enum StatusError {
         /// Why.
         source: kube::Error,
     },
+}
+
+impl StatusError {
+    /// Whether it only says that somebody else wrote in between, which the watch tells of too.
+    pub fn is_outdated(&self) -> bool {
+        match self {
+            Self::Managed { source, .. } | Self::Hub { source, .. } => {
+                Refusal::of(source) == Refusal::Conflict
+            }
+            _ => false,
+        }
+    }
 }

@@ -19,7 +19,7 @@ use super::decide::{self, Standing};
 use super::error::StatusError;
 use super::gate::Gate;
 use super::{messages, publish};
-use crate::world::{Side, World};
+use crate::world::{OUTDATED, Side, World};
 
 /// The controller's name in logs and metrics.
 pub const CONTROLLER: &str = "hub-status-sync";
@@ -133,10 +133,14 @@ impl HubStatusSync {
             Err(error) if is_cut_off(&error) => Ok(self.cut_off(&name, &chain(&error))),
             Err(source) => {
                 self.open();
-                Err(StatusError::Hub {
+                let error = StatusError::Hub {
                     policy: name,
                     source,
-                })
+                };
+                if error.is_outdated() {
+                    return Ok(OUTDATED);
+                }
+                Err(error)
             }
         }
     }

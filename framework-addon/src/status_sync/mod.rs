@@ -20,7 +20,7 @@ use reeve_runtime::events::EventWriter;
 use reeve_runtime::queue::Next;
 
 use crate::kinds::KIND_IS_COMING;
-use crate::world::{Reader, World};
+use crate::world::{OUTDATED, Reader, World};
 use decide::Standing;
 use error::StatusError;
 use hub::Outbox;
@@ -71,7 +71,10 @@ impl StatusSync {
         let observed = self.observe(&managed, &spec).await?;
         let status = decide::status(&old, observed.templates);
         let status = serde_json::to_value(status).map_err(undecodable)?;
-        self.publish(&managed, &status).await?;
+        match self.publish(&managed, &status).await {
+            Err(error) if error.is_outdated() => return Ok(OUTDATED),
+            published => published?,
+        }
         // Only now: the hub is never ahead of the cluster.
         if let Some(outbox) = &self.outbox {
             outbox.put(&name, status);

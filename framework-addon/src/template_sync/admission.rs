@@ -28,7 +28,9 @@ pub enum Admission {
     NotYet,
     /// It can be used.
     Created,
-    /// It cannot.
+    /// Not yet that it can, nor that any of its Pods has failed to use it: so it begins.
+    Begun,
+    /// It cannot be used.
     Failed,
     /// Nothing that could be read; the text says why.
     Odd(String),
@@ -51,10 +53,21 @@ impl Admission {
         match template.pointer("/status/created") {
             None => Self::NotYet,
             Some(Value::Bool(true)) => Self::Created,
-            Some(Value::Bool(false)) => Self::Failed,
+            Some(Value::Bool(false)) if has_errors(template) => Self::Failed,
+            Some(Value::Bool(false)) => Self::Begun,
             Some(other) => Self::Odd(wrong_type(".status.created", other, "bool")),
         }
     }
+}
+
+/// Whether one of Gatekeeper's Pods tells of errors.
+fn has_errors(template: &Value) -> bool {
+    let pods = template.pointer("/status/byPod").and_then(Value::as_array);
+    let mut errors = pods
+        .into_iter()
+        .flatten()
+        .filter_map(|pod| pod["errors"].as_array());
+    errors.any(|errors| !errors.is_empty())
 }
 
 impl TemplateSync {
@@ -69,7 +82,11 @@ impl TemplateSync {
         let (policy, name) = (work.policy, work.asked.name.as_str());
         let memory = &self.reporter.memory;
         let admission = Admission::of(&live.data);
-        if admission != Admission::NotYet {
+        if matches!(admission, Admission::NotYet | Admission::Begun) {
+            if let Some(left) = memory.patience(policy, name, PATIENCE) {
+                return Ok(Some(left));
+            }
+        } else {
             memory.answered(policy, name);
         }
         let error = match admission {
@@ -78,12 +95,11 @@ impl TemplateSync {
                 self.report(policy, about, &statement).await?;
                 return Ok(None);
             }
-            Admission::NotYet => match memory.patience(policy, name, PATIENCE) {
-                Some(left) => return Ok(Some(left)),
-                None => TemplateError::NoAdmission(name.to_owned(), messages::NOTHING.to_owned()),
-            },
+            Admission::NotYet => {
+                TemplateError::NoAdmission(name.to_owned(), messages::NOTHING.to_owned())
+            }
             Admission::Odd(reason) => TemplateError::NoAdmission(name.to_owned(), reason),
-            Admission::Failed => {
+            Admission::Begun | Admission::Failed => {
                 let errors = live.data.pointer("/status/byPod").map(Value::to_string);
                 tracing::warn!(template = name, errors, "Gatekeeper cannot use it");
                 TemplateError::NotAdmitted(name.to_owned())
@@ -142,7 +158,9 @@ mod tests {
     #[rstest]
     #[case(json!({}), Admission::NotYet)]
     #[case(json!({"created": true}), Admission::Created)]
-    #[case(json!({"created": false}), Admission::Failed)]
+    #[case(json!({"created": false}), Admission::Begun)]
+    #[case(json!({"created": false, "byPod": [{"id": "audit"}, {"errors": []}]}), Admission::Begun)]
+    #[case(json!({"created": false, "byPod": [{"errors": [{"code": "ingest_error"}]}]}), Admission::Failed)]
     #[case(json!({"created": "yes"}), Admission::Odd(".status.created accessor error: yes is of the type string, expected bool".to_owned()))]
     #[case(json!({"created": null}), Admission::Odd(".status.created accessor error: <nil> is of the type <nil>, expected bool".to_owned()))]
     fn the_status_says_what_gatekeeper_makes_of_it(

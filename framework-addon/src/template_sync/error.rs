@@ -4,7 +4,7 @@
 use kube::core::GroupVersionKind;
 use reeve_runtime::dependencies::ReadError;
 use reeve_runtime::discovery::DiscoveryError;
-use reeve_runtime::object::api_message;
+use reeve_runtime::object::{Refusal, api_message};
 
 use super::messages;
 use crate::gatekeeper::Integration;
@@ -199,12 +199,22 @@ pub enum SyncError {
 }
 
 impl SyncError {
+    /// Whether it only says that somebody else wrote in between, which the watch tells of too.
+    pub fn is_outdated(&self) -> bool {
+        match self {
+            Self::Behind { .. } => true,
+            Self::Finalizer(error) => Refusal::of(error) == Refusal::Conflict,
+            _ => false,
+        }
+    }
+
     /// The template to blame and whose fault it is; `None` for what has been counted or passes by
     /// itself.
     pub fn blame(&self) -> Option<(&str, Blame)> {
         let system = |template, kind| Some((template, Blame::System(kind)));
         match self {
-            Self::Reported { .. } | Self::Behind { .. } => None,
+            Self::Reported { .. } => None,
+            outdated if outdated.is_outdated() => None,
             Self::Policy(_) => system("", "unmarshal-error"),
             Self::Discover { template, .. } | Self::Unclear { template, .. } => {
                 system(template, "get-error")
@@ -215,7 +225,7 @@ impl SyncError {
             }
             Self::Report { template, .. } => system(template, "client-error"),
             Self::Delete { .. } => system("", "delete-error"),
-            Self::Finalizer(_) => system("", "patch-error"),
+            Self::Behind { .. } | Self::Finalizer(_) => system("", "patch-error"),
         }
     }
 }

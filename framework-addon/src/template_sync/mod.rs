@@ -32,7 +32,7 @@ use crate::metrics::{Blame, ErrorMetrics};
 use crate::replica::Replica;
 use crate::reports::memory::Memory;
 use crate::reports::reporter::{About, Reporter};
-use crate::world::{Reader, World};
+use crate::world::{OUTDATED, Reader, World};
 use act::Work;
 use decide::Sight;
 use error::{SyncError, SyncErrors};
@@ -94,7 +94,8 @@ impl TemplateSync {
         for (template, blame) in errors.iter().filter_map(SyncError::blame) {
             self.metrics.count(&name, template, blame);
         }
-        if errors.is_empty() {
+        if errors.iter().all(SyncError::is_outdated) {
+            let next = if errors.is_empty() { next } else { OUTDATED };
             Ok(next)
         } else {
             Err(SyncErrors(errors))

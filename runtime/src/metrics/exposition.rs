@@ -61,6 +61,8 @@ fn bound(series: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use prometheus_client::metrics::counter::Counter;
     use prometheus_client::metrics::family::Family;
     use prometheus_client::metrics::gauge::Gauge;
@@ -70,7 +72,7 @@ mod tests {
 
     #[test]
     fn series_are_written_as_gos_library_writes_them() {
-        let metrics = Metrics::default();
+        let metrics = Metrics(Arc::default());
         let (failures, seconds) = (
             Family::<Vec<(String, String)>, Counter>::default(),
             Counter::<f64, std::sync::atomic::AtomicU64>::default(),

@@ -1,0 +1,342 @@
+//! What controllers count about their own work, and their queues.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use tokio::time::Instant;
+
+use super::Metrics;
+
+/// In seconds, as controller-runtime has them.
+const RECONCILE_BUCKETS: [f64; 40] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
+    1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0,
+    25.0, 30.0, 40.0, 50.0, 60.0,
+];
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Reconcile {
+    controller: &'static str,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Controller {
+    controller: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Workqueue {
+    controller: &'static str,
+    name: &'static str,
+}
+
+impl Workqueue {
+    fn of(controller: &'static str) -> Self {
+        Self {
+            controller,
+            name: controller,
+        }
+    }
+}
+
+type Seconds<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// How a reconcile ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Success,
+    RequeueAfter,
+    Error,
+}
+
+impl Outcome {
+    const ALL: [&'static str; 4] = ["success", "error", "requeue", "requeue_after"];
+
+    fn label(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::RequeueAfter => "requeue_after",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// A reconcile that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Worked {
+    /// When it was begun.
+    pub since: Instant,
+    pub outcome: Outcome,
+}
+
+/// What controllers count about their own work; clones share it.
+#[derive(Clone)]
+pub struct ControllerMetrics {
+    reconciles: Family<Reconcile, Counter>,
+    errors: Family<Controller, Counter>,
+    seconds: Seconds<Controller>,
+    active: Family<Controller, Gauge>,
+    workers: Family<Controller, Gauge>,
+    adds: Family<Workqueue, Counter>,
+    depth: Family<Workqueue, Gauge>,
+    waits: Seconds<Workqueue>,
+    works: Seconds<Workqueue>,
+    retries: Family<Workqueue, Counter>,
+    running: Running,
+}
+
+impl Default for ControllerMetrics {
+    fn default() -> Self {
+        let reconciles: fn() -> Histogram = || Histogram::new(RECONCILE_BUCKETS);
+        // From ten nanoseconds to a quarter of an hour, as client-go has it.
+        let queue: fn() -> Histogram = || Histogram::new(exponential_buckets(10e-9, 10.0, 12));
+        Self {
+            reconciles: Family::default(),
+            errors: Family::default(),
+            seconds: Family::new_with_constructor(reconciles),
+            active: Family::default(),
+            workers: Family::default(),
+            adds: Family::default(),
+            depth: Family::default(),
+            waits: Family::new_with_constructor(queue),
+            works: Family::new_with_constructor(queue),
+            retries: Family::default(),
+            running: Running::default(),
+        }
+    }
+}
+
+impl ControllerMetrics {
+    /// The series, in a process's registry.
+    pub fn new(metrics: &Metrics) -> Self {
+        let ours = Self::default();
+        // The encoder appends `_total` to counters.
+        metrics.register(|registry| {
+            registry.register(
+                "controller_runtime_reconcile",
+                "Total number of reconciliations per controller",
+                ours.reconciles.clone(),
+            );
+            registry.register(
+                "controller_runtime_reconcile_errors",
+                "Total number of reconciliation errors per controller",
+                ours.errors.clone(),
+            );
+            registry.register(
+                "controller_runtime_reconcile_time_seconds",
+                "Length of time per reconciliation per controller",
+                ours.seconds.clone(),
+            );
+            registry.register(
+                "controller_runtime_active_workers",
+                "Number of currently used workers per controller",
+                ours.active.clone(),
+            );
+            registry.register(
+                "controller_runtime_max_concurrent_reconciles",
+                "Maximum number of concurrent reconciles per controller",
+                ours.workers.clone(),
+            );
+            registry.register(
+                "workqueue_adds",
+                "Total number of adds handled by workqueue",
+                ours.adds.clone(),
+            );
+            registry.register(
+                "workqueue_depth",
+                "Current depth of workqueue",
+                ours.depth.clone(),
+            );
+            registry.register(
+                "workqueue_queue_duration_seconds",
+                "How long in seconds an item stays in workqueue before being requested",
+                ours.waits.clone(),
+            );
+            registry.register(
+                "workqueue_work_duration_seconds",
+                "How long in seconds processing an item from workqueue takes",
+                ours.works.clone(),
+            );
+            registry.register(
+                "workqueue_retries",
+                "Total number of retries handled by workqueue",
+                ours.retries.clone(),
+            );
+            registry.register_collector(Box::new(ours.running.clone()));
+        });
+        ours
+    }
+
+    /// Makes a controller's series exist before its first reconcile.
+    pub(crate) fn register(&self, controller: &'static str) {
+        for result in Outcome::ALL {
+            let _ = self
+                .reconciles
+                .get_or_create(&Reconcile { controller, result });
+        }
+        let (of, queue) = (Controller { controller }, Workqueue::of(controller));
+        let _ = self.errors.get_or_create(&of);
+        let _ = self.seconds.get_or_create(&of);
+        let _ = self.active.get_or_create(&of);
+        let _ = self.adds.get_or_create(&queue);
+        let _ = self.depth.get_or_create(&queue);
+        let _ = self.retries.get_or_create(&queue);
+        self.running.0.lock().entry(controller).or_default();
+    }
+
+    /// How many may work at once.
+    pub(crate) fn hired(&self, controller: &'static str, workers: usize) {
+        let workers = i64::try_from(workers).unwrap_or(i64::MAX);
+        let gauge = self.workers.get_or_create(&Controller { controller });
+        gauge.set(workers);
+    }
+
+    /// A key was asked for; `depth` keys wait now.
+    pub(crate) fn added(&self, controller: &'static str, depth: usize) {
+        let queue = Workqueue::of(controller);
+        self.adds.get_or_create(&queue).inc();
+        self.set_depth(&queue, depth);
+    }
+
+    /// A key that has waited since then is worked on; `depth` others wait.
+    pub(crate) fn began(&self, controller: &'static str, since: Instant, depth: usize) -> Instant {
+        let queue = Workqueue::of(controller);
+        let waited = since.elapsed().as_secs_f64();
+        self.waits.get_or_create(&queue).observe(waited);
+        self.set_depth(&queue, depth);
+        self.active.get_or_create(&Controller { controller }).inc();
+        self.running.begin(controller)
+    }
+
+    /// A key has been worked on.
+    pub(crate) fn ended(&self, controller: &'static str, worked: Worked) {
+        let took = worked.since.elapsed().as_secs_f64();
+        self.running.end(controller, worked.since);
+        let (of, queue) = (Controller { controller }, Workqueue::of(controller));
+        let result = worked.outcome.label();
+        self.reconciles
+            .get_or_create(&Reconcile { controller, result })
+            .inc();
+        if worked.outcome == Outcome::Error {
+            self.errors.get_or_create(&of).inc();
+        }
+        if worked.outcome != Outcome::Success {
+            self.retries.get_or_create(&queue).inc();
+        }
+        self.seconds.get_or_create(&of).observe(took);
+        self.works.get_or_create(&queue).observe(took);
+        self.active.get_or_create(&of).dec();
+    }
+
+    fn set_depth(&self, queue: &Workqueue, depth: usize) {
+        let depth = i64::try_from(depth).unwrap_or(i64::MAX);
+        self.depth.get_or_create(queue).set(depth);
+    }
+}
+
+/// When what is under way was begun, by controller. No two of a controller have the same time.
+#[derive(Clone, Debug, Default)]
+struct Running(Arc<Mutex<HashMap<&'static str, BTreeSet<Instant>>>>);
+
+impl Running {
+    fn begin(&self, controller: &'static str) -> Instant {
+        let mut running = self.0.lock();
+        let of = running.entry(controller).or_default();
+        let mut since = Instant::now();
+        while !of.insert(since) {
+            since += Duration::from_nanos(1);
+        }
+        since
+    }
+
+    fn end(&self, controller: &'static str, since: Instant) {
+        if let Some(of) = self.0.lock().get_mut(controller) {
+            of.remove(&since);
+        }
+    }
+}
+
+impl Collector for Running {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let running = self.0.lock();
+        let mut gauge = |name, help, seconds: fn(&BTreeSet<Instant>) -> Duration| {
+            let kind = ConstGauge::new(0.0).metric_type();
+            let mut metric = encoder.encode_descriptor(name, help, None, kind)?;
+            for (controller, of) in running.iter() {
+                let gauge = ConstGauge::new(seconds(of).as_secs_f64());
+                gauge.encode(metric.encode_family(&Workqueue::of(controller))?)?;
+            }
+            Ok(())
+        };
+        gauge(
+            "workqueue_unfinished_work_seconds",
+            "How many seconds of work has been done that is in progress and hasn't been observed by work_duration",
+            |of| of.iter().map(Instant::elapsed).sum(),
+        )?;
+        gauge(
+            "workqueue_longest_running_processor_seconds",
+            "How many seconds has the longest running processor for workqueue been running",
+            |of| of.first().map(Instant::elapsed).unwrap_or_default(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_exist_from_the_start_under_the_names_that_dashboards_know() {
+        let metrics = Metrics::default();
+        ControllerMetrics::new(&metrics).register("policy-spec-sync");
+        let text = metrics.text();
+        for line in [
+            r#"controller_runtime_reconcile_total{controller="policy-spec-sync",result="success"} 0"#,
+            r#"controller_runtime_reconcile_time_seconds_count{controller="policy-spec-sync"} 0"#,
+            r#"controller_runtime_active_workers{controller="policy-spec-sync"} 0"#,
+            r#"workqueue_depth{controller="policy-spec-sync",name="policy-spec-sync"} 0"#,
+            r#"workqueue_unfinished_work_seconds{controller="policy-spec-sync",name="policy-spec-sync"} 0"#,
+        ] {
+            assert!(text.lines().any(|found| found == line), "{text}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reconcile_is_counted_while_it_runs_and_after() {
+        let metrics = Metrics::default();
+        let ours = ControllerMetrics::new(&metrics);
+        ours.hired("c", 2);
+        ours.added("c", 1);
+        let since = ours.began("c", Instant::now(), 0);
+        let other = ours.began("c", Instant::now(), 0);
+        assert_ne!(since, other);
+        tokio::time::advance(Duration::from_secs(3)).await;
+        let has = |line: &str| metrics.text().lines().any(|found| found == line);
+        assert!(has(
+            r#"controller_runtime_active_workers{controller="c"} 2"#
+        ));
+        assert!(has(
+            r#"controller_runtime_max_concurrent_reconciles{controller="c"} 2"#
+        ));
+        let longest = r#"workqueue_longest_running_processor_seconds{controller="c",name="c"} 3"#;
+        assert!(has(longest), "{}", metrics.text());
+        let outcome = Outcome::Error;
+        ours.ended("c", Worked { since, outcome });
+        assert!(has(
+            r#"controller_runtime_reconcile_errors_total{controller="c"} 1"#
+        ));
+        assert!(has(r#"workqueue_retries_total{controller="c",name="c"} 1"#));
+        assert!(has(
+            r#"controller_runtime_reconcile_time_seconds_sum{controller="c"} 3"#
+        ));
+    }
+}

@@ -1,0 +1,80 @@
+//! What the process counts once, whichever controllers it has: requests to API servers, and leadership.
+
+use std::sync::LazyLock;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Request {
+    code: String,
+    host: String,
+    method: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Lease {
+    name: &'static str,
+}
+
+/// Clients and leases are made before and apart from any registry, so these belong to the process.
+static REQUESTS: LazyLock<Family<Request, Counter>> = LazyLock::new(Family::default);
+static LEADING: LazyLock<Family<Lease, Gauge>> = LazyLock::new(Family::default);
+
+pub(super) fn register(registry: &mut Registry) {
+    registry.register(
+        "rest_client_requests",
+        "Number of HTTP requests, partitioned by status code, method, and host",
+        REQUESTS.clone(),
+    );
+    registry.register(
+        "leader_election_master_status",
+        "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master",
+        LEADING.clone(),
+    );
+}
+
+/// Counts a request to `host` (`name:port`); `code` is absent when no answer came.
+pub(crate) fn requested(host: &str, method: &http::Method, code: Option<http::StatusCode>) {
+    let code = code.map_or_else(|| "<error>".to_owned(), |code| code.as_str().to_owned());
+    let request = Request {
+        code,
+        host: host.to_owned(),
+        method: method.to_string(),
+    };
+    REQUESTS.get_or_create(&request).inc();
+}
+
+/// Says whether this process leads.
+pub(crate) fn leads(lease: &'static str, leads: bool) {
+    let gauge = LEADING.get_or_create(&Lease { name: lease });
+    gauge.set(i64::from(leads));
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::metrics::Metrics;
+
+    #[test]
+    fn every_registry_has_the_process() {
+        let metrics = Metrics::default();
+        super::requested("127.0.0.1:6443", &http::Method::GET, None);
+        super::requested(
+            "127.0.0.1:6443",
+            &http::Method::PUT,
+            Some(http::StatusCode::CONFLICT),
+        );
+        super::leads("test-lease", true);
+        let text = metrics.text();
+        for line in [
+            r#"rest_client_requests_total{code="<error>",host="127.0.0.1:6443",method="GET"} 1"#,
+            r#"rest_client_requests_total{code="409",host="127.0.0.1:6443",method="PUT"} 1"#,
+            r#"leader_election_master_status{name="test-lease"} 1"#,
+        ] {
+            assert!(text.lines().any(|found| found == line), "{text}");
+        }
+    }
+}
