@@ -5,21 +5,21 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use kube::ResourceExt as _;
 use reeve_testkit::{
-    Component, Gatekeeper, Object, Objects, Plane, PlaneOptions, WEBHOOK, WEBHOOK_CONFIGURATION,
-    World, WorldOptions, install_gatekeeper_crds,
+    Gatekeeper, Object, Objects, Plane, PlaneOptions, WEBHOOK, WEBHOOK_CONFIGURATION, World,
+    WorldOptions, install_gatekeeper_crds,
 };
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
 
-use crate::evaluator::{key, port, rendered};
+use crate::evaluator::{key, rendered};
 use crate::governed::history;
 use crate::script::{CONSTRAINTS, Script, TEMPLATES};
-use crate::{namespace, within};
+use crate::{Addon, make_namespace, within};
 
 const V1: &str = "policy.open-cluster-management.io/v1";
 
-/// How long an addon may take until it is ready.
-const READY: Duration = Duration::from_mins(1);
+/// How long a policy may take to go.
+const GOING: Duration = Duration::from_mins(1);
 
 /// The namespaces of the two addons that share the managed cluster.
 pub const NAMESPACES: [&str; 2] = ["guarded", "beside"];
@@ -54,7 +54,7 @@ impl Guarded {
         let script = Script::start(managed.objects().clone());
         let mut addons = Vec::new();
         for name in NAMESPACES {
-            addons.push(Addon::start(&hub, &managed, name, &[]).await?);
+            addons.push(addon(&hub, &managed, name, &[]).await?);
         }
         Ok(Self {
             addons,
@@ -101,19 +101,20 @@ impl Guarded {
     /// What there is of a scenario, and what the addons have logged of it.
     pub async fn dump(&self, scenario: &str) -> String {
         let key = key(scenario);
+        let key = key.trim_end_matches('-');
         let mut text = String::new();
         for (who, objects) in [
             ("hub", self.hub.objects()),
             ("managed", self.managed.objects()),
         ] {
-            text = format!("{text}--- {who}:\n{}", of_scenario(objects, &key).await);
+            text = format!("{text}--- {who}:\n{}", of_scenario(objects, key).await);
         }
-        for addon in &self.addons {
-            text += &ending(&addon.namespace, &addon.component.log(), &key);
+        for (name, addon) in NAMESPACES.iter().zip(&self.addons) {
+            text += &ending(name, &addon.log(), key);
         }
         if let Some(real) = self.real.get() {
             text += &real.world.logs();
-            text += &ending("Gatekeeper", &real.gatekeeper.log(), &key);
+            text += &ending("Gatekeeper", &real.gatekeeper.log(), "");
         }
         text
     }
@@ -193,44 +194,21 @@ fn webhook(name: &str) -> Value {
     })
 }
 
-/// A running addon.
-pub struct Addon {
-    /// It.
-    pub component: Component,
-    /// Where its policies are, on both clusters.
-    pub namespace: String,
-}
-
-impl Addon {
-    /// Starts one for a namespace, which is made on both clusters, with more flags.
-    pub async fn start(hub: &Plane, managed: &Plane, name: &str, flags: &[&str]) -> Result<Self> {
-        futures::try_join!(namespace(hub, name), namespace(managed, name))?;
-        let health = port()?;
-        let fixed = [
-            format!("--cluster-namespace={name}"),
-            format!("--hub-cluster-configfile={}", hub.kubeconfig().display()),
-            format!(
-                "--managed-cluster-configfile={}",
-                managed.kubeconfig().display()
-            ),
-            format!("--health-probe-bind-address=127.0.0.1:{health}"),
-            "--metrics-bind-address=0".to_owned(),
-            "--leader-elect=false".to_owned(),
-            // The scenarios of a whole suite play at once.
-            "--evaluation-concurrency=20".to_owned(),
-        ];
-        let fixed: Vec<&str> = fixed.iter().map(String::as_str).collect();
-        // Each has a Deployment of its own name, so that one can be uninstalled.
-        let env = [("OSDK_FORCE_RUN_MODE", "local"), ("DEPLOYMENT_NAME", name)];
-        let program = "governance-policy-framework-addon";
-        let mut component = Component::spawn(program, &[&fixed, flags].concat(), &env)?;
-        let ready = format!("http://127.0.0.1:{health}/readyz");
-        component.healthy(&ready, READY).await?;
-        Ok(Self {
-            component,
-            namespace: name.to_owned(),
-        })
-    }
+/// Starts an addon for a namespace, which is made on both clusters, with more flags; it is ready when this returns.
+pub async fn addon(hub: &Plane, managed: &Plane, name: &str, flags: &[&str]) -> Result<Addon> {
+    futures::try_join!(make_namespace(hub, name), make_namespace(managed, name))?;
+    let fixed = [
+        format!("--cluster-namespace={name}"),
+        format!("--hub-cluster-configfile={}", hub.kubeconfig().display()),
+        format!(
+            "--managed-cluster-configfile={}",
+            managed.kubeconfig().display()
+        ),
+    ];
+    let fixed: Vec<&str> = fixed.iter().map(String::as_str).collect();
+    // Each has a Deployment of its own name, so that one can be uninstalled.
+    let env = [("DEPLOYMENT_NAME", name)];
+    Addon::start(&[&fixed, flags].concat(), &env)?.ready().await
 }
 
 /// A policy under test, as the propagator would make it on the hub.
@@ -292,7 +270,7 @@ impl<'a> Guard<'a> {
     pub async fn remove(&self) -> Result<()> {
         self.delete().await?;
         self.managed
-            .gone(V1, "Policy", Some(&self.namespace), &self.name, READY)
+            .gone(V1, "Policy", Some(&self.namespace), &self.name, GOING)
             .await
     }
 
@@ -437,14 +415,21 @@ impl<'a> Guard<'a> {
     /// Waits until there is no such object of a kind that has been waited for before.
     pub async fn lost(&self, api_version: &str, kind: &str, name: &str) -> Result<()> {
         within(format!("{kind} {name} is gone"), || async {
-            // Also when the kind itself is gone.
-            match self.managed.get(api_version, kind, None, name).await? {
-                None => Ok(()),
-                Some(found) => bail!("it is there: {}", rendered(&found)),
+            match self.managed.get(api_version, kind, None, name).await {
+                Ok(None) => Ok(()),
+                Ok(Some(found)) => bail!("it is there: {}", rendered(&found)),
+                Err(error) if is_unserved(&error) => Ok(()),
+                Err(error) => Err(error),
             }
         })
         .await
     }
+}
+
+/// Whether the API server does not know a kind any more. When it was the last one of its group there is no more than a
+/// page that is not found.
+fn is_unserved(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(kube::Error::Api(status)) if status.code == 404)
 }
 
 /// A template of constraints that forbid `ConfigMap`s with a certain key.

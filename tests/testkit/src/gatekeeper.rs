@@ -78,6 +78,8 @@ impl Gatekeeper {
         fs::copy(serving.cert, dir.path().join("tls.crt")).context("copying a certificate")?;
         fs::copy(serving.key, dir.path().join("tls.key")).context("copying a key")?;
         let folder = dir.path().display();
+        // It wants the folder of its audits to be there.
+        fs::create_dir(dir.path().join("audit")).context("creating the folder of audits")?;
         let flags = [
             // A second is the shortest there is.
             "--audit-interval=1".to_owned(),

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use reeve_scenarios::guarded::{Guarded, annotated, constraint, template as template_of};
-use reeve_scenarios::script::{BROKEN, HANDS_OFF, template_status};
+use reeve_scenarios::script::{BROKEN, HANDS_OFF, TEMPLATES, template_status};
 use reeve_scenarios::{same, steadily};
+use serde_json::json;
 
-use crate::flows::made;
+use crate::flows::{made, updated};
 
 fn mistaken(name: &str) -> String {
     format!(
@@ -49,7 +50,9 @@ pub(crate) async fn template(world: Arc<Guarded>) -> Result<()> {
             ],
         )
         .await?;
-    policy.says("casec17h", &made(kind)).await?;
+    policy
+        .says_one_of("casec17h", &[&made(kind), &updated(kind)])
+        .await?;
     policy.constraint(kind, "case-c17h").await?;
     policy.remove().await
 }
@@ -114,4 +117,36 @@ pub(crate) async fn foreign(world: Arc<Guarded>) -> Result<()> {
     policy.remove().await?;
     policy.template(kind).await?;
     world.managed.delete(&template_of(kind).to_string()).await
+}
+
+pub(crate) async fn hesitant(world: Arc<Guarded>) -> Result<()> {
+    let kind = "RoughEdge21d";
+    let policy = world.policy("rough-edge-21d");
+    policy
+        .apply("inform", &[annotated(kind, HANDS_OFF)])
+        .await?;
+    let found = policy.template(kind).await?;
+    // What Gatekeeper writes before it has read the template.
+    let status = json!({ "status": { "created": false } });
+    let (api, of) = (TEMPLATES, "ConstraintTemplate");
+    world
+        .managed
+        .patch_status(api, of, None, "roughedge21d", status)
+        .await?;
+    steadily("nothing is told", || async {
+        same(
+            "what was told",
+            policy.told("roughedge21d").await?,
+            Vec::<String>::new(),
+        )
+    })
+    .await?;
+    template_status(&world.managed, &found, true).await?;
+    policy.says("roughedge21d", &made(kind)).await?;
+    same(
+        "what was told",
+        policy.told("roughedge21d").await?,
+        vec![made(kind)],
+    )?;
+    policy.remove().await
 }

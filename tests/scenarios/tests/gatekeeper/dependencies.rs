@@ -39,22 +39,31 @@ async fn exists(world: &Guarded, name: &str, wanted: bool) -> Result<()> {
 
 pub(crate) async fn template(world: Arc<Guarded>) -> Result<()> {
     let kind = "CaseC17f";
-    let dependency = json!({
-        "apiVersion": TEMPLATES, "kind": "ConstraintTemplate", "name": "casec17f", "compliance": "Compliant"
-    });
+    let dependency = |compliance: &str| {
+        json!({
+            "apiVersion": TEMPLATES, "kind": "ConstraintTemplate", "name": "casec17f", "compliance": compliance
+        })
+    };
     let policy = world.policy("case-c17f");
-    policy
-        .apply("inform", &[depending("case-c17f-waits", &dependency)])
-        .await?;
+    let templates = [
+        depending("case-c17f-waits", &dependency("Compliant")),
+        depending("case-c17f-other", &dependency("NonCompliant")),
+    ];
+    policy.apply("inform", &templates).await?;
     let pending = "Pending; Dependencies were not satisfied: 1 is still pending (ConstraintTemplate casec17f)";
     policy.says("case-c17f-waits", pending).await?;
     exists(&world, "case-c17f-waits", false).await?;
+    // What is not there is not compliant.
+    exists(&world, "case-c17f-other", true).await?;
     let needed = world.policy("case-c17f-needed");
     needed.apply("inform", &[template_of(kind)]).await?;
     exists(&world, "case-c17f-waits", true).await?;
+    exists(&world, "case-c17f-other", false).await?;
+    policy.says("case-c17f-other", pending).await?;
     needed.remove().await?;
     policy.says("case-c17f-waits", pending).await?;
     exists(&world, "case-c17f-waits", false).await?;
+    exists(&world, "case-c17f-other", true).await?;
     policy.remove().await
 }
 

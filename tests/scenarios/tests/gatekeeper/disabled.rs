@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use reeve_scenarios::guarded::{Addon, Guarded, constraint, template};
+use reeve_scenarios::guarded::{Guarded, addon, constraint, template};
 use reeve_scenarios::script::TEMPLATES;
 
 pub(crate) async fn refused(world: Arc<Guarded>) -> Result<()> {
     let (kind, namespace) = ("CaseC19", "case-c19-addon");
-    let mut addon = Addon::start(
+    let mut running = addon(
         &world.hub,
         &world.managed,
         namespace,
@@ -38,6 +38,6 @@ pub(crate) async fn refused(world: Arc<Guarded>) -> Result<()> {
         .await?;
     ensure!(found.is_none(), "it was made: {found:?}");
     policy.remove().await?;
-    addon.component.stop().await?;
+    running.component().stop().await?;
     Ok(())
 }

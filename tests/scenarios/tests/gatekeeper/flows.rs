@@ -16,6 +16,11 @@ pub(crate) fn made(kind: &str) -> String {
     format!("Compliant; ConstraintTemplate {name} was created successfully")
 }
 
+pub(crate) fn updated(kind: &str) -> String {
+    let name = kind.to_lowercase();
+    format!("Compliant; ConstraintTemplate {name} was updated successfully")
+}
+
 pub(crate) async fn shared(world: Arc<Guarded>) -> Result<()> {
     let kind = "CaseC17a";
     let first = world.policy("case-c17a-first");
@@ -23,6 +28,8 @@ pub(crate) async fn shared(world: Arc<Guarded>) -> Result<()> {
     first
         .apply("inform", &[template(kind), constraint(kind, "case-c17a-1")])
         .await?;
+    // Its kind is not of its own making: it is there first, or else that would be told.
+    first.constraint(kind, "case-c17a-1").await?;
     second
         .apply("Inform", &[constraint(kind, "case-c17a-2")])
         .await?;

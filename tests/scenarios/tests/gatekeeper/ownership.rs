@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use reeve_scenarios::guarded::{Guard, Guarded, NAMESPACES, annotated, constraint, template};
-use reeve_scenarios::script::{CONSTRAINTS, HANDS_OFF, TEMPLATES, audit};
+use reeve_scenarios::script::{CONSTRAINTS, HANDS_OFF, TEMPLATES, Violation, audit};
 use reeve_scenarios::{same, steadily, within};
 use serde_json::json;
 
@@ -174,4 +174,36 @@ pub(crate) async fn finalizer_first(world: Arc<Guarded>) -> Result<()> {
     policy
         .lost(TEMPLATES, "ConstraintTemplate", "roughedge05b")
         .await
+}
+
+pub(crate) async fn of_another_policy(world: Arc<Guarded>) -> Result<()> {
+    let (kind, name) = ("CaseC17p", "case-c17p-constraint");
+    let first = world.policy("case-c17p-first");
+    first
+        .apply("inform", &[template(kind), constraint(kind, name)])
+        .await?;
+    audit(&world.managed, kind, name, &[]).await?;
+    first.says(name, CLEAN).await?;
+    let second = world.policy("case-c17p-second");
+    second.apply("enforce", &[constraint(kind, name)]).await?;
+    let taken = "NonCompliant; template-error; Template name must be unique. Policy template with kind: CaseC17p \
+        name: case-c17p-constraint already exists in policy case-c17p-first";
+    second.says(name, taken).await?;
+    let found = [Violation {
+        namespace: "cups",
+        name: "one",
+        message: "no",
+    }];
+    audit(&world.managed, kind, name, &found).await?;
+    first
+        .says(name, "NonCompliant; warn - no (on ConfigMap cups/one)")
+        .await?;
+    steadily("the audit is not the second one's", || async {
+        same("what was told", second.told(name).await?, vec![taken])
+    })
+    .await?;
+    second.remove().await?;
+    first.acts(kind, name, "warn").await?;
+    first.remove().await?;
+    first.lost(CONSTRAINTS, kind, name).await
 }

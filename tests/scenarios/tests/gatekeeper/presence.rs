@@ -1,22 +1,24 @@
 //! Gatekeeper is installed while the addon runs, goes, and comes back.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
-use reeve_scenarios::guarded::{Addon, Guard, Guarded, constraint, plane, template};
-use reeve_scenarios::script::{Script, Violation, audit};
+use anyhow::{Result, ensure};
+use reeve_scenarios::guarded::{Guard, Guarded, addon, constraint, plane, template};
+use reeve_scenarios::script::{CONSTRAINTS, Script, Violation, audit};
+use reeve_scenarios::{same, steadily};
 use reeve_testkit::{TEMPLATES_CRD, install_gatekeeper_crds, render, templates_crd};
 
 use crate::flows::{CLEAN, made};
 
+const NAMESPACE: &str = "case-c17j-addon";
 const SOON: Duration = Duration::from_mins(1);
 
 pub(crate) async fn comes_and_goes(world: Arc<Guarded>) -> Result<()> {
     let (kind, name) = ("CaseC17j", "case-c17j");
     let bare = plane("bare").await?;
-    let mut addon = Addon::start(&world.hub, &bare, "case-c17j-addon", &[]).await?;
-    let policy = Guard::new(&world.hub, &bare, &addon.namespace, name);
+    let mut running = addon(&world.hub, &bare, NAMESPACE, &[]).await?;
+    let policy = Guard::new(&world.hub, &bare, NAMESPACE, name);
     policy
         .apply("inform", &[template(kind), constraint(kind, name)])
         .await?;
@@ -61,6 +63,99 @@ pub(crate) async fn comes_and_goes(world: Arc<Guarded>) -> Result<()> {
         policy.says(name, CLEAN).await?;
     }
     policy.remove().await?;
-    addon.component.stop().await?;
+    running.component().stop().await?;
+    Ok(())
+}
+
+pub(crate) async fn constraint_first(world: Arc<Guarded>) -> Result<()> {
+    let (kind, name) = ("RoughEdge33", "rough-edge-33");
+    let policy = world.policy(name);
+    policy.apply("inform", &[constraint(kind, name)]).await?;
+    let missing = "NonCompliant; template-error; Mapping not found, check if the required ConstraintTemplate has \
+        been deployed: the resource version was not found: ";
+    let (group, kind_too) = (
+        format!("{missing}constraints.gatekeeper.sh/v1beta1, Kind={kind}"),
+        format!(
+            "{missing}no matching kind was found: constraints.gatekeeper.sh/v1beta1, Kind={kind}"
+        ),
+    );
+    policy.says_one_of(name, &[&group, &kind_too]).await?;
+    // So long that trying again and again would come too late.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let needed = world.policy("rough-edge-33-needed");
+    needed.apply("inform", &[template(kind)]).await?;
+    needed.says("roughedge33", &made(kind)).await?;
+    let asked = Instant::now();
+    audit(&world.managed, kind, name, &[]).await?;
+    let waited = asked.elapsed();
+    ensure!(
+        waited < Duration::from_secs(5),
+        "the constraint came after {waited:?}"
+    );
+    policy.says(name, CLEAN).await?;
+    policy.remove().await?;
+    needed.remove().await
+}
+
+pub(crate) async fn restarts(world: Arc<Guarded>) -> Result<()> {
+    let (kind, name, namespace) = ("CaseC17n", "case-c17n", "case-c17n-addon");
+    let mut running = addon(&world.hub, &world.managed, namespace, &[]).await?;
+    let policy = world.policy_in(namespace, name);
+    policy
+        .apply("inform", &[template(kind), constraint(kind, name)])
+        .await?;
+    let found = [Violation {
+        namespace: "cups",
+        name: "one",
+        message: "no",
+    }];
+    audit(&world.managed, kind, name, &found).await?;
+    let bad = "NonCompliant; warn - no (on ConfigMap cups/one)";
+    policy.hub_says(name, bad).await?;
+    policy.hub_says("casec17n", &made(kind)).await?;
+    running.component().restart()?;
+    let mut running = running.ready().await?;
+    steadily("nothing is told twice", || async {
+        same("the constraint's", policy.told(name).await?, vec![bad])?;
+        same(
+            "the template's",
+            policy.told("casec17n").await?,
+            vec![made(kind)],
+        )
+    })
+    .await?;
+    // What happened meanwhile is told.
+    running.component().stop().await?;
+    audit(&world.managed, kind, name, &[]).await?;
+    running.component().restart()?;
+    policy.hub_says(name, CLEAN).await?;
+    policy.remove().await?;
+    running.component().stop().await?;
+    Ok(())
+}
+
+pub(crate) async fn on_hub(world: Arc<Guarded>) -> Result<()> {
+    let (kind, name, namespace) = ("CaseC17o", "case-c17o", "case-c17o-addon");
+    let flags = ["--on-multicluster-hub"];
+    let mut running = addon(&world.managed, &world.managed, namespace, &flags).await?;
+    let policy = Guard::new(&world.managed, &world.managed, namespace, name);
+    policy
+        .apply("enforce", &[template(kind), constraint(kind, name)])
+        .await?;
+    policy.acts(kind, name, "deny").await?;
+    let _alone = world.webhook().await;
+    let found = [Violation {
+        namespace: "",
+        name: "cups",
+        message: "no",
+    }];
+    audit(&world.managed, kind, name, &found).await?;
+    policy
+        .says(name, "NonCompliant; deny - no (on Namespace cups)")
+        .await?;
+    policy.is("NonCompliant").await?;
+    policy.remove().await?;
+    policy.lost(CONSTRAINTS, kind, name).await?;
+    running.component().stop().await?;
     Ok(())
 }

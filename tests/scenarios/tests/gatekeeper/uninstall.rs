@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use reeve_scenarios::guarded::{Addon, Guarded, constraint, template};
+use reeve_scenarios::guarded::{Guarded, addon, constraint, template};
 use reeve_scenarios::script::{CONSTRAINTS, TEMPLATES, audit};
 use reeve_scenarios::steadily;
 use reeve_testkit::Component;
@@ -36,7 +36,7 @@ pub(crate) async fn lets_go(world: Arc<Guarded>) -> Result<()> {
         .managed
         .apply(&format!("{parent}\n---\n{deployment}"))
         .await?;
-    let mut addon = Addon::start(&world.hub, &world.managed, namespace, &[]).await?;
+    let mut running = addon(&world.hub, &world.managed, namespace, &[]).await?;
 
     let policy = world.policy_in(namespace, name);
     let mut kept = constraint(kind, name);
@@ -80,7 +80,7 @@ pub(crate) async fn lets_go(world: Arc<Guarded>) -> Result<()> {
         found.is_none_or(|found| found.metadata.deletion_timestamp.is_some()),
         "the constraint stays"
     );
-    addon.component.stop().await?;
+    running.component().stop().await?;
     let patch = json!({ "metadata": { "finalizers": Value::Null } });
     // It may be gone.
     let _ = world
