@@ -64,7 +64,11 @@ pub(crate) async fn reconciles(world: Arc<Agents>, mode: Mode, controllers: &[&s
     let page = policy.place().addon.metrics().await?;
     for metric in [
         "controller_runtime_reconcile_errors_total{",
-        "controller_runtime_reconcile_time_seconds",
+        "controller_runtime_reconcile_time_seconds_bucket{",
+        "controller_runtime_active_workers{",
+        "controller_runtime_max_concurrent_reconciles{",
+        "rest_client_requests_total{",
+        "workqueue_depth{",
         "workqueue_adds_total{",
     ] {
         let found = page.lines().any(|line| line.starts_with(metric));

@@ -124,8 +124,8 @@ fn main() -> ExitCode {
             scenario("rights_of_everything_at_once_suffice", |p| {
                 Box::pin(rights::all_in_one(p))
             }),
-            scenario("rights_of_the_chart_suffice", |p| {
-                Box::pin(rights::of_chart(p))
+            scenario("the_shipped_rights_suffice", |p| {
+                Box::pin(rights::shipped(p))
             }),
         ],
     )

@@ -3,31 +3,81 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use reeve_scenarios::{ADDON, CONFIGURATION, POLICY, configuration};
-use reeve_testkit::{Component, Plane, eventually};
+use kube::ResourceExt as _;
+use reeve_scenarios::{ADDON, CONFIGURATION, POLICY, configuration, make_namespace};
+use reeve_testkit::{Component, Object, Plane, eventually, parse, workspace};
 use serde_json::{Value, json};
 
 use crate::{Planes, SOON};
 
-const ON_MANAGED: &str = include_str!("roles.yaml");
-const ON_HUB: &str = include_str!("roles_on_hub.yaml");
+const ALL_IN_ONE: &str = include_str!("roles.yaml");
+const SHIPPED: &str = "deploy/rbac/governance-policy-framework-addon.yaml";
+const SHIPPED_FOR_HUB: &str = "deploy/rbac/governance-policy-framework-addon-hub.yaml";
+/// Where the Deployment of an add-on is that is not in a Pod.
+const ADDON_NAMESPACE: &str = "open-cluster-management-agent-addon";
+const RBAC: &str = "rbac.authorization.k8s.io";
 
 pub(crate) async fn all_in_one(planes: Arc<Planes>) -> Result<()> {
+    planes.managed.apply(ALL_IN_ONE).await?;
     suffice(&planes, "all-in-one").await
 }
 
-pub(crate) async fn of_chart(planes: Arc<Planes>) -> Result<()> {
-    suffice(&planes, "of-chart").await
+pub(crate) async fn shipped(planes: Arc<Planes>) -> Result<()> {
+    let (user, managed) = ("shipped", &planes.managed);
+    planes.setup(user).await?;
+    make_namespace(managed, ADDON_NAMESPACE).await?;
+    for role in read(SHIPPED)? {
+        let is_role = role
+            .types
+            .as_ref()
+            .is_some_and(|types| types.kind == "Role");
+        let targets = match (is_role, role.name_any().ends_with("-own")) {
+            (false, _) => vec![None],
+            (true, false) => vec![Some(user)],
+            // Its Deployment is elsewhere for the command than for the process, which runs in no Pod here.
+            (true, true) => vec![Some(user), Some(ADDON_NAMESPACE)],
+        };
+        for target in targets {
+            grant(managed, &role, target, user).await?;
+        }
+    }
+    suffice(&planes, user).await
+}
+
+fn read(manifest: &str) -> Result<Vec<Object>> {
+    let text = std::fs::read_to_string(workspace().join(manifest))?;
+    parse(&text)
+}
+
+/// Applies a role, and gives it to a user in a namespace or everywhere.
+async fn grant(plane: &Plane, role: &Object, target: Option<&str>, user: &str) -> Result<()> {
+    let kind = role.types.as_ref().context("no kind")?.kind.as_str();
+    let mut role = role.clone();
+    if kind == "Role" {
+        role.metadata.namespace = target.map(str::to_owned);
+    }
+    plane.apply_object(&role).await?;
+    let bound = if target.is_some() {
+        "RoleBinding"
+    } else {
+        "ClusterRoleBinding"
+    };
+    let binding = json!({
+        "apiVersion": format!("{RBAC}/v1"), "kind": bound,
+        "metadata": { "name": format!("{}-{user}", role.name_any()), "namespace": target },
+        "roleRef": { "apiGroup": RBAC, "kind": kind, "name": role.name_any() },
+        "subjects": [{ "apiGroup": RBAC, "kind": "User", "name": user }]
+    });
+    plane.apply(&binding.to_string()).await?;
+    Ok(())
 }
 
 /// The user has the name of the namespace.
 async fn suffice(planes: &Planes, user: &str) -> Result<()> {
     let setup = planes.setup(user).await?;
-    for namespace in ["all-in-one", "of-chart"] {
-        planes.setup(namespace).await?;
+    for role in read(SHIPPED_FOR_HUB)? {
+        grant(&planes.hub, &role, Some(user), user).await?;
     }
-    planes.managed.apply(ON_MANAGED).await?;
-    planes.hub.apply(ON_HUB).await?;
     let setup = setup
         .hub(&planes.hub.kubeconfig_for(user, None)?)
         .managed(&planes.managed.kubeconfig_for(user, None)?);
