@@ -126,6 +126,7 @@ impl Controller {
         Ok(match (next, resolved.again) {
             (Next::Done, Some(again)) => Next::After(again),
             (Next::After(next), Some(again)) => Next::After(next.min(again)),
+            (Next::Again, _) => Next::Again,
             (next, None) => next,
         })
     }

@@ -1,7 +1,5 @@
 //! What the watches tell of both clusters, and whom a change concerns.
 
-use std::time::Duration;
-
 use k8s_openapi::api::core::v1::Event;
 use kube::Client;
 use kube::api::Api;
@@ -12,7 +10,7 @@ use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::discovery::Discovery;
 use reeve_runtime::events::EventWriter;
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::queue::{Next, Queue};
+use reeve_runtime::queue::Queue;
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Change, Known, Store, Watch};
 
@@ -53,10 +51,6 @@ impl Queues {
         }
     }
 }
-
-/// What to do when somebody else wrote in between: the watch is about to bring what they wrote, and leads here again. This is
-/// for the case that it has brought it already.
-pub const OUTDATED: Next = Next::After(Duration::from_millis(250));
 
 /// On whose behalf an object of the managed cluster is read. The same object read by both
 /// controllers costs one watch.

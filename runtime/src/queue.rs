@@ -27,6 +27,9 @@ pub enum Next {
     Done,
     /// Again after this time, sooner if something asks for it.
     After(Duration),
+    /// Again after a time that grows with each such answer in a row, as after a failure, but nothing is wrong: somebody
+    /// else wrote in between, and the watch is about to tell of it.
+    Again,
 }
 
 /// How failures are spaced: the first retry after `first`, then doubling up to `longest`.
@@ -259,12 +262,16 @@ impl<K: Key> Queue<K> {
                 state.add_at(key.clone(), Instant::now() + *delay);
                 Outcome::RequeueAfter
             }
-            Err(_) => {
+            Ok(Next::Again) | Err(_) => {
                 let failures = state.failures.entry(key.clone()).or_default();
                 let delay = self.backoff.delay(*failures);
                 *failures = failures.saturating_add(1);
                 state.add_at(key.clone(), Instant::now() + delay);
-                Outcome::Error
+                if outcome.is_ok() {
+                    Outcome::Requeue
+                } else {
+                    Outcome::Error
+                }
             }
         };
         state.finished(key);

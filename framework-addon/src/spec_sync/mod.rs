@@ -23,7 +23,7 @@ use reeve_runtime::events::EventWriter;
 use reeve_runtime::queue::Next;
 
 use crate::uninstall::Uninstalling;
-use crate::world::{OUTDATED, Side};
+use crate::world::Side;
 use decide::Action;
 use error::SpecError;
 
@@ -67,7 +67,7 @@ impl SpecSync {
             }
             Action::Update(policy) => {
                 let updated = match self.update(&policy).await {
-                    Err(error) if error.is_outdated() => return Ok(OUTDATED),
+                    Err(error) if error.is_outdated() => return Ok(Next::Again),
                     updated => updated?,
                 };
                 if let Some(updated) = updated {

@@ -19,7 +19,7 @@ use super::decide::{self, Standing};
 use super::error::StatusError;
 use super::gate::Gate;
 use super::{messages, publish};
-use crate::world::{OUTDATED, Side, World};
+use crate::world::{Side, World};
 
 /// The controller's name in logs and metrics.
 pub const CONTROLLER: &str = "hub-status-sync";
@@ -138,7 +138,7 @@ impl HubStatusSync {
                     source,
                 };
                 if error.is_outdated() {
-                    return Ok(OUTDATED);
+                    return Ok(Next::Again);
                 }
                 Err(error)
             }

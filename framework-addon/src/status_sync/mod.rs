@@ -20,7 +20,7 @@ use reeve_runtime::events::EventWriter;
 use reeve_runtime::queue::Next;
 
 use crate::kinds::KIND_IS_COMING;
-use crate::world::{OUTDATED, Reader, World};
+use crate::world::{Reader, World};
 use decide::Standing;
 use error::StatusError;
 use hub::Outbox;
@@ -68,16 +68,19 @@ impl StatusSync {
         };
         let spec = managed.typed_spec().map_err(undecodable)?;
         let old = managed.typed_status().map_err(undecodable)?;
-        let observed = self.observe(&managed, &spec).await?;
+        let observed = self.observe(&managed, &spec).await;
         let status = decide::status(&old, observed.templates);
         let status = serde_json::to_value(status).map_err(undecodable)?;
         match self.publish(&managed, &status).await {
-            Err(error) if error.is_outdated() => return Ok(OUTDATED),
+            Err(error) if error.is_outdated() => return Ok(Next::Again),
             published => published?,
         }
         // Only now: the hub is never ahead of the cluster.
         if let Some(outbox) = &self.outbox {
             outbox.put(&name, status);
+        }
+        if let Some(error) = observed.failed {
+            return Err(error);
         }
         Ok(if observed.kind_is_coming {
             Next::After(KIND_IS_COMING)

@@ -43,15 +43,14 @@ pub struct Observed {
     pub templates: Vec<Template>,
     /// A kind has a definition but is not served yet.
     pub kind_is_coming: bool,
+    /// The last template whose object nothing is known of this time. It counts as [`Object::Absent`], which keeps what its
+    /// status says already, and keeps no other template's from being told.
+    pub failed: Option<StatusError>,
 }
 
 impl StatusSync {
     /// Gathers the reports about each template. From now on its object's changes lead here.
-    pub(super) async fn observe(
-        &self,
-        policy: &Replica,
-        spec: &PolicySpec,
-    ) -> Result<Observed, StatusError> {
+    pub(super) async fn observe(&self, policy: &Replica, spec: &PolicySpec) -> Observed {
         let reads = self
             .world
             .objects
@@ -59,13 +58,20 @@ impl StatusSync {
         let mut observed = Observed {
             templates: Vec::new(),
             kind_is_coming: false,
+            failed: None,
         };
         for (index, template) in spec.policy_templates.iter().enumerate() {
             let name = templates::reported_name(index, &template.object_definition);
             let object = match templates::identify(&template.object_definition) {
                 Some(identity) if identity.name.is_some() => {
-                    self.object(policy, &identity.kind, &name, &reads, &mut observed)
-                        .await?
+                    let object = self.object(policy, &identity.kind, &name, &reads, &mut observed);
+                    match object.await {
+                        Ok(object) => object,
+                        Err(error) => {
+                            observed.failed = Some(error);
+                            Object::Absent
+                        }
+                    }
                 }
                 _ => Object::Absent,
             };
@@ -77,7 +83,7 @@ impl StatusSync {
             });
         }
         reads.end();
-        Ok(observed)
+        observed
     }
 
     async fn object(

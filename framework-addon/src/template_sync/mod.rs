@@ -32,7 +32,7 @@ use crate::metrics::{Blame, ErrorMetrics};
 use crate::replica::Replica;
 use crate::reports::memory::Memory;
 use crate::reports::reporter::{About, Reporter};
-use crate::world::{OUTDATED, Reader, World};
+use crate::world::{Reader, World};
 use act::Work;
 use decide::Sight;
 use error::{SyncError, SyncErrors};
@@ -95,7 +95,7 @@ impl TemplateSync {
             self.metrics.count(&name, template, blame);
         }
         if errors.iter().all(SyncError::is_outdated) {
-            let next = if errors.is_empty() { next } else { OUTDATED };
+            let next = if errors.is_empty() { next } else { Next::Again };
             Ok(next)
         } else {
             Err(SyncErrors(errors))

@@ -54,6 +54,7 @@ type Seconds<L> = Family<L, Histogram, fn() -> Histogram>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Success,
+    Requeue,
     RequeueAfter,
     Error,
 }
@@ -64,6 +65,7 @@ impl Outcome {
     fn label(self) -> &'static str {
         match self {
             Self::Success => "success",
+            Self::Requeue => "requeue",
             Self::RequeueAfter => "requeue_after",
             Self::Error => "error",
         }

@@ -30,6 +30,7 @@ mod assets;
 mod audit;
 mod child;
 mod crds;
+mod cut;
 mod dump;
 mod gatekeeper;
 mod golang;
@@ -45,6 +46,7 @@ mod yaml;
 
 pub use audit::{AuditEvent, AuditLog, AuditQuery, Mark, count, tally};
 pub use crds::install_crds;
+pub use cut::{Cut, Way};
 pub use dump::dump;
 pub use gatekeeper::{
     Gatekeeper, TEMPLATES_CRD, WEBHOOK, WEBHOOK_CONFIGURATION, gatekeeper_crds,

@@ -288,6 +288,61 @@ pub(crate) async fn prunes(world: Arc<Agents>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
+/// Rough edge 23: that something waits is told, however often that fails at first.
+pub(crate) async fn told_in_the_end(world: Arc<Agents>, mode: Mode) -> Result<()> {
+    let (name, wanted) = ("rough-edge-23-told", "rough-edge-23-wanted");
+    let policy = world.place(mode)?.policy(name);
+    let place = policy.place();
+    dependency(place, wanted, "Compliant").await?;
+    let template = configuration(name, "inform");
+    let spec = spec(&[on(wanted, "Compliant")], &[(template, &[])]);
+    policy.apply_spec(&spec).await?;
+    policy.template(name, |_| true).await?;
+    let name = format!("rough-edge-23-{}", place.namespace);
+    let refusal = refusal(&name, policy.name(), place.namespace);
+    place.managed.apply(&refusal).await?;
+    within("reports are refused", || async {
+        let outcome = policy
+            .report("rough-edge-23-nobody", "Pending; probe")
+            .await;
+        ensure!(outcome.is_err(), "not yet");
+        Ok(())
+    })
+    .await?;
+    answer(place, wanted, "NonCompliant").await?;
+    policy
+        .stays("not Pending", |told| told.compliance() != "Pending")
+        .await?;
+    place.managed.delete(&refusal).await?;
+    policy.is("Pending").await?;
+    policy.no_object(CONFIGURATION, policy.name()).await
+}
+
+/// Denies reports about a policy that say that something waits.
+fn refusal(name: &str, policy: &str, namespace: &str) -> String {
+    let api = "admissionregistration.k8s.io/v1";
+    let ours = format!(
+        "object.involvedObject.name == '{policy}' && object.metadata.namespace == '{namespace}'"
+    );
+    let rules = json!([{
+        "apiGroups": [""], "apiVersions": ["v1"], "resources": ["events"],
+        "operations": ["CREATE"]
+    }]);
+    let denied = json!({
+        "apiVersion": api, "kind": "ValidatingAdmissionPolicy", "metadata": { "name": name },
+        "spec": {
+            "matchConstraints": { "resourceRules": rules },
+            "matchConditions": [{ "name": "ours", "expression": ours }],
+            "validations": [{ "expression": "!object.message.startsWith('Pending; ')" }]
+        }
+    });
+    let binding = json!({
+        "apiVersion": api, "kind": "ValidatingAdmissionPolicyBinding", "metadata": { "name": name },
+        "spec": { "policyName": name, "validationActions": ["Deny"] }
+    });
+    format!("{denied}\n---\n{binding}")
+}
+
 /// Rough edges 32 and 33: an unknown kind hinders no other dependency, and is not forgotten.
 pub(crate) async fn kind_arrives(world: Arc<Agents>) -> Result<()> {
     let name = "rough-edge-32-arrives";

@@ -6,9 +6,11 @@ mod errors;
 mod gatekeeper_disabled;
 mod metrics;
 mod on_hub;
+mod secrets;
 mod specs;
 mod statuses;
 mod templates;
+mod uninstall;
 
 use std::process::ExitCode;
 
@@ -45,6 +47,7 @@ fn syncing() -> Vec<Scenario<Agents>> {
         case_c01_statuses_that_others_write_are_reverted: specs::status_reverted,
         case_c07_the_copy_follows_the_hub: specs::follows,
         case_c07_specs_are_copied_word_for_word: specs::verbatim,
+        case_c08_u4_rough_edge_26_the_key_is_copied: secrets::follows,
         rough_edge_24_a_refused_update_is_tried_again: specs::refused_update,
         rough_edge_25_labels_follow_and_finalizers_do_not: specs::labels,
         rough_edge_30_others_may_write_at_the_same_time: specs::others_write,
@@ -117,12 +120,14 @@ fn templating() -> Vec<Scenario<Agents>> {
         case_c12_a_template_may_wait_for_its_sibling: dependencies::sibling,
         case_u8_namespaces_of_dependencies: dependencies::namespaces,
         rough_edge_08_what_waits_is_pruned_as_it_says: dependencies::prunes,
+        rough_edge_23_what_waits_is_told_in_the_end: dependencies::told_in_the_end,
         rough_edge_31_what_is_watched_is_not_read: dependencies::at_rest,
     ]
 }
 
 fn elsewhere() -> Vec<Scenario<Agents>> {
-    const ALL: [&str; 3] = [
+    const ALL: [&str; 4] = [
+        "secret-sync",
         "policy-spec-sync",
         "policy-status-sync",
         "policy-template-sync",
@@ -130,11 +135,17 @@ fn elsewhere() -> Vec<Scenario<Agents>> {
     scenarios![
         case_c13_reconciles_are_counted_from_the_start: metrics::reconciles[Mode::Default, &ALL],
         case_c13_reconciles_are_counted_from_the_start_hosted: metrics::reconciles[Mode::Hosted, &ALL],
-        case_c13_reconciles_are_counted_from_the_start_on_hub: metrics::reconciles[Mode::OnHub, &ALL[1..]],
+        case_c13_reconciles_are_counted_from_the_start_on_hub: metrics::reconciles[Mode::OnHub, &ALL[2..]],
         case_c19_gatekeeper_is_disabled: gatekeeper_disabled::told[Mode::NoGatekeeper],
         case_c19_gatekeeper_is_disabled_hosted: gatekeeper_disabled::told[Mode::Hosted],
         rough_edge_03_add_ons_of_one_cluster_spare_each_others_objects: templates::equal_names,
         rough_edge_32_33_a_kind_that_arrives_late: dependencies::kind_arrives,
+        case_c18_an_uninstallation_removes_the_policies: uninstall::triggered,
+        case_c18_an_uninstallation_gives_up_in_time: uninstall::gives_up,
+        case_c18_wrong_flags_of_an_uninstallation: uninstall::wrong,
+        case_c18_a_restart_does_not_end_an_uninstallation: uninstall::restarted,
+        rough_edge_44_an_uninstallation_that_is_called_off: uninstall::left_again,
+        on_hub_3_leaves_its_own_key_alone: secrets::own_is_left_alone,
         on_hub_1_works_locally: on_hub::works_locally,
         on_hub_2_asks_no_hub: on_hub::asks_no_hub,
         case_c02_statuses_follow_events_on_hub: statuses::follows_events[Mode::OnHub],

@@ -1,6 +1,8 @@
 //! The process `governance-policy-framework-addon`: its flags, its pages, its rights, its end.
 
 mod flags;
+mod kills;
+mod leases;
 mod outage;
 mod probes;
 mod rights;
@@ -112,6 +114,12 @@ fn main() -> ExitCode {
             }),
             scenario("while_the_hub_is_away_templates_are_kept", |p| {
                 Box::pin(outage::at_start(p))
+            }),
+            scenario("a_killed_add_on_says_nothing_twice", |p| {
+                Box::pin(kills::not_twice(p))
+            }),
+            scenario("rough_edge_43_only_who_has_synced_keeps_the_lease", |p| {
+                Box::pin(leases::only_the_synced(p))
             }),
             scenario("rights_of_everything_at_once_suffice", |p| {
                 Box::pin(rights::all_in_one(p))

@@ -13,7 +13,7 @@ use tempfile::tempdir;
 use crate::{Planes, Setup};
 
 /// What the page says when credentials have changed.
-const FAILED: &str = "[-]healthz failed: ";
+const FAILED: &str = "[-]healthz failed: reason withheld";
 
 /// Starts an add-on, changes a file and changes it back.
 async fn unhealthy_for_good(setup: Setup, file: &Path) -> Result<()> {

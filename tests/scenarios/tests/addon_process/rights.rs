@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use reeve_scenarios::{CONFIGURATION, POLICY, configuration};
-use reeve_testkit::{Plane, eventually};
+use reeve_scenarios::{ADDON, CONFIGURATION, POLICY, configuration};
+use reeve_testkit::{Component, Plane, eventually};
 use serde_json::{Value, json};
 
 use crate::{Planes, SOON};
@@ -32,8 +32,9 @@ async fn suffice(planes: &Planes, user: &str) -> Result<()> {
         .hub(&planes.hub.kubeconfig_for(user, None)?)
         .managed(&planes.managed.kubeconfig_for(user, None)?);
     let marks = (planes.hub.audit()?.mark()?, planes.managed.audit()?.mark()?);
-    let addon = setup.start().await?;
+    let mut addon = setup.start().await?;
     play(planes, user).await.with_context(|| addon.log())?;
+    key(planes, user).await.with_context(|| addon.log())?;
     for (plane, mark) in [(&planes.hub, marks.0), (&planes.managed, marks.1)] {
         let asked = plane.audit()?.since(mark)?;
         let denied = asked
@@ -42,7 +43,45 @@ async fn suffice(planes: &Planes, user: &str) -> Result<()> {
         let denied: Vec<_> = denied.collect();
         ensure!(denied.is_empty(), "{denied:#?}");
     }
-    forbidden(planes, user).await.with_context(|| addon.log())
+    forbidden(planes, user).await.with_context(|| addon.log())?;
+    addon.component().stop().await?;
+    let_go(planes, user).await
+}
+
+/// The command has the rights of the add-on, which does not run here: it is told by its name, as all others are.
+async fn let_go(planes: &Planes, user: &str) -> Result<()> {
+    let managed = &planes.managed;
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": { "name": ADDON, "namespace": user },
+        "spec": {
+            "replicas": 0,
+            "selector": { "matchLabels": { "a": "b" } },
+            "template": {
+                "metadata": { "labels": { "a": "b" } },
+                "spec": { "containers": [{ "name": "c", "image": "none" }] }
+            }
+        }
+    });
+    managed.apply(&deployment.to_string()).await?;
+    let policies = || managed.list(POLICY.0, POLICY.1, Some(user));
+    ensure!(!policies().await?.is_empty(), "nothing to delete");
+    let args = [
+        "trigger-uninstall".to_owned(),
+        format!("--policy-namespace={user}"),
+        format!("--deployment-namespace={user}"),
+        format!(
+            "--kubeconfig={}",
+            managed.kubeconfig_for(user, None)?.display()
+        ),
+    ];
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let mut trigger = Component::spawn(ADDON, &args, &[])?;
+    let status = trigger.wait(SOON).await?;
+    ensure!(status.success(), "{status}: {}", trigger.log());
+    ensure!(!trigger.log().contains("forbidden"), "{}", trigger.log());
+    ensure!(policies().await?.is_empty(), "policies are left");
+    Ok(())
 }
 
 fn policy(namespace: &str, name: &str, spec: &Value) -> String {
@@ -67,6 +106,42 @@ async fn says(plane: &Plane, namespace: &str, name: &str, part: &str) -> Result<
         Ok(())
     })
     .await
+}
+
+/// The key comes and goes.
+async fn key(planes: &Planes, namespace: &str) -> Result<()> {
+    let (hub, managed) = (&planes.hub, &planes.managed);
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": { "name": "policy-encryption-key", "namespace": namespace },
+        "data": { "key": "MTIzNDU2Nzg5MDEyMzQ1Ng==" }
+    });
+    hub.apply(&secret.to_string()).await?;
+    for data in [secret["data"].clone(), json!({ "key": "AAAA" })] {
+        let changed = json!({ "data": data });
+        hub.patch(
+            "v1",
+            "Secret",
+            Some(namespace),
+            "policy-encryption-key",
+            changed,
+        )
+        .await?;
+        eventually("the key is copied", SOON, || async {
+            let copy = managed
+                .get("v1", "Secret", Some(namespace), "policy-encryption-key")
+                .await?;
+            let copy = copy.context("no key")?;
+            ensure!(copy.data["data"] == data, "another one");
+            Ok(())
+        })
+        .await?;
+    }
+    hub.delete(&secret.to_string()).await?;
+    let key = Some(namespace);
+    managed
+        .gone("v1", "Secret", key, "policy-encryption-key", SOON)
+        .await
 }
 
 /// What add-ons do all day.

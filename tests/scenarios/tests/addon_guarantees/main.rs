@@ -1,0 +1,30 @@
+//! What a `governance-policy-framework-addon` promises whatever happens: a hub may be away for as long as it likes, and
+//! the process may be killed at any moment. Every scenario has clusters of its own.
+
+mod kills;
+mod partition;
+mod steps;
+
+use std::process::ExitCode;
+
+use reeve_scenarios::{run_on, scenario};
+
+fn main() -> ExitCode {
+    let start = async {
+        // The library's parts that run in this process need one, as the program has.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        Ok(())
+    };
+    run_on(
+        start,
+        vec![
+            scenario("a_minute_without_the_hub", |_| {
+                Box::pin(partition::refused())
+            }),
+            scenario("half_a_minute_of_silence_from_the_hub", |_| {
+                Box::pin(partition::silent())
+            }),
+            scenario("killed_again_and_again", |_| Box::pin(kills::kills())),
+        ],
+    )
+}
