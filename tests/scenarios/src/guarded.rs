@@ -50,7 +50,7 @@ impl Guarded {
     pub async fn start() -> Result<Self> {
         let (hub, managed) = futures::try_join!(plane("hub"), plane("managed"))?;
         install_gatekeeper_crds(&managed).await?;
-        managed.apply(&webhook(WEBHOOK).to_string()).await?;
+        name_webhook(&managed, WEBHOOK).await?;
         let script = Script::start(managed.objects().clone());
         let mut addons = Vec::new();
         for name in NAMESPACES {
@@ -85,12 +85,6 @@ impl Guarded {
     /// denies hold it.
     pub async fn webhook(&self) -> MutexGuard<'_, ()> {
         self.webhook.lock().await
-    }
-
-    /// Names the entry of the webhook that validates.
-    pub async fn name_webhook(&self, name: &str) -> Result<()> {
-        self.managed.apply(&webhook(name).to_string()).await?;
-        Ok(())
     }
 
     /// The world with the real Gatekeeper, started when a scenario asks for it.
@@ -174,6 +168,12 @@ pub async fn plane(name: &'static str) -> Result<Plane> {
     .await?;
     plane.install_crds().await?;
     Ok(plane)
+}
+
+/// Makes the configuration of the webhook, whose entry that validates has this name.
+pub async fn name_webhook(managed: &Plane, name: &str) -> Result<()> {
+    managed.apply(&webhook(name).to_string()).await?;
+    Ok(())
 }
 
 /// The configuration of a webhook that nothing is sent to, with an entry of this name.

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use kube::ResourceExt as _;
+use kube::api::ListParams;
+use kube::{Api, ResourceExt as _};
 use reeve_testkit::{Object, Objects};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -55,11 +56,10 @@ async fn round(objects: &Objects) -> Result<()> {
     let templates = objects.list(TEMPLATES, "ConstraintTemplate", None).await;
     // The kind is gone: so are its objects.
     let templates = templates.unwrap_or_default();
-    let made: Vec<Object> = objects.list(CRDS, CRD, None).await?;
-    let made: Vec<&Object> = made
-        .iter()
-        .filter(|crd| crd.labels().contains_key(OURS))
-        .collect();
+    // Only ours: all of them are a lot of text.
+    let (resource, _) = objects.kind(CRDS, CRD).await?;
+    let crds: Api<Object> = Api::all_with(objects.client(), &resource);
+    let made = crds.list(&ListParams::default().labels(OURS)).await?.items;
     for crd in &made {
         let name = crd.name_any();
         let wanted = templates.iter().any(|template| crd_name(template) == name);
@@ -75,7 +75,7 @@ async fn round(objects: &Objects) -> Result<()> {
             continue;
         }
         let crd = made.iter().find(|crd| crd.name_any() == crd_name(template));
-        take(objects, template, crd.copied()).await?;
+        take(objects, template, crd).await?;
     }
     Ok(())
 }

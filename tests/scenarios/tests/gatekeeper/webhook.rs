@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use reeve_scenarios::guarded::{Guarded, constraint, template};
-use reeve_scenarios::script::{Violation, audit};
-use reeve_testkit::WEBHOOK;
+use reeve_scenarios::guarded::{Guard, Guarded, addon, constraint, name_webhook, plane, template};
+use reeve_scenarios::script::{Script, Violation, audit};
+use reeve_testkit::{WEBHOOK, install_gatekeeper_crds};
 
 use crate::flows::CLEAN;
 
@@ -29,7 +29,7 @@ pub(crate) async fn disabled(world: Arc<Guarded>) -> Result<()> {
     policy
         .says(name, "NonCompliant; deny - no (on ConfigMap cups/one)")
         .await?;
-    world.name_webhook("not-validation.gatekeeper.sh").await?;
+    name_webhook(&world.managed, "not-validation.gatekeeper.sh").await?;
     audit(&world.managed, kind, name, &found).await?;
     policy
         .says(name, &format!("{OFF}deny - no (on ConfigMap cups/one)"))
@@ -46,30 +46,36 @@ pub(crate) async fn disabled(world: Arc<Guarded>) -> Result<()> {
     policy.acts(kind, name, "warn").await?;
     audit(&world.managed, kind, name, &[]).await?;
     policy.says(name, CLEAN).await?;
-    world.name_webhook(WEBHOOK).await?;
+    name_webhook(&world.managed, WEBHOOK).await?;
     drop(alone);
     policy.remove().await
 }
 
 pub(crate) async fn watched(world: Arc<Guarded>) -> Result<()> {
-    let (kind, name) = ("RoughEdge37", "rough-edge-37");
-    let policy = world.policy(name);
-    let alone = world.webhook().await;
+    let (kind, name, namespace) = ("RoughEdge37", "rough-edge-37", "rough-edge-37-addon");
+    // On a cluster of its own: whatever comes and goes there makes the addon look at all constraints.
+    let quiet = plane("quiet").await?;
+    install_gatekeeper_crds(&quiet).await?;
+    name_webhook(&quiet, WEBHOOK).await?;
+    let _script = Script::start(quiet.objects().clone());
+    let mut running = addon(&world.hub, &quiet, namespace, &[]).await?;
+    let policy = Guard::new(&world.hub, &quiet, namespace, name);
     policy
         .apply("enforce", &[template(kind), constraint(kind, name)])
         .await?;
     policy.acts(kind, name, "deny").await?;
-    audit(&world.managed, kind, name, &[]).await?;
+    audit(&quiet, kind, name, &[]).await?;
     policy.says(name, CLEAN).await?;
     // Gatekeeper audits no more: only the webhook changes.
     for _ in 0..2 {
-        world.name_webhook("not-validation.gatekeeper.sh").await?;
+        name_webhook(&quiet, "not-validation.gatekeeper.sh").await?;
         policy
             .says(name, &format!("{OFF}The constraint has no violations"))
             .await?;
-        world.name_webhook(WEBHOOK).await?;
+        name_webhook(&quiet, WEBHOOK).await?;
         policy.says(name, CLEAN).await?;
     }
-    drop(alone);
-    policy.remove().await
+    policy.remove().await?;
+    running.component().stop().await?;
+    Ok(())
 }
