@@ -33,6 +33,18 @@ const READ_WRITE_AND_DELETE: &[&str] = &[
 ];
 const READ_AND_CHANGE: &[&str] = &["get", "list", "patch", "update", "watch"];
 
+/// Asking the API server who a caller of the secure metrics is, and whether it may.
+const METRICS_AUTH: &[Rule] = &[
+    (
+        On::Resources("authentication.k8s.io", &["tokenreviews"]),
+        &["create"],
+    ),
+    (
+        On::Resources("authorization.k8s.io", &["subjectaccessreviews"]),
+        &["create"],
+    ),
+];
+
 /// A policy may be about anything, so its controller may do everything on the cluster that policies speak about.
 /// Where it keeps the policies of another cluster, it may do little.
 const CONFIG_POLICY_CONTROLLER: &[Rights] = &[
@@ -62,16 +74,7 @@ const CONFIG_POLICY_CONTROLLER: &[Rights] = &[
     Rights {
         kind: "ClusterRole",
         name: "config-policy-controller-metrics-auth",
-        rules: &[
-            (
-                On::Resources("authentication.k8s.io", &["tokenreviews"]),
-                &["create"],
-            ),
-            (
-                On::Resources("authorization.k8s.io", &["subjectaccessreviews"]),
-                &["create"],
-            ),
-        ],
+        rules: METRICS_AUTH,
     },
     Rights {
         kind: "ClusterRole",
@@ -268,16 +271,7 @@ const FRAMEWORK_ADDON: &[Rights] = &[
     Rights {
         kind: "ClusterRole",
         name: "governance-policy-framework-addon-metrics-auth",
-        rules: &[
-            (
-                On::Resources("authentication.k8s.io", &["tokenreviews"]),
-                &["create"],
-            ),
-            (
-                On::Resources("authorization.k8s.io", &["subjectaccessreviews"]),
-                &["create"],
-            ),
-        ],
+        rules: METRICS_AUTH,
     },
     Rights {
         kind: "Role",

@@ -4,16 +4,16 @@
 use std::time::Duration;
 
 use kube::api::DynamicObject;
-use kube::core::GroupVersionKind;
 use serde_json::Value;
 
 use super::TemplateSync;
 use super::act::Work;
 use super::error::{SyncError, TemplateError};
 use super::messages;
-use super::plan::Plan;
+use super::plan::{Asked, Plan};
 use super::publish::wrong_type;
 use crate::gatekeeper;
+use crate::kinds::KIND_IS_COMING;
 use crate::reports::memory::Stance;
 use crate::reports::reporter::{About, Statement};
 
@@ -128,24 +128,25 @@ impl TemplateSync {
     }
 
     /// How long the kind of a constraint may still take to be served: the template that makes it is in the same policy, and
-    /// nothing is wrong with it.
+    /// nothing is wrong with it. The time begins when Gatekeeper has said that the template can be used.
     pub(super) fn is_being_made(&self, work: Work<'_>, plan: &Plan) -> Option<Duration> {
         let maker = work.asked.kind.kind.to_lowercase();
-        let is_maker = |kind: &GroupVersionKind, name: &str| {
-            gatekeeper::is_constraint_template(kind) && name == maker
-        };
-        let found = plan
-            .asked
-            .iter()
-            .any(|other| is_maker(&other.kind, &other.name));
-        let memory = &self.reporter.memory;
+        let is_maker =
+            |other: &&Asked| gatekeeper::is_constraint_template(&other.kind) && other.name == maker;
         if !gatekeeper::is_constraint(&work.asked.kind)
-            || !found
-            || memory.of(work.policy, &maker).stance == Stance::InTrouble
+            || !plan.asked.iter().any(|it| is_maker(&it))
         {
             return None;
         }
-        memory.patience(work.policy, &work.asked.name, PATIENCE)
+        let memory = &self.reporter.memory;
+        let made = memory.of(work.policy, &maker);
+        match made.stance {
+            Stance::InTrouble => None,
+            Stance::InPlace if made.waits_since.is_none() => {
+                memory.patience(work.policy, &work.asked.name, PATIENCE)
+            }
+            Stance::Unknown | Stance::InPlace => Some(KIND_IS_COMING),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! test.
 
 mod addon;
+mod dice;
 mod evaluator;
 mod governed;
 pub mod guarded;
@@ -17,6 +18,7 @@ mod text;
 mod told;
 
 pub use addon::{ADDON, Addon, Agents, Mode, Place, holds, install, make_namespace};
+pub use dice::Dice;
 pub use evaluator::{
     Controller, Evaluator, Pair, install_test_crds, namespace, port, steadily, within,
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
-use reeve_scenarios::{Addon, CONFIGURATION, configuration, install, rule};
+use reeve_scenarios::{Addon, CONFIGURATION, Dice, configuration, install, rule};
 use reeve_testkit::{Plane, eventually};
 use serde_json::Value;
 
@@ -21,20 +21,6 @@ const MOST_TEMPLATES: usize = 4;
 const RULES: &str = "rules.example.com/v1";
 const KINDS: [(&str, &str); 3] = [CONFIGURATION, (RULES, "Rule"), (RULES, "ClusterRule")];
 const PARENT: &str = "policy.open-cluster-management.io/policy";
-
-/// Numbers that look random, the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: usize) -> usize {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((bits ^ (bits >> 31)) >> 33).unwrap_or_default() % end
-    }
-}
 
 /// A template object: kind and name.
 type Object = (String, String);
@@ -155,7 +141,7 @@ async fn story(hub: &Plane, managed: &Plane, addon: &mut Addon) -> Result<()> {
         .await?;
     }
     let mut users = Users {
-        dice: Dice(20_261_121),
+        dice: Dice::of(20_261_121),
         policies: BTreeMap::new(),
     };
     let before = agreed(managed, &users).await?;

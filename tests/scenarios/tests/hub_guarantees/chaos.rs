@@ -1,12 +1,11 @@
 //! Everything changes while the propagator is killed again and again, and the API server with it; in the end the hub is
 //! as if nobody had been killed.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
-use reeve_scenarios::{Site, Via, install_test_crds, within};
+use reeve_scenarios::{Dice, Site, Via, install_test_crds, within};
 use reeve_testkit::{Object, Objects, Plane};
 use serde_json::{Value, json};
 
@@ -21,29 +20,6 @@ const PER_OUTAGE: usize = 10;
 /// How often the leader of two is killed.
 const TAKEOVERS: usize = 3;
 const NAME: &str = "chaos";
-
-/// Numbers that look random, the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: usize) -> usize {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let number = usize::try_from((bits ^ (bits >> 31)) >> 33).unwrap_or_default();
-        number % end
-    }
-
-    fn some<T: Copy + Ord>(&mut self, of: &[T]) -> BTreeSet<T> {
-        of.iter().copied().filter(|_| self.below(2) == 0).collect()
-    }
-
-    fn one<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-}
 
 /// The users of a hub, and its addons.
 pub(crate) struct Storm<'a> {
@@ -61,7 +37,7 @@ pub(crate) async fn chaos() -> Result<()> {
         site: Site::open(&objects, NAME, &CLUSTERS).await?,
         model: Model::default(),
         automations: Automations::default(),
-        dice: Dice(20_261_121),
+        dice: Dice::of(20_261_121),
     };
     let mut propagator = Propagator::start(&plane, &[], &[]).await?;
     storm.begin().await?;
