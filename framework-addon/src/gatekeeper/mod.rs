@@ -153,10 +153,7 @@ impl Relay {
         let object = match self.read(constraint, name, reads).await? {
             Read::There(object) => object,
             Read::Coming => return Ok(Next::After(KIND_IS_COMING)),
-            Read::Absent => {
-                self.forget(policy, name);
-                return Ok(Next::Done);
-            }
+            Read::Absent => return Ok(Next::Done),
         };
         let metadata = ObjectMeta::deserialize(&object["metadata"]).unwrap_or_default();
         let stance = self.placed.of(policy, name).stance;
@@ -216,12 +213,6 @@ impl Relay {
                 source,
             }),
         }
-    }
-
-    /// A constraint that is gone says what it has said anew when it comes back.
-    fn forget(&self, policy: &Replica, constraint: &str) {
-        let memory = &self.reporter.memory;
-        memory.change(policy, constraint, |memo| memo.sent = None);
     }
 }
 
