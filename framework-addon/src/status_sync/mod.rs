@@ -19,7 +19,6 @@ use std::sync::Arc;
 use reeve_runtime::events::EventWriter;
 use reeve_runtime::queue::Next;
 
-use crate::kinds::KIND_IS_COMING;
 use crate::world::{Reader, World};
 use decide::Standing;
 use error::StatusError;
@@ -82,11 +81,7 @@ impl StatusSync {
         if let Some(error) = observed.failed {
             return Err(error);
         }
-        Ok(if observed.kind_is_coming {
-            Next::After(KIND_IS_COMING)
-        } else {
-            Next::Done
-        })
+        Ok(observed.again.map_or(Next::Done, Next::After))
     }
 
     /// Before the hub's policies have been seen the cluster's own are believed: events expire after an hour, and a hub may
