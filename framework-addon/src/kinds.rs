@@ -13,6 +13,8 @@ use crate::gatekeeper::{self, Integration};
 
 /// How soon to look again for a kind that [is coming](Kinds::is_coming).
 pub const KIND_IS_COMING: Duration = Duration::from_secs(1);
+/// How soon to look again at what may not or cannot be read: nothing tells when it may.
+pub const UNREADABLE: Duration = Duration::from_mins(1);
 
 /// The kinds of the managed cluster.
 #[derive(Clone)]

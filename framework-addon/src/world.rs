@@ -188,6 +188,7 @@ impl World {
             Reader::Templates(policy) => woken.templates.add(policy.clone()),
             Reader::Constraints(policy) => woken.constraints_changed(policy),
         });
+        let objects = objects.without_echo();
         let (managed, managed_watch) = Side::new(managed);
         let (hub, hub_watch) = hub.map(Side::new).unzip();
         let world = Self {

@@ -186,14 +186,7 @@ impl Relay {
     ) -> Result<Read, RelayError> {
         let kind = match self.world.kinds.find(&constraint.kind).await {
             Ok(kind) => kind,
-            Err(error) if error.is_absent() => {
-                let is_coming = self.world.kinds.is_coming(&constraint.kind);
-                return Ok(if is_coming {
-                    Read::Coming
-                } else {
-                    Read::Absent
-                });
-            }
+            Err(error) if error.is_absent() => return Ok(self.unserved(constraint)),
             Err(source) => {
                 return Err(RelayError::Discover {
                     constraint: name.to_owned(),
@@ -203,15 +196,23 @@ impl Relay {
         };
         match reads.get(&kind, "", name).await {
             Ok(object) => Ok(object.map_or(Read::Absent, Read::There)),
-            // Its kind has just gone.
+            // Its kind has just gone, or comes.
             Err(ReadError::Refused(error)) if Refusal::of(&error) == Refusal::NotFound => {
                 self.world.kinds.forget_group(&constraint.kind.group);
-                Ok(Read::Absent)
+                Ok(self.unserved(constraint))
             }
             Err(source) => Err(RelayError::Read {
                 constraint: name.to_owned(),
                 source,
             }),
+        }
+    }
+
+    fn unserved(&self, constraint: &Identity) -> Read {
+        if self.world.kinds.is_coming(&constraint.kind) {
+            Read::Coming
+        } else {
+            Read::Absent
         }
     }
 }

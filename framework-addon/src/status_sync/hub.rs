@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::decide::{self, Standing};
 use super::error::StatusError;
 use super::gate::Gate;
+use super::publish::Written;
 use super::{messages, publish};
 use crate::world::{Side, World};
 
@@ -83,6 +84,7 @@ pub struct HubStatusSync {
     hub: Side,
     events: EventWriter,
     outbox: Outbox,
+    written: Written,
     gate: Gate,
 }
 
@@ -95,6 +97,7 @@ impl HubStatusSync {
             hub,
             events,
             outbox,
+            written: Written::default(),
             gate: Gate::default(),
         })
     }
@@ -107,6 +110,7 @@ impl HubStatusSync {
         let managed = self.world.managed.policy(&name);
         let standing = decide::standing(managed, Some(self.hub.policy(&name)));
         let Standing::InLine { hub: Some(hub), .. } = standing else {
+            self.written.forget(&name);
             // Either the change that this is about leads here again, or there is nobody to tell.
             self.outbox.arrived(&name, &status);
             return Ok(Next::Done);
@@ -114,7 +118,7 @@ impl HubStatusSync {
         if let Some(left) = self.gate.wait() {
             return Ok(Next::After(left));
         }
-        let write = publish::write(&self.hub, &hub, &status);
+        let write = self.written.write(&self.hub, &hub, &status);
         let Ok(written) = tokio::time::timeout(PATIENCE, write).await else {
             return Ok(self.cut_off(&name, messages::NO_ANSWER));
         };

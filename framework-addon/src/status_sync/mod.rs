@@ -19,11 +19,11 @@ use std::sync::Arc;
 use reeve_runtime::events::EventWriter;
 use reeve_runtime::queue::Next;
 
-use crate::kinds::KIND_IS_COMING;
 use crate::world::{Reader, World};
 use decide::Standing;
 use error::StatusError;
 use hub::Outbox;
+use publish::Written;
 
 /// The controller's name in logs, metrics and events.
 pub const CONTROLLER: &str = "policy-status-sync";
@@ -32,6 +32,7 @@ pub const CONTROLLER: &str = "policy-status-sync";
 pub struct StatusSync {
     world: World,
     events: EventWriter,
+    written: Written,
     outbox: Option<Outbox>,
 }
 
@@ -41,6 +42,7 @@ impl StatusSync {
         Arc::new(Self {
             events: world.managed.events(CONTROLLER),
             world,
+            written: Written::default(),
             outbox,
         })
     }
@@ -53,6 +55,7 @@ impl StatusSync {
         let managed = match self.standing(&name) {
             Standing::Gone => {
                 self.withdraw(&name);
+                self.written.forget(&name);
                 self.world.objects.forget(&Reader::Status(name));
                 return Ok(Next::Done);
             }
@@ -82,11 +85,7 @@ impl StatusSync {
         if let Some(error) = observed.failed {
             return Err(error);
         }
-        Ok(if observed.kind_is_coming {
-            Next::After(KIND_IS_COMING)
-        } else {
-            Next::Done
-        })
+        Ok(observed.again.map_or(Next::Done, Next::After))
     }
 
     /// Before the hub's policies have been seen the cluster's own are believed: events expire after an hour, and a hub may

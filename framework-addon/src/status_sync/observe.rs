@@ -1,5 +1,7 @@
 //! What has been reported about each template of a policy.
 
+use std::time::Duration;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use reeve_api::policy::PolicySpec;
 use reeve_runtime::dependencies::{Batch, ReadError};
@@ -10,6 +12,7 @@ use serde_json::Value;
 use super::StatusSync;
 use super::error::StatusError;
 use super::history;
+use crate::kinds::{KIND_IS_COMING, UNREADABLE};
 use crate::replica::Replica;
 use crate::reports::Report;
 use crate::templates;
@@ -41,11 +44,18 @@ pub enum Object {
 pub struct Observed {
     /// In the order of the policy's templates.
     pub templates: Vec<Template>,
-    /// A kind has a definition but is not served yet.
-    pub kind_is_coming: bool,
+    /// When to look again although nothing that is watched has changed.
+    pub again: Option<Duration>,
     /// The last template whose object nothing is known of this time. It counts as [`Object::Absent`], which keeps what its
     /// status says already, and keeps no other template's from being told.
     pub failed: Option<StatusError>,
+}
+
+impl Observed {
+    /// Asks for another look, the soonest one counts.
+    fn look_again(&mut self, after: Duration) {
+        self.again = Some(self.again.map_or(after, |sooner| sooner.min(after)));
+    }
 }
 
 impl StatusSync {
@@ -57,7 +67,7 @@ impl StatusSync {
             .begin(&Reader::Status(policy.name().to_owned()));
         let mut observed = Observed {
             templates: Vec::new(),
-            kind_is_coming: false,
+            again: None,
             failed: None,
         };
         for (index, template) in spec.policy_templates.iter().enumerate() {
@@ -98,7 +108,9 @@ impl StatusSync {
         let served = match kinds.find(kind).await {
             Ok(served) => served,
             Err(error) if error.is_absent() => {
-                observed.kind_is_coming |= kinds.is_coming(kind);
+                if kinds.is_coming(kind) {
+                    observed.look_again(KIND_IS_COMING);
+                }
                 return Ok(Object::Absent);
             }
             Err(source) => {
@@ -124,6 +136,16 @@ impl StatusSync {
                 if matches!(Refusal::of(&error), Refusal::NotFound | Refusal::Forbidden) =>
             {
                 tracing::warn!(policy = policy.name(), template = name, %error, "not read");
+                let is_gone = Refusal::of(&error) == Refusal::NotFound;
+                if is_gone {
+                    kinds.forget_group(&kind.group);
+                }
+                let is_coming = is_gone && kinds.is_coming(kind);
+                observed.look_again(if is_coming {
+                    KIND_IS_COMING
+                } else {
+                    UNREADABLE
+                });
                 Ok(Object::Absent)
             }
             Err(source) => Err(StatusError::Read {

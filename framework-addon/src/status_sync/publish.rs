@@ -1,8 +1,12 @@
 //! Writes statuses, only where they differ, and tells people.
 
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::api::Patch;
+use parking_lot::Mutex;
 use reeve_api::Policy;
 use reeve_runtime::events::{EventWriter, Information};
 use reeve_runtime::object::absent_is_none;
@@ -23,7 +27,7 @@ impl StatusSync {
     ) -> Result<(), StatusError> {
         let name = managed.name();
         let side = &self.world.managed;
-        let written = write(side, managed, status).await;
+        let written = self.written.write(side, managed, status).await;
         let written = written.map_err(|source| StatusError::Managed {
             policy: name.to_owned(),
             source,
@@ -36,20 +40,59 @@ impl StatusSync {
     }
 }
 
-/// Writes a policy's status; `false` if there was no need. A policy that was changed since it was read is a conflict; one
-/// that was deleted will be reported by the watch.
-pub(super) async fn write(
-    side: &Side,
-    policy: &Replica,
-    status: &Value,
-) -> Result<bool, kube::Error> {
-    if same_status(policy.status.as_ref(), Some(status)) {
-        return Ok(false);
+/// The statuses that one cluster has taken, until its watch shows them.
+#[derive(Default)]
+pub(super) struct Written(Mutex<HashMap<String, Write>>);
+
+/// A status on top of a version of a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Write {
+    version: Option<String>,
+    status: u64,
+}
+
+impl Write {
+    fn of(policy: &Replica, status: &Value) -> Self {
+        let mut hasher = DefaultHasher::new();
+        status.to_string().hash(&mut hasher);
+        Self {
+            version: policy.metadata.resource_version.clone(),
+            status: hasher.finish(),
+        }
     }
-    let place = (side.namespace.as_str(), policy.name());
-    let patch = Patch::Merge(replacement(policy, status));
-    let patched = unread::patch_status::<Policy>(&side.client, place, &patch).await;
-    Ok(absent_is_none(patched)?.is_some())
+}
+
+impl Written {
+    /// Writes a policy's status; `false` if there was no need: the policy has it, or has been given it and the watch is
+    /// behind. A policy that was changed since it was read is a conflict; one that was deleted will be reported by the
+    /// watch.
+    pub(super) async fn write(
+        &self,
+        side: &Side,
+        policy: &Replica,
+        status: &Value,
+    ) -> Result<bool, kube::Error> {
+        if same_status(policy.status.as_ref(), Some(status)) {
+            return Ok(false);
+        }
+        let write = Write::of(policy, status);
+        if self.0.lock().get(policy.name()) == Some(&write) {
+            return Ok(false);
+        }
+        let place = (side.namespace.as_str(), policy.name());
+        let patch = Patch::Merge(replacement(policy, status));
+        let patched = unread::patch_status::<Policy>(&side.client, place, &patch).await;
+        let written = absent_is_none(patched)?.is_some();
+        if written {
+            self.0.lock().insert(policy.name().to_owned(), write);
+        }
+        Ok(written)
+    }
+
+    /// Forgets a policy that is gone.
+    pub(super) fn forget(&self, policy: &str) {
+        self.0.lock().remove(policy);
+    }
 }
 
 /// A merge patch after which the status of the very version that was read is this one and nothing else.

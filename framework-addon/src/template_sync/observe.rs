@@ -16,13 +16,13 @@ use super::decide::{Live, Ready, Sight, Waits};
 use super::dependencies::{self, Wanted};
 use super::error::SyncError;
 use super::plan::{Asked, Parent};
-use crate::kinds::KIND_IS_COMING;
+use crate::kinds::{KIND_IS_COMING, UNREADABLE};
 use crate::world::Reader;
 
 /// A label's value has no more characters: no object can be labelled with a longer name.
 const LONGEST_LABEL: usize = 63;
-/// How soon to look again at a dependency that may not or cannot be read: nothing tells when it may.
-const UNREADABLE: Duration = Duration::from_mins(1);
+/// How soon to look again at a dependency that could not be read this time.
+const UNCLEAR: Duration = Duration::from_secs(5);
 
 /// What the cluster says to the templates of a policy.
 #[derive(Default)]
@@ -122,6 +122,9 @@ impl TemplateSync {
             }
             Err(ReadError::Refused(error)) if Refusal::of(&error) == Refusal::NotFound => {
                 self.world.kinds.forget_group(&kind.group);
+                if self.world.kinds.is_coming(kind) {
+                    observed.look_again(KIND_IS_COMING);
+                }
                 return Ok(Vec::new());
             }
             Err(source) => {
@@ -163,7 +166,11 @@ impl TemplateSync {
                 Found::Met => {}
                 Found::Unmet => waits.unmet.push(wanted.described()),
                 Found::Unreadable => waits.unreadable.push(wanted.described()),
-                Found::Unclear(reason) => waits.unclear.push((wanted.described(), reason)),
+                Found::Unclear(reason) => {
+                    // It may not even be watched, so nothing else leads here.
+                    observed.look_again(UNCLEAR);
+                    waits.unclear.push((wanted.described(), reason));
+                }
             }
         }
         let namespace = if kind.namespaced {

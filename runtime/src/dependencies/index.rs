@@ -76,6 +76,8 @@ type Round = u64;
 
 pub(super) struct Index<R, O> {
     limits: Limits,
+    /// Whether a refusal wakes also those who are told it because they wait for the answer.
+    pub(super) echoes: bool,
     now: Instant,
     sources: HashMap<Source, Watched<R, O>>,
     /// The keys of `sources`.
@@ -93,6 +95,7 @@ impl<R: Key, O: Versioned> Index<R, O> {
     pub(super) fn new(limits: Limits, now: Instant) -> Self {
         Self {
             limits,
+            echoes: true,
             now,
             sources: HashMap::new(),
             of_kind: HashMap::new(),
@@ -219,6 +222,8 @@ impl<R: Key, O: Versioned> Index<R, O> {
             let place = (source.kind.clone(), source.namespace.clone());
             self.barred.insert(place, self.now);
         }
+        // Nobody has been answered before the first list: all who read from it wait, and read again by themselves.
+        let wakes = watched.ready || self.echoes;
         for (target, readers) in watched.into_targets() {
             self.serving.remove(&target);
             let tells = reason.is_of_the_kind() || target.own_source() == *source;
@@ -230,7 +235,9 @@ impl<R: Key, O: Versioned> Index<R, O> {
                 if let Some((_, targets)) = self.readers.get_mut(&reader) {
                     targets.remove(&target);
                 }
-                self.outputs.push(Output::Wake(reader));
+                if wakes {
+                    self.outputs.push(Output::Wake(reader));
+                }
             }
         }
     }

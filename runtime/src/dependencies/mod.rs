@@ -94,6 +94,14 @@ impl<R: Key> DependencyWatches<R> {
         }))
     }
 
+    /// A refusal wakes only whoever relied on an earlier answer, and not those who are told it as their answer: they look
+    /// again when they see fit. Else a read that is always refused is repeated without a pause.
+    #[must_use]
+    pub fn without_echo(self) -> Self {
+        self.0.state.lock().index.echoes = false;
+        self
+    }
+
     /// Starts a batch of reads. A reader has one batch at a time: its queue sees to that.
     pub fn begin(&self, reader: &R) -> Batch<R> {
         self.0.state.lock().index.begin(reader);

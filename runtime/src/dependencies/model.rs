@@ -523,6 +523,25 @@ fn a_refused_watch_tells_its_reader_once_and_is_tried_again() {
 }
 
 #[test]
+fn without_echo_only_who_relied_on_an_answer_is_woken_by_a_refusal() {
+    let (mut world, mut index) = (World::default(), index());
+    index.echoes = false;
+    let question = Question::Object((1, 1));
+    world.take(&mut index, &Step::Begin(0));
+    world.take(&mut index, &Step::Read(0, question));
+    world.take(&mut index, &Step::Refuse(0, Reason::Ended));
+    assert!(!world.woken.contains(&0), "it is told instead");
+    assert!(matches!(
+        index.read(&0, &question.target()),
+        Answer::Lost(_)
+    ));
+    world.take(&mut index, &Step::Ask(0, question));
+    world.take(&mut index, &Step::End(0));
+    world.take(&mut index, &Step::Refuse(0, Reason::Ended));
+    assert!(world.woken.contains(&0), "its answer counts no more");
+}
+
+#[test]
 fn what_may_not_be_shared_is_watched_one_by_one_and_sharing_is_tried_again_after_a_while() {
     let (mut world, mut index) = (World::default(), index());
     world.take(&mut index, &Step::Begin(0));

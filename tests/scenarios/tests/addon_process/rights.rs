@@ -1,6 +1,7 @@
 //! What the add-on may do is all that it needs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
@@ -300,5 +301,18 @@ async fn forbidden(planes: &Planes, namespace: &str) -> Result<()> {
     hub.apply(&policy(namespace, name, &spec)).await?;
     let text =
         "Dependencies were not satisfied: 1 is still pending (ConfigMap forbidden-dependency)";
-    says(hub, namespace, name, text).await
+    says(hub, namespace, name, text).await?;
+    // What may not be read is not asked for again and again: nothing tells when it may.
+    let mark = planes.managed.audit()?.mark()?;
+    let asked = || -> Result<usize> {
+        let events = planes.managed.audit()?.since(mark)?;
+        let denied = events
+            .iter()
+            .filter(|event| event.user == namespace && event.resource == "configmaps");
+        Ok(denied.count())
+    };
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let times = asked()?;
+    ensure!(times <= 2, "asked {times} times in three seconds");
+    Ok(())
 }
