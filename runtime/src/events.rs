@@ -37,6 +37,42 @@ pub struct ComplianceEvent {
     pub message: String,
 }
 
+impl ComplianceEvent {
+    /// The event as it is stored. This is a wire format: `framework-addon` reads the template from the reason, the time
+    /// from the name, and the compliance from the message.
+    #[must_use]
+    pub fn event(&self, controller: &str, at: Timestamp) -> Event {
+        let policy = self.policy.name.as_deref().unwrap_or_default();
+        let of_template = match &self.template_namespace {
+            Some(namespace) => format!("policy: {namespace}/{}", self.template_name),
+            None => format!("policy: {}", self.template_name),
+        };
+        Event {
+            metadata: ObjectMeta {
+                name: Some(event_name(policy, at)),
+                namespace: self.policy.namespace.clone(),
+                ..ObjectMeta::default()
+            },
+            involved_object: self.policy.clone(),
+            reason: Some(of_template),
+            message: Some(self.message.clone()),
+            type_: Some(kind_of(self.compliance).to_owned()),
+            count: Some(1),
+            first_timestamp: Some(Time(at)),
+            last_timestamp: Some(Time(at)),
+            action: Some("ComplianceStateUpdate".to_owned()),
+            source: Some(EventSource {
+                component: Some(controller.to_owned()),
+                host: Some(host().to_owned()),
+            }),
+            reporting_component: Some(controller.to_owned()),
+            reporting_instance: Some(host().to_owned()),
+            related: self.related.clone(),
+            ..Event::default()
+        }
+    }
+}
+
 /// Writes events on behalf of one controller.
 #[derive(Clone)]
 pub struct EventWriter {
@@ -69,42 +105,11 @@ impl EventWriter {
         event: &ComplianceEvent,
         at: Timestamp,
     ) -> Result<String, kube::Error> {
-        let body = self.compliance_body(event, at);
+        let body = event.event(self.controller, at);
         let namespace = event.policy.namespace.as_deref().unwrap_or_default();
         let events: Api<Event> = Api::namespaced(self.client.clone(), namespace);
         let created = events.create(&PostParams::default(), &body).await?;
         Ok(created.metadata.name.unwrap_or_default())
-    }
-
-    fn compliance_body(&self, event: &ComplianceEvent, now: Timestamp) -> Event {
-        let policy = event.policy.name.as_deref().unwrap_or_default();
-        let of_template = match &event.template_namespace {
-            Some(namespace) => format!("policy: {namespace}/{}", event.template_name),
-            None => format!("policy: {}", event.template_name),
-        };
-        Event {
-            metadata: ObjectMeta {
-                name: Some(event_name(policy, now)),
-                namespace: event.policy.namespace.clone(),
-                ..ObjectMeta::default()
-            },
-            involved_object: event.policy.clone(),
-            reason: Some(of_template),
-            message: Some(event.message.clone()),
-            type_: Some(kind_of(event.compliance).to_owned()),
-            count: Some(1),
-            first_timestamp: Some(Time(now)),
-            last_timestamp: Some(Time(now)),
-            action: Some("ComplianceStateUpdate".to_owned()),
-            source: Some(EventSource {
-                component: Some(self.controller.to_owned()),
-                host: Some(host().to_owned()),
-            }),
-            reporting_component: Some(self.controller.to_owned()),
-            reporting_instance: Some(host().to_owned()),
-            related: event.related.clone(),
-            ..Event::default()
-        }
     }
 
     /// The time of the newest compliance event about a template, if its message is this one. A
@@ -113,7 +118,7 @@ impl EventWriter {
         &self,
         event: &ComplianceEvent,
     ) -> Result<Option<Timestamp>, kube::Error> {
-        let body = self.compliance_body(event, Timestamp::UNIX_EPOCH);
+        let body = event.event(self.controller, Timestamp::UNIX_EPOCH);
         let namespace = event.policy.namespace.as_deref().unwrap_or_default();
         let events: Api<Event> = Api::namespaced(self.client.clone(), namespace);
         let selector = format!(

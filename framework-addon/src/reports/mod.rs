@@ -184,6 +184,8 @@ mod tests {
     use super::*;
     use k8s_openapi::api::core::v1::ObjectReference;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Time};
+    use reeve_api::Compliance;
+    use reeve_runtime::events::ComplianceEvent;
     use reeve_runtime::object::ObjectKey;
     use rstest::rstest;
 
@@ -215,6 +217,31 @@ mod tests {
     #[case("pölicy: c1/tmpl", None)]
     fn reasons(#[case] reason: &str, #[case] template: Option<&str>) {
         assert_eq!(template_in_reason(reason), template);
+    }
+
+    #[rstest]
+    #[case::namespaced(Some("c1"))]
+    #[case::cluster_scoped(None)]
+    fn what_evaluators_write_is_what_is_read(#[case] namespace: Option<&str>) {
+        let about = event("", "").involved_object;
+        let written = ComplianceEvent {
+            policy: about,
+            template_namespace: namespace.map(str::to_owned),
+            template_name: "my.tmpl-1".to_owned(),
+            related: None,
+            compliance: Compliance::NonCompliant,
+            message: "NonCompliant; violation - no such pod".to_owned(),
+        };
+        let at = Timestamp::from_nanosecond(1_709_130_939_198_988_588).unwrap();
+        let read = PolicyEvent::of(written.event("any-controller", at)).unwrap();
+        assert_eq!((read.uid.as_str(), read.policy.as_str()), ("u", "ns.p"));
+        assert_eq!(read.template, written.template_name);
+        assert_eq!(read.report.message, written.message);
+        assert_eq!(read.report.moment(), at, "to the nanosecond");
+        assert_eq!(
+            Compliance::of_message(&read.report.message),
+            written.compliance
+        );
     }
 
     #[rstest]
