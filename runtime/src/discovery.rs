@@ -20,6 +20,9 @@ const BELIEVED: Duration = Duration::from_mins(10);
 /// How long discovery may lag behind a change of a group. What it says in that time is not kept.
 const SETTLED: Duration = Duration::from_secs(5);
 
+/// How long a page may take. A server of another's that does not answer would hold up whoever asks for a minute.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// A served kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServedKind {
@@ -111,14 +114,19 @@ impl Discovery {
         if let Some(served) = self.learnt.read().get(kind) {
             return Ok(served.clone());
         }
-        let list = if kind.group.is_empty() {
-            self.client.list_core_api_resources(&kind.version).await
-        } else {
-            self.client
-                .list_api_group_resources(&kind.api_version())
-                .await
+        let page = async {
+            if kind.group.is_empty() {
+                self.client.list_core_api_resources(&kind.version).await
+            } else {
+                let version = kind.api_version();
+                self.client.list_api_group_resources(&version).await
+            }
         };
-        let list = match list {
+        let late = |late| Err(kube::Error::Service(Box::new(late)));
+        let list = match tokio::time::timeout(PATIENCE, page)
+            .await
+            .unwrap_or_else(late)
+        {
             Ok(list) => list,
             Err(error) if Refusal::of(&error) == Refusal::NotFound => {
                 return Err(DiscoveryError::UnknownVersion(kind.clone()));

@@ -446,3 +446,52 @@ pub(crate) async fn at_rest(world: Arc<Agents>, mode: Mode) -> Result<()> {
     })
     .await
 }
+
+/// A group that cannot be asked about for a while says nothing when it can be asked again.
+pub(crate) async fn group_cannot_be_asked(world: Arc<Agents>) -> Result<()> {
+    let name = "rough-edge-34-group";
+    let policy = world.place(Mode::Default)?.policy(name);
+    let managed = policy.place().managed;
+    // Its own server does not answer.
+    let service = json!({
+        "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        "metadata": { "name": "v1.silent.example.com" },
+        "spec": {
+            "group": "silent.example.com", "version": "v1", "insecureSkipTLSVerify": true,
+            "groupPriorityMinimum": 1000, "versionPriority": 10,
+            "service": { "name": "nobody", "namespace": "default" }
+        }
+    })
+    .to_string();
+    managed.apply(&service).await?;
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "silents.silent.example.com" },
+        "spec": {
+            "group": "silent.example.com", "scope": "Cluster",
+            "names": { "plural": "silents", "singular": "silent", "kind": "Silent", "listKind": "SilentList" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": {
+                "type": "object", "x-kubernetes-preserve-unknown-fields": true
+            } } }]
+        }
+    });
+    managed.apply(&crd.to_string()).await?;
+    let silent = ("silent.example.com/v1", "Silent");
+    let wanted = json!({
+        "apiVersion": silent.0, "kind": silent.1, "name": name, "compliance": "Compliant"
+    });
+    let spec = spec(&[wanted], &[(configuration(name, "inform"), &[])]);
+    policy.apply_spec(&spec).await?;
+    let text = format!("Dependencies were not satisfied: 1 is still pending (Silent {name})");
+    pending(&policy, name, &text).await?;
+    // The definition serves it from now on, and does not change for that.
+    managed.delete(&service).await?;
+    let object = json!({
+        "apiVersion": silent.0, "kind": silent.1, "metadata": { "name": name },
+        "status": { "compliant": "Compliant" }
+    })
+    .to_string();
+    within("the group is served", || managed.apply(&object)).await?;
+    policy.template(name, |_| true).await?;
+    Ok(())
+}

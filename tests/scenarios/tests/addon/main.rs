@@ -140,6 +140,7 @@ fn elsewhere() -> Vec<Scenario<Agents>> {
         case_c19_gatekeeper_is_disabled_hosted: gatekeeper_disabled::told[Mode::Hosted],
         rough_edge_03_add_ons_of_one_cluster_spare_each_others_objects: templates::equal_names,
         rough_edge_32_33_a_kind_that_arrives_late: dependencies::kind_arrives,
+        rough_edge_34_a_group_that_cannot_be_asked_about: dependencies::group_cannot_be_asked,
         case_c18_an_uninstallation_removes_the_policies: uninstall::triggered,
         case_c18_an_uninstallation_gives_up_in_time: uninstall::gives_up,
         case_c18_wrong_flags_of_an_uninstallation: uninstall::wrong,
