@@ -201,7 +201,8 @@ impl Story<'_> {
     }
 }
 
-/// A status is written once, twice where the hub's own change came in between; the rest is a handful.
+/// Each status is written once; a few twice, where the hub's own change came in between, or where a request was held up on
+/// the way and arrived after all. The rest is a handful.
 fn no_herd(counted: &BTreeMap<String, usize>) -> Result<()> {
     let is_status = |what: &str| what.contains("policies/status");
     let statuses: usize = counted
@@ -210,7 +211,7 @@ fn no_herd(counted: &BTreeMap<String, usize>) -> Result<()> {
         .map(|(_, count)| count)
         .sum();
     ensure!(
-        (DELETED..=DELETED + 5).contains(&statuses),
+        (DELETED..=DELETED + 10).contains(&statuses),
         "the statuses took {statuses} writes: {counted:?}"
     );
     let others: usize = counted
