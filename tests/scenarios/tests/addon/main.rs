@@ -84,6 +84,7 @@ fn templating() -> Vec<Scenario<Agents>> {
         rough_edge_03_an_object_of_the_former_kind_is_removed: templates::kind_changes,
         rough_edge_04_no_templates_no_objects: templates::emptied,
         rough_edge_05_the_finalizer_stays_while_an_object_is_left: templates::finalizer_stays,
+        rough_edge_05_a_name_too_long_for_a_label: templates::long_name,
         rough_edge_06_duplicate_names_do_not_hinder_deletion: templates::deleted_with_duplicates,
         rough_edge_07_an_unreadable_template_keeps_its_object: templates::unreadable_is_kept,
         rough_edge_35_cleanup_uses_a_served_version: templates::version_not_served,
