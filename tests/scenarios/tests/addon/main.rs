@@ -118,6 +118,7 @@ fn templating() -> Vec<Scenario<Agents>> {
         case_c12_dependencies_of_both_levels: dependencies::both_levels,
         case_c12_dependencies_of_each_template: dependencies::of_each,
         case_c12_a_late_answer_does_not_win: dependencies::last_word,
+        case_c12_an_answer_from_the_future_does_not_win: dependencies::word_from_the_future,
         case_c12_a_template_may_wait_for_its_sibling: dependencies::sibling,
         case_u8_namespaces_of_dependencies: dependencies::namespaces,
         rough_edge_08_what_waits_is_pruned_as_it_says: dependencies::prunes,
