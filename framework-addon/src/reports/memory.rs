@@ -123,21 +123,19 @@ impl Memory {
     }
 }
 
-/// Whether a message has to be reported: not if it is the last word of the events and the status
-/// together, nor while it is on the way there. When something else has become the last word since,
-/// it has to be again. `seen` is newest first.
+/// Whether a message has to be reported: not while it is on the way, nor, when nothing is, if it is the
+/// last word of the events and the status together. When something else has become the last word
+/// since, or is about to, it has to be again. `seen` is newest first.
 ///
 /// The events matter after a restart: then nothing is remembered, and the status may not show yet
 /// what this process's predecessor has reported.
 pub fn must_report(message: &str, seen: &[Report], memo: &Memo, now: Instant) -> bool {
-    let last = seen.first();
-    if last.is_some_and(|last| last.message.trim() == message.trim()) {
-        return false;
+    let is_recent = |sent: &&Sent| now.saturating_duration_since(sent.at) < ON_THE_WAY;
+    if let Some(sent) = in_flight(seen, memo).filter(is_recent) {
+        return sent.message != message;
     }
-    let on_the_way = in_flight(seen, memo).is_some_and(|sent| {
-        sent.message == message && now.saturating_duration_since(sent.at) < ON_THE_WAY
-    });
-    !on_the_way
+    let last = seen.first();
+    last.is_none_or(|last| last.message.trim() != message.trim())
 }
 
 fn in_flight<'a>(seen: &[Report], memo: &'a Memo) -> Option<&'a Sent> {
@@ -238,6 +236,10 @@ mod tests {
             entry("e1", "Compliant; fine"),
         ];
         assert!(must_report(ERROR, &covered, &memo, now));
+        assert!(
+            must_report("Compliant; fine", &before, &memo, now),
+            "it is about to be covered"
+        );
         let much_later = now + ON_THE_WAY;
         assert!(
             must_report(ERROR, &before, &memo, much_later),

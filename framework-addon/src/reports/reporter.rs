@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use reeve_api::Compliance;
 use reeve_api::policy::DetailsPerTemplate;
-use reeve_runtime::events::{ComplianceEvent, EventWriter};
+use reeve_runtime::events::{ComplianceEvent, EventWriter, unique_now};
 use reeve_runtime::watch::Known;
 
 use super::memory::{self, Memory, Sent};
@@ -85,7 +86,7 @@ impl Reporter {
         memory::must_report(&statement.message(), &seen, &memo, Instant::now())
     }
 
-    /// Makes a statement. The compliance event is stored when this returns.
+    /// Makes a statement, which then is the last word. The compliance event is stored when this returns.
     pub async fn send(
         &self,
         policy: &Replica,
@@ -101,7 +102,8 @@ impl Reporter {
             compliance: statement.compliance,
             message: message.clone(),
         };
-        let event = self.events.compliance(&event).await?;
+        let at = after(self.dated(policy, &about.template).first());
+        let event = self.events.compliance_at(&event, at).await?;
         let template = about.template.as_str();
         tracing::info!(policy = policy.name(), template, "{message}");
         let at = Instant::now();
@@ -113,6 +115,11 @@ impl Reporter {
 
     /// What events and the status say about a template now, newest first.
     pub fn seen(&self, policy: &Replica, template: &str) -> Vec<Report> {
+        let seen = self.dated(policy, template);
+        seen.into_iter().map(|(_, report)| report).collect()
+    }
+
+    fn dated(&self, policy: &Replica, template: &str) -> Vec<(Timestamp, Report)> {
         let newest = match self.managed.policy(policy.name()) {
             Some(Known::Valid(newest)) if newest.uid() == policy.uid() => newest,
             _ => return Vec::new(),
@@ -122,7 +129,14 @@ impl Reporter {
         let details = status.details.unwrap_or_default().into_iter().find(is_its);
         let shown = details.and_then(|details| details.history);
         let events = self.reports.of(policy.uid(), template);
-        let seen = newest_first(events, &shown.unwrap_or_default());
-        seen.into_iter().map(|(_, report)| report).collect()
+        newest_first(events, &shown.unwrap_or_default())
     }
+}
+
+/// The time of a statement: now, but later than what has been said so far. Clocks differ, and what is to be the last
+/// word would be said again and again until ours has caught up.
+fn after(last: Option<&(Timestamp, Report)>) -> Timestamp {
+    let now = unique_now();
+    let next = last.and_then(|(at, _)| at.checked_add(SignedDuration::from_nanos(1)).ok());
+    next.map_or(now, |next| now.max(next))
 }

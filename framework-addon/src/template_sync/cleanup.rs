@@ -17,8 +17,9 @@ use serde_json::json;
 use super::TemplateSync;
 use super::decide::may_delete;
 use super::error::SyncError;
-use super::observe::Own;
+use super::observe::{LONGEST_LABEL, Own};
 use super::plan::{Parent, Plan};
+use crate::gatekeeper;
 use crate::replica::Replica;
 use crate::templates;
 
@@ -101,17 +102,30 @@ impl TemplateSync {
             PolicySpec::default()
         });
         let parent = Parent::of(policy, &spec, &self.world.managed.namespace);
-        let mut kinds = self.world.kinds.template_kinds();
         let own = spec.policy_templates.iter();
-        for identity in own.filter_map(|own| templates::identify(&own.object_definition)) {
-            // A definition may have lost its label since.
-            if !kinds.contains(&identity.kind) {
-                kinds.push(identity.kind);
-            }
+        let asked = own.filter_map(|own| templates::identify(&own.object_definition));
+        // A definition may have lost its label since.
+        let asked: Vec<_> = asked.map(|identity| identity.kind).collect();
+        let mut kinds = self.world.kinds.template_kinds();
+        kinds.extend(
+            asked
+                .iter()
+                .filter(|kind| !kinds.contains(kind))
+                .cloned()
+                .collect::<Vec<_>>(),
+        );
+        if parent.name.len() > LONGEST_LABEL {
+            kinds.clear();
         }
         let mut errors = Vec::new();
         for kind in &kinds {
-            errors.extend(self.clean_cluster_scoped(&parent, kind).await);
+            let failed = self.clean_cluster_scoped(&parent, kind).await;
+            if asked.contains(kind) || gatekeeper::is_policy(kind) {
+                errors.extend(failed);
+            } else {
+                // No policy has made any that we may not even see.
+                errors.extend(failed.into_iter().filter(|error| !error.is_hidden()));
+            }
         }
         if errors.is_empty() {
             errors.extend(self.let_go(policy).await.err());

@@ -208,6 +208,17 @@ impl SyncError {
         }
     }
 
+    /// Whether it only says that objects of a kind may not be listed.
+    pub fn is_hidden(&self) -> bool {
+        match self {
+            Self::List {
+                source: ReadError::Refused(error),
+                ..
+            } => Refusal::of(error) == Refusal::Forbidden,
+            _ => false,
+        }
+    }
+
     /// The template to blame and whose fault it is; `None` for what has been counted or passes by
     /// itself.
     pub fn blame(&self) -> Option<(&str, Blame)> {

@@ -20,7 +20,7 @@ use crate::kinds::{KIND_IS_COMING, UNREADABLE};
 use crate::world::Reader;
 
 /// A label's value has no more characters: no object can be labelled with a longer name.
-const LONGEST_LABEL: usize = 63;
+pub(super) const LONGEST_LABEL: usize = 63;
 /// How soon to look again at a dependency that could not be read this time.
 const UNCLEAR: Duration = Duration::from_secs(5);
 

@@ -495,3 +495,30 @@ pub(crate) async fn group_cannot_be_asked(world: Arc<Agents>) -> Result<()> {
     policy.template(name, |_| true).await?;
     Ok(())
 }
+
+/// An answer from a clock that is ahead does not make the add-on repeat itself until its own has caught up.
+pub(crate) async fn word_from_the_future(world: Arc<Agents>, mode: Mode) -> Result<()> {
+    let name = "case-c12-future";
+    let policy = world.place(mode)?.policy(name);
+    let absent = [on("case-c12-future-absent", "Compliant")];
+    let spec = spec(&absent, &[(configuration(name, "inform"), &[])]);
+    policy.apply_spec(&spec).await?;
+    policy.is("Pending").await?;
+    let later = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(30);
+    let event = reeve_runtime::events::event_name(name, later);
+    let late = "Compliant; late";
+    policy.event(&event, name, late, (later, 1)).await?;
+    policy
+        .until("Pending again", |told| {
+            let messages = told.messages(name);
+            told.compliance() == "Pending" && messages.iter().any(|said| said == late)
+        })
+        .await?;
+    let pending = |said: &&String| said.starts_with("Pending; ");
+    policy
+        .stays("Pending", |told| told.compliance() == "Pending")
+        .await?;
+    let said = policy.said().await?;
+    ensure!(said.iter().filter(pending).count() == 2, "{said:#?}");
+    Ok(())
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
-use reeve_scenarios::{Agents, CONFIGURATION, Mode, configuration, holds, rule, within};
+use reeve_scenarios::{Agents, CONFIGURATION, Mode, POLICY, configuration, holds, rule, within};
 use reeve_testkit::Object;
 use serde_json::{Value, json};
 
@@ -378,4 +378,22 @@ pub(crate) async fn version_not_served(world: Arc<Agents>, mode: Mode) -> Result
     policy.no_object(RULE, names[1]).await?;
     policy.object(RULE, names[0], |_| true).await?;
     Ok(())
+}
+
+/// A name that no label can have: no object can be made for it, and none has to be looked for.
+pub(crate) async fn long_name(world: Arc<Agents>, mode: Mode) -> Result<()> {
+    let name = format!("rough-edge-05-{}", "long".repeat(14));
+    let policy = world.place(mode)?.policy(&name);
+    let template = json!({ "objectDefinition": rule("ClusterRule", "rough-edge-05-long") });
+    let unlabelled = json!({
+        "apiVersion": POLICY.0, "kind": POLICY.1,
+        "metadata": { "name": name, "namespace": policy.place().hub_namespace },
+        "spec": { "disabled": false, "policy-templates": [template] }
+    });
+    let hub = policy.place().hub;
+    hub.apply(&unlabelled.to_string()).await?;
+    policy.copied().await?;
+    policy.says("Failed to create policy template").await?;
+    policy.delete().await?;
+    policy.gone().await
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use kube::ResourceExt as _;
 use reeve_scenarios::guarded::{Guarded, constraint, template};
 use reeve_scenarios::script::{CONSTRAINTS, TEMPLATES, Violation, audit};
-use reeve_scenarios::{ADDON, Addon, make_namespace};
+use reeve_scenarios::{ADDON, Addon, install, make_namespace};
 use reeve_testkit::{parse, workspace};
 use serde_json::json;
 
@@ -125,6 +125,11 @@ pub(crate) async fn suffice(world: Arc<Guarded>) -> Result<()> {
         .filter(|line| line.contains("forbidden"))
         .collect();
     ensure!(denied.is_empty(), "not allowed: {denied:#?}");
+    // Kinds of templates that it has no rights for hinder nobody whose policies have none of them.
+    install(&world.managed, "clusterrules.yaml").await?;
+    policy.apply("inform", &[template(kind)]).await?;
+    policy.hub_says("casec17q", &made(kind)).await?;
+    policy.remove().await?;
     addon.component().stop().await?;
     Ok(())
 }
