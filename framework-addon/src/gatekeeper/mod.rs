@@ -108,9 +108,6 @@ impl Relay {
 
     /// Passes on what is new about the constraints of one policy.
     pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Next, RelayError> {
-        if self.world.uninstalling.is_on() {
-            return Ok(Next::Done);
-        }
         let policy = match self.world.managed.policy(&name) {
             Some(Known::Valid(policy)) if policy.metadata.deletion_timestamp.is_none() => policy,
             // The watch has logged it.
@@ -121,6 +118,9 @@ impl Relay {
                 return Ok(Next::Done);
             }
         };
+        if self.world.uninstalling.is_on() {
+            return Ok(Next::Done);
+        }
         // Template sync says what is wrong with a spec that is none.
         let Ok(spec) = policy.typed_spec() else {
             return Ok(Next::Done);

@@ -117,6 +117,11 @@ impl Memory {
         self.change(policy, template, |memo| memo.waits_since = None);
     }
 
+    /// Forgets the templates of a policy that it does not have any more.
+    pub fn retain(&self, policy: &Replica, has: impl Fn(&str) -> bool) {
+        self.with(policy, |known| known.templates.retain(|name, _| has(name)));
+    }
+
     /// Forgets a policy that is gone.
     pub fn forget(&self, policy: &str) {
         self.0.lock().remove(policy);

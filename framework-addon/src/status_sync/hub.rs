@@ -27,6 +27,9 @@ pub const CONTROLLER: &str = "hub-status-sync";
 /// How long the hub may take for a write. One that takes longer is tried again: it changes nothing if it was done.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How much later than the others the policy tries again with which the hub was found to be away.
+const BEHIND_THE_OTHERS: Duration = Duration::from_millis(250);
+
 /// Statuses that the hub is to have.
 #[derive(Clone)]
 pub struct Outbox {
@@ -159,14 +162,36 @@ impl HubStatusSync {
     fn cut_off(&self, policy: &str, why: &str) -> Next {
         self.gate.failed();
         tracing::warn!(policy, why, "{}", messages::CUT_OFF);
-        Next::After(self.gate.wait().unwrap_or_default())
+        // The others first: it may have been this one's own fault after all.
+        Next::After(self.gate.wait().unwrap_or_default() + BEHIND_THE_OTHERS)
     }
 }
 
-/// Whether another policy's status would fare the same: there was no answer, or one that the hub has no time.
+/// Whether another policy's status would fare the same: there was no answer, or one that the hub has no time. A 500 can be
+/// about one object.
 fn is_cut_off(error: &kube::Error) -> bool {
     match error {
-        kube::Error::Api(status) => status.code >= 500 || matches!(status.code, 401 | 429),
+        kube::Error::Api(status) => matches!(status.code, 401 | 429 | 502 | 503 | 504),
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::core::Status;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(401, true)]
+    #[case(403, false)]
+    #[case(409, false)]
+    #[case(422, false)]
+    #[case(429, true)]
+    #[case(500, false)]
+    #[case(503, true)]
+    fn what_is_about_one_policy_holds_up_no_other(#[case] code: u16, #[case] expected: bool) {
+        let status = Status::failure("no", "").with_code(code);
+        assert_eq!(is_cut_off(&kube::Error::Api(Box::new(status))), expected);
     }
 }

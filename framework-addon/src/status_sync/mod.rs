@@ -49,9 +49,6 @@ impl StatusSync {
 
     /// Brings the status of one policy in line.
     pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Next, StatusError> {
-        if self.world.uninstalling.is_on() {
-            return Ok(Next::Done);
-        }
         let managed = match self.standing(&name) {
             Standing::Gone => {
                 self.withdraw(&name);
@@ -65,6 +62,9 @@ impl StatusSync {
             }
             Standing::InLine { managed, .. } => managed,
         };
+        if self.world.uninstalling.is_on() {
+            return Ok(Next::Done);
+        }
         let undecodable = |source| StatusError::Undecodable {
             policy: name.clone(),
             source,

@@ -72,7 +72,10 @@ impl TemplateSync {
                 self.update(work, &about, kind, &live, &changed).await?
             }
             Decision::Same(live) => {
-                self.succeeded(work, kind, &live, None).await?;
+                // Of constraint templates Gatekeeper has the last word.
+                if !gatekeeper::is_constraint_template(&work.asked.kind) {
+                    self.succeeded(work, kind, &live, None).await?;
+                }
                 Some((live, Done::Nothing))
             }
             Decision::Unclear(reason) => {
@@ -84,7 +87,7 @@ impl TemplateSync {
         };
         match placed {
             Some((live, done)) if gatekeeper::is_constraint_template(&work.asked.kind) => {
-                self.admission(work, &about, (&live, done)).await
+                self.admission(work, &about, (kind, &live, done)).await
             }
             _ => Ok(None),
         }

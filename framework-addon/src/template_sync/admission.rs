@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use kube::api::DynamicObject;
+use reeve_runtime::discovery::ServedKind;
 use serde_json::Value;
 
 use super::TemplateSync;
@@ -77,13 +78,14 @@ impl TemplateSync {
         &self,
         work: Work<'_>,
         about: &About,
-        (live, done): (&DynamicObject, Done),
+        (kind, live, done): (&ServedKind, &DynamicObject, Done),
     ) -> Result<Option<Duration>, SyncError> {
         let (policy, name) = (work.policy, work.asked.name.as_str());
         let memory = &self.reporter.memory;
         let admission = Admission::of(&live.data);
         if matches!(admission, Admission::NotYet | Admission::Begun) {
             if let Some(left) = memory.patience(policy, name, PATIENCE) {
+                self.succeeded(work, kind, live, None).await?;
                 return Ok(Some(left));
             }
         } else {
@@ -91,6 +93,7 @@ impl TemplateSync {
         }
         let error = match admission {
             Admission::Created => {
+                self.succeeded(work, kind, live, None).await?;
                 let statement = self.success(work, done);
                 self.report(policy, about, &statement).await?;
                 return Ok(None);
@@ -141,11 +144,17 @@ impl TemplateSync {
         let memory = &self.reporter.memory;
         let made = memory.of(work.policy, &maker);
         match made.stance {
-            Stance::InTrouble => None,
+            Stance::InTrouble => {
+                memory.answered(work.policy, &work.asked.name);
+                None
+            }
             Stance::InPlace if made.waits_since.is_none() => {
                 memory.patience(work.policy, &work.asked.name, PATIENCE)
             }
-            Stance::Unknown | Stance::InPlace => Some(KIND_IS_COMING),
+            Stance::Unknown | Stance::InPlace => {
+                memory.answered(work.policy, &work.asked.name);
+                Some(KIND_IS_COMING)
+            }
         }
     }
 }

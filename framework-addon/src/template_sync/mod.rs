@@ -105,6 +105,7 @@ impl TemplateSync {
     async fn round(&self, policy: &Replica, spec: &PolicySpec) -> (Next, Vec<SyncError>) {
         let parent = Parent::of(policy, spec, &self.world.managed.namespace);
         let plan = plan::read(spec, &parent.namespace);
+        self.reporter.memory.retain(policy, |name| plan.has(name));
         let mut errors = self.complain_of(policy, &parent, &plan).await;
         let mut observed = self.observe(&parent, &plan.asked).await;
 

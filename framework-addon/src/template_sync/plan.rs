@@ -108,6 +108,17 @@ pub struct Plan {
     pub expected: Option<HashSet<(String, String, String)>>,
 }
 
+impl Plan {
+    /// Whether a template is reported under this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.asked.iter().any(|asked| asked.name == name)
+            || self
+                .complaints
+                .iter()
+                .any(|complaint| complaint.template == name)
+    }
+}
+
 /// Reads a policy's spec. Objects go to `namespace`.
 pub fn read(spec: &PolicySpec, namespace: &str) -> Plan {
     let mut plan = Plan {

@@ -17,6 +17,7 @@ pub fn is_concerned(change: &Change<Replica>) -> bool {
     };
     if old.metadata.generation != new.metadata.generation
         || old.metadata.labels != new.metadata.labels
+        || old.metadata.finalizers != new.metadata.finalizers
         || old.metadata.uid != new.metadata.uid
     {
         return true;
