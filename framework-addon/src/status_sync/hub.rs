@@ -27,6 +27,8 @@ pub const CONTROLLER: &str = "hub-status-sync";
 /// How long the hub may take for a write. One that takes longer is tried again: it changes nothing if it was done.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long the watch may take to bring the change that made a write a conflict, before the write is tried again.
+const NO_NEWS: Duration = Duration::from_mins(1);
 /// How much later than the others the policy tries again with which the hub was found to be away.
 const BEHIND_THE_OTHERS: Duration = Duration::from_millis(250);
 
@@ -145,7 +147,9 @@ impl HubStatusSync {
                     source,
                 };
                 if error.is_outdated() {
-                    return Ok(Next::Again);
+                    // The watch brings what came in between, and that leads here again. It may take a while: after an
+                    // outage the watch is the last to come back.
+                    return Ok(Next::After(NO_NEWS));
                 }
                 Err(error)
             }
