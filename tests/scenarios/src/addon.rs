@@ -2,7 +2,7 @@
 //! nothing that evaluates: scenarios play the evaluators.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use futures::future::{try_join, try_join_all};
@@ -10,7 +10,7 @@ use reeve_testkit::{Component, Object, Objects, Plane, PlaneOptions, http_get, w
 use serde_json::json;
 
 use crate::Replicated;
-use crate::evaluator::{key, port, rendered, series, within};
+use crate::evaluator::{key, port, rendered, series, steadily_for, within};
 
 /// The component's name.
 pub const ADDON: &str = "governance-policy-framework-addon";
@@ -327,17 +327,10 @@ impl<'a> Place<'a> {
 }
 
 /// Asks again and again for a while; every answer must be `Ok`.
-pub async fn holds<F, Fut>(what: &str, mut check: F) -> Result<()>
+pub async fn holds<F, Fut>(what: &str, check: F) -> Result<()>
 where
     F: FnMut() -> Fut,
     Fut: Future<Output = Result<()>>,
 {
-    let end = Instant::now() + STEADY;
-    while Instant::now() < end {
-        check()
-            .await
-            .with_context(|| format!("it did not stay so: {what}"))?;
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    Ok(())
+    steadily_for(STEADY, what, check).await
 }

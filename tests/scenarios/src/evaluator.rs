@@ -370,12 +370,25 @@ where
 }
 
 /// Asks again and again for a while; every answer must be `Ok`.
-pub async fn steadily<F, Fut>(what: impl Display, mut check: F) -> Result<()>
+pub async fn steadily<F, Fut>(what: impl Display, check: F) -> Result<()>
 where
     F: FnMut() -> Fut,
     Fut: Future<Output = Result<()>>,
 {
-    let end = Instant::now() + STEADY;
+    steadily_for(STEADY, what, check).await
+}
+
+/// Like [`steadily`], for another while.
+pub(crate) async fn steadily_for<F, Fut>(
+    time: Duration,
+    what: impl Display,
+    mut check: F,
+) -> Result<()>
+where
+    F: FnMut() -> Fut,
+    Fut: Future<Output = Result<()>>,
+{
+    let end = Instant::now() + time;
     while Instant::now() < end {
         check()
             .await
