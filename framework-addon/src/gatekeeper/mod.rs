@@ -65,14 +65,15 @@ pub fn is_constraint(kind: &GroupVersionKind) -> bool {
 /// Whether a change of a policy may ask for something new to be passed on.
 pub fn is_concerned(change: &Change<Replica>) -> bool {
     let (old, new) = change.valid();
-    let has_constraints = old
-        .into_iter()
-        .chain(new)
-        .any(|policy| has_constraints(policy));
     let generation = |policy: Option<&Arc<Replica>>| {
         policy.map(|it| (it.metadata.uid.clone(), it.metadata.generation))
     };
-    has_constraints && generation(old) != generation(new)
+    // Most changes are of statuses: their specs need not be read.
+    generation(old) != generation(new)
+        && old
+            .into_iter()
+            .chain(new)
+            .any(|policy| has_constraints(policy))
 }
 
 /// Whether a policy has a template that is a constraint.
