@@ -123,11 +123,9 @@ impl Controller {
             Due::Never if !self.selection_has_news(&policy, &key) => Next::Done,
             _ => self.evaluate(&resolved, before, &mut underway).await?,
         };
-        Ok(match (next, resolved.again) {
-            (Next::Done, Some(again)) => Next::After(again),
-            (Next::After(next), Some(again)) => Next::After(next.min(again)),
-            (Next::Again, _) => Next::Again,
-            (next, None) => next,
+        Ok(match resolved.again {
+            Some(again) => next.sooner(again),
+            None => next,
         })
     }
 

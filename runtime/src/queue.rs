@@ -21,15 +21,28 @@ pub trait Key: Clone + Ord + Hash + Debug + Send + Sync + 'static {}
 impl<K: Clone + Ord + Hash + Debug + Send + Sync + 'static> Key for K {}
 
 /// What to do with a key after a reconcile that did not fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Next {
     /// Nothing until something asks for it.
+    #[default]
     Done,
     /// Again after this time, sooner if something asks for it.
     After(Duration),
     /// Again after a time that grows with each such answer in a row, as after a failure, but nothing is wrong: somebody
     /// else wrote in between, and the watch is about to tell of it.
     Again,
+}
+
+impl Next {
+    /// The same, but after this time at the latest.
+    #[must_use]
+    pub fn sooner(self, after: Duration) -> Self {
+        match self {
+            Self::Done => Self::After(after),
+            Self::After(asked) => Self::After(asked.min(after)),
+            Self::Again => Self::Again,
+        }
+    }
 }
 
 /// How failures are spaced: the first retry after `first`, then doubling up to `longest`.

@@ -85,7 +85,7 @@ impl StatusSync {
         if let Some(error) = observed.failed {
             return Err(error);
         }
-        Ok(observed.again.map_or(Next::Done, Next::After))
+        Ok(observed.again)
     }
 
     /// Before the hub's policies have been seen the cluster's own are believed: events expire after an hour, and a hub may

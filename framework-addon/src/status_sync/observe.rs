@@ -6,6 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use reeve_api::policy::PolicySpec;
 use reeve_runtime::dependencies::{Batch, ReadError};
 use reeve_runtime::object::Refusal;
+use reeve_runtime::queue::Next;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -45,7 +46,7 @@ pub struct Observed {
     /// In the order of the policy's templates.
     pub templates: Vec<Template>,
     /// When to look again although nothing that is watched has changed.
-    pub again: Option<Duration>,
+    pub again: Next,
     /// The last template whose object nothing is known of this time. It counts as [`Object::Absent`], which keeps what its
     /// status says already, and keeps no other template's from being told.
     pub failed: Option<StatusError>,
@@ -54,7 +55,7 @@ pub struct Observed {
 impl Observed {
     /// Asks for another look, the soonest one counts.
     fn look_again(&mut self, after: Duration) {
-        self.again = Some(self.again.map_or(after, |sooner| sooner.min(after)));
+        self.again = self.again.sooner(after);
     }
 }
 
@@ -67,7 +68,7 @@ impl StatusSync {
             .begin(&Reader::Status(policy.name().to_owned()));
         let mut observed = Observed {
             templates: Vec::new(),
-            again: None,
+            again: Next::Done,
             failed: None,
         };
         for (index, template) in spec.policy_templates.iter().enumerate() {

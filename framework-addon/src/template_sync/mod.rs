@@ -144,7 +144,7 @@ impl TemplateSync {
             errors.extend(self.let_go(policy).await.err());
         }
         errors.extend(observed.own.into_iter().filter_map(Result::err));
-        (observed.again.map_or(Next::Done, Next::After), errors)
+        (observed.again, errors)
     }
 
     /// Works on one template, unless its kind is being made by another one of the policy.

@@ -9,6 +9,7 @@ use reeve_api::names::PARENT_POLICY_LABEL;
 use reeve_runtime::dependencies::{Batch, ReadError};
 use reeve_runtime::discovery::{DiscoveryError, ServedKind, describe};
 use reeve_runtime::object::{Refusal, api_message};
+use reeve_runtime::queue::Next;
 use serde::Deserialize;
 
 use super::TemplateSync;
@@ -33,7 +34,7 @@ pub struct Observed {
     /// not known has an error.
     pub own: Vec<Result<Own, SyncError>>,
     /// When to look again although nothing that is watched has changed.
-    pub again: Option<Duration>,
+    pub again: Next,
 }
 
 /// An object that is labelled as the policy's.
@@ -48,7 +49,7 @@ pub struct Own {
 impl Observed {
     /// Asks for another look, the soonest one counts.
     pub fn look_again(&mut self, after: Duration) {
-        self.again = Some(self.again.map_or(after, |sooner| sooner.min(after)));
+        self.again = self.again.sooner(after);
     }
 }
 
