@@ -36,6 +36,7 @@ mod gatekeeper;
 mod golang;
 mod net;
 mod objects;
+pub mod ocm;
 mod pki;
 mod plane;
 mod process;
@@ -45,7 +46,7 @@ pub mod world;
 mod yaml;
 
 pub use audit::{AuditEvent, AuditLog, AuditQuery, Mark, count, tally};
-pub use crds::install_crds;
+pub use crds::{install_addon_crds, install_crds};
 pub use cut::{Cut, Way};
 pub use dump::dump;
 pub use gatekeeper::{
