@@ -10,6 +10,7 @@ pub mod configuration_policy;
 pub mod crds;
 pub mod names;
 pub mod ocm;
+pub mod operator_policy;
 pub mod placement_binding;
 pub mod policy;
 pub mod policy_automation;
@@ -19,6 +20,7 @@ pub mod work;
 
 pub use compliance::{Compliance, RemediationAction};
 pub use configuration_policy::ConfigurationPolicy;
+pub use operator_policy::OperatorPolicy;
 pub use placement_binding::PlacementBinding;
 pub use policy::Policy;
 pub use policy_automation::PolicyAutomation;
