@@ -1,9 +1,12 @@
 //! The `CustomResourceDefinition`s of the kinds that Reeve owns.
 
 use kube::CustomResourceExt;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::{ConfigurationPolicy, PlacementBinding, Policy, PolicyAutomation, PolicySet, names};
+use crate::{
+    ConfigurationPolicy, OperatorPolicy, PlacementBinding, Policy, PolicyAutomation, PolicySet,
+    names,
+};
 
 /// All CRDs as JSON, each with the file name it has under `deploy/crds`.
 ///
@@ -17,6 +20,7 @@ pub fn all() -> Result<Vec<(String, Value)>, CrdError> {
         PolicySet::crd_json(),
         PolicyAutomation::crd_json(),
         ConfigurationPolicy::crd_json().and_then(configuration_policy_rules),
+        OperatorPolicy::crd_json().and_then(operator_policy_rules),
     ]
     .into_iter()
     .map(|crd| {
@@ -96,14 +100,42 @@ fn configuration_policy_rules(mut crd: Value) -> Result<Value, CrdError> {
     Ok(crd)
 }
 
+/// Upstream asks for fields that have a default, and lets the whole spec be missing.
+fn operator_policy_rules(mut crd: Value) -> Result<Value, CrdError> {
+    set(
+        &mut crd,
+        "/properties/spec",
+        "required",
+        json!([
+            "complianceType",
+            "remediationAction",
+            "subscription",
+            "upgradeApproval"
+        ]),
+    )?;
+    object(&mut crd, "")?.remove("required");
+    // What stands in for a missing field when an object is read is no default of the API server's.
+    for field in [
+        "/properties/spec/properties/complianceType",
+        "/properties/spec/properties/subscription",
+        "/properties/spec/properties/upgradeApproval",
+        "/properties/status/properties/relatedObjects",
+    ] {
+        object(&mut crd, field)?.remove("default");
+    }
+    Ok(crd)
+}
+
 fn set(crd: &mut Value, pointer: &str, key: &str, value: Value) -> Result<(), CrdError> {
-    let pointer = format!("{SCHEMA}{pointer}");
-    let object = crd
-        .pointer_mut(&pointer)
-        .and_then(Value::as_object_mut)
-        .ok_or(CrdError::Missing(pointer))?;
-    object.insert(key.to_owned(), value);
+    object(crd, pointer)?.insert(key.to_owned(), value);
     Ok(())
+}
+
+/// A part of the schema.
+fn object<'a>(crd: &'a mut Value, pointer: &str) -> Result<&'a mut Map<String, Value>, CrdError> {
+    let pointer = format!("{SCHEMA}{pointer}");
+    let part = crd.pointer_mut(&pointer).and_then(Value::as_object_mut);
+    part.ok_or(CrdError::Missing(pointer))
 }
 
 fn text(crd: &Value, pointer: &str) -> Result<String, CrdError> {

@@ -4,19 +4,23 @@
 //! keep the user's spelling (`Enforce`, `enforce`) and because one unexpected word in one stored
 //! object must not make that object unreadable. The typed reading is a method beside the field.
 
+pub mod addon;
 pub mod compliance;
 pub mod configuration_policy;
 pub mod crds;
 pub mod names;
 pub mod ocm;
+pub mod operator_policy;
 pub mod placement_binding;
 pub mod policy;
 pub mod policy_automation;
 pub mod policy_set;
 mod schema;
+pub mod work;
 
 pub use compliance::{Compliance, RemediationAction};
 pub use configuration_policy::ConfigurationPolicy;
+pub use operator_policy::OperatorPolicy;
 pub use placement_binding::PlacementBinding;
 pub use policy::Policy;
 pub use policy_automation::PolicyAutomation;

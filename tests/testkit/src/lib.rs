@@ -34,6 +34,7 @@ mod cut;
 mod dump;
 mod gatekeeper;
 mod golang;
+mod kubelet;
 mod net;
 mod objects;
 pub mod ocm;
@@ -54,6 +55,7 @@ pub use gatekeeper::{
     install_gatekeeper_crds, templates_crd,
 };
 pub use kube::api::DynamicObject as Object;
+pub use kubelet::{Kubelet, KubeletOptions};
 pub use net::{free_port, http_get};
 pub use objects::{FIELD_MANAGER, Objects};
 pub use plane::{Plane, PlaneOptions};

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, TcpListener};
 
 use anyhow::{Context, Result, bail};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// `N` different ports of 127.0.0.1 that were free a moment ago. Another process may take one before
@@ -32,13 +32,27 @@ pub fn free_port() -> Result<u16> {
 
 /// Status code and body of a plain `http://host:port/path`, for health and metrics pages.
 pub async fn http_get(url: &str) -> Result<(u16, String)> {
+    let (host, _) = parts(url)?;
+    let stream = TcpStream::connect(host)
+        .await
+        .with_context(|| format!("connecting to {url}"))?;
+    ask(stream, url).await
+}
+
+/// Host with port, and path without its first slash.
+fn parts(url: &str) -> Result<(&str, &str)> {
     let rest = url
         .strip_prefix("http://")
         .with_context(|| format!("{url} is not an http URL"))?;
-    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let mut stream = TcpStream::connect(host)
-        .await
-        .with_context(|| format!("connecting to {url}"))?;
+    Ok(rest.split_once('/').unwrap_or((rest, "")))
+}
+
+/// Like [`http_get`], through a connection that is there.
+pub(crate) async fn ask(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    url: &str,
+) -> Result<(u16, String)> {
+    let (host, path) = parts(url)?;
     // HTTP/1.0: the answer ends with the connection and is never chunked.
     let request = format!("GET /{path} HTTP/1.0\r\nHost: {host}\r\n\r\n");
     stream

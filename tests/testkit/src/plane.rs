@@ -230,6 +230,16 @@ impl Plane {
         &self.server
     }
 
+    /// The port of the API server on 127.0.0.1.
+    pub fn port(&self) -> Result<u16> {
+        let port = self
+            .server
+            .rsplit(':')
+            .next()
+            .and_then(|port| port.parse().ok());
+        port.context("the API server has no port")
+    }
+
     /// Whether namespaces are emptied and owned objects collected: false when the programs come from
     /// a `KUBEBUILDER_ASSETS` without kube-controller-manager.
     pub fn has_controller_manager(&self) -> bool {

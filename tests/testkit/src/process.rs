@@ -172,36 +172,50 @@ impl Drop for Component {
 
 /// The `reeve` program: `REEVE_BIN`, or else built once per process in the dev profile.
 pub fn reeve_binary() -> Result<PathBuf> {
-    static BUILT: Mutex<Option<PathBuf>> = Mutex::new(None);
-    if let Some(path) = env::var_os("REEVE_BIN").filter(|path| !path.is_empty()) {
+    static REEVE: Mutex<Option<PathBuf>> = Mutex::new(None);
+    built(&REEVE, "REEVE_BIN", "reeve-cli", "reeve")
+}
+
+/// The helper inside every Pod of a process kubelet: `REEVE_POD_BIN`, or else built once per process.
+pub(crate) fn pod_binary() -> Result<PathBuf> {
+    static POD: Mutex<Option<PathBuf>> = Mutex::new(None);
+    built(&POD, "REEVE_POD_BIN", "reeve-testkit", "reeve-pod")
+}
+
+fn built(
+    known: &Mutex<Option<PathBuf>>,
+    variable: &str,
+    package: &str,
+    name: &str,
+) -> Result<PathBuf> {
+    if let Some(path) = env::var_os(variable).filter(|path| !path.is_empty()) {
         let path = PathBuf::from(path);
         let full = path.canonicalize();
-        return full.with_context(|| format!("REEVE_BIN={} is not there", path.display()));
+        return full.with_context(|| format!("{variable}={} is not there", path.display()));
     }
-    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(path) = &*built {
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(path) = &*known {
         return Ok(path.clone());
     }
-    let path = build()?;
-    *built = Some(path.clone());
+    let path = build(package, name)?;
+    *known = Some(path.clone());
     Ok(path)
 }
 
-fn build() -> Result<PathBuf> {
+fn build(package: &str, name: &str) -> Result<PathBuf> {
     let root = workspace();
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .current_dir(&root)
-        .args(["build", "--quiet", "--bin", "reeve"])
-        .output()
-        .context("starting `cargo build --bin reeve`")?;
+    let args = ["build", "--quiet", "--package", package, "--bin", name];
+    let output = Command::new(cargo).current_dir(&root).args(args).output();
+    let output = output.with_context(|| format!("starting `cargo {}`", args.join(" ")))?;
     if !output.status.success() {
         bail!(
-            "`cargo build --bin reeve` failed: {}",
+            "`cargo {}` failed: {}",
+            args.join(" "),
             String::from_utf8_lossy(&output.stderr)
         );
     }
     // A relative CARGO_TARGET_DIR is relative to where cargo ran, which is the root.
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    Ok(root.join(target).join("debug/reeve"))
+    Ok(root.join(target).join("debug").join(name))
 }

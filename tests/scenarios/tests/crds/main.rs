@@ -1,5 +1,7 @@
 //! A real API server takes the CRDs, and accepts and refuses objects as the contracts say.
 
+mod operators;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -25,6 +27,18 @@ fn main() -> ExitCode {
             Box::pin(configuration_policies(plane))
         }),
         scenario("defaults", |plane| Box::pin(defaults(plane))),
+        scenario("operator_policies", |plane| {
+            Box::pin(operators::accepted_and_refused(plane))
+        }),
+        scenario("parts_of_operator_policies", |plane| {
+            Box::pin(operators::parts(plane))
+        }),
+        scenario("defaults_of_operator_policies", |plane| {
+            Box::pin(operators::defaults(plane))
+        }),
+        scenario("statuses_of_operator_policies", |plane| {
+            Box::pin(operators::statuses(plane))
+        }),
     ])
 }
 

@@ -1,0 +1,36 @@
+//! The ways out of all Pods: sockets in a folder, each leading to a port of this machine.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpStream, UnixListener};
+use tokio::task::JoinSet;
+
+/// Opens a way to each port in tasks of `tasks`.
+pub(super) fn open(folder: &Path, ports: &[u16], tasks: &mut JoinSet<()>) -> Result<()> {
+    for port in ports {
+        let way = UnixListener::bind(folder.join(port.to_string()));
+        let way = way.with_context(|| format!("opening the way to port {port}"))?;
+        tasks.spawn(carry(way, *port));
+    }
+    Ok(())
+}
+
+async fn carry(way: UnixListener, port: u16) {
+    // The connections end with their task's set.
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = way.accept() => {
+                let Ok((mut from, _)) = accepted else { return };
+                connections.spawn(async move {
+                    if let Ok(mut to) = TcpStream::connect(("127.0.0.1", port)).await {
+                        let _ = copy_bidirectional(&mut from, &mut to).await;
+                    }
+                });
+            }
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
