@@ -40,6 +40,14 @@ pub(crate) async fn framework(site: Arc<Site>) -> Result<()> {
 
 async fn framework_of_openshift(site: &Site) -> Result<()> {
     let addon = AddOn::new(site, FRAMEWORK, Cluster::Three).hosted();
+    // It may be there from when the add-on was not hosted.
+    let policies = "open-cluster-management-policies";
+    let namespace =
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": policies } });
+    site.three.delete(&namespace.to_string()).await?;
+    site.three
+        .gone("v1", "Namespace", None, policies, TWO_MINUTES)
+        .await?;
     addon.enable(hosted(), &[]).await?;
     addon.runs().await?;
     addon
@@ -49,7 +57,6 @@ async fn framework_of_openshift(site: &Site) -> Result<()> {
             "--disable-gatekeeper-sync=true",
         ])
         .await?;
-    let policies = "open-cluster-management-policies";
     let there = site.three.get("v1", "Namespace", None, policies).await?;
     ensure!(there.is_none(), "{there:?}");
     let name = "policies.policy.open-cluster-management.io";
