@@ -56,7 +56,7 @@ impl Read<'_> {
 
     fn distribution(&mut self) {
         let home = self.inputs.home();
-        let vendor = home.map(|home| home.vendor()).unwrap_or_default();
+        let vendor = home.map_or("", crate::facts::ClusterFacts::vendor);
         let is_openshift = vendor == OPENSHIFT;
         self.set("hostingKubernetesDistribution", vendor);
         self.set("kubernetesDistribution", self.inputs.cluster.vendor());
