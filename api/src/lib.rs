@@ -4,6 +4,7 @@
 //! keep the user's spelling (`Enforce`, `enforce`) and because one unexpected word in one stored
 //! object must not make that object unreadable. The typed reading is a method beside the field.
 
+pub mod addon;
 pub mod compliance;
 pub mod configuration_policy;
 pub mod crds;
@@ -15,6 +16,7 @@ pub mod policy;
 pub mod policy_automation;
 pub mod policy_set;
 mod schema;
+pub mod work;
 
 pub use compliance::{Compliance, RemediationAction};
 pub use configuration_policy::ConfigurationPolicy;

@@ -3,18 +3,60 @@
 use kube::CustomResource;
 use serde::{Deserialize, Serialize};
 
-/// A cluster known to the hub. Only its existence and labels matter here.
+/// A cluster known to the hub.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[kube(
     group = "cluster.open-cluster-management.io",
     version = "v1",
     kind = "ManagedCluster",
     plural = "managedclusters",
+    status = "ManagedClusterStatus",
     schema = "disabled",
     doc = "A cluster known to the hub."
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ManagedClusterSpec {}
+
+/// What a cluster says of itself.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ManagedClusterStatus {
+    /// Whether it has been accepted, has joined, and answers.
+    pub conditions: Vec<ClusterCondition>,
+    /// Of its software.
+    pub version: ClusterVersion,
+    /// Facts about it.
+    pub cluster_claims: Vec<ClusterFact>,
+}
+
+/// One thing that is so or not. Fewer fields are asked for than a Kubernetes condition has, so that none is unreadable.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(default)]
+pub struct ClusterCondition {
+    /// What.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+}
+
+/// The versions of a cluster's software.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(default)]
+pub struct ClusterVersion {
+    /// Of Kubernetes, such as `v1.36.1`; empty until the cluster has said it.
+    pub kubernetes: String,
+}
+
+/// A fact about a cluster.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(default)]
+pub struct ClusterFact {
+    /// Which, such as `id.k8s.io`.
+    pub name: String,
+    /// The fact.
+    pub value: String,
+}
 
 /// A group of managed clusters.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]

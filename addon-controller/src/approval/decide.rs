@@ -1,0 +1,102 @@
+//! Whether a certificate request is one of an agent that this controller has installed. It is approved only if it asks for
+//! nothing else than that agent's identity, and nobody but an agent of the same cluster has made it.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
+use kube::ResourceExt;
+
+use super::request;
+use crate::addon::{ADDON_NAME_LABEL, Addon, CLUSTER_NAME_LABEL, Installation};
+use crate::messages::unapproved;
+use crate::registration::decide::SIGNER;
+
+/// The one who makes requests for agents that speak gRPC with the hub.
+const GRPC_SERVER: &str = "system:serviceaccount:open-cluster-management-hub:grpc-server-sa";
+/// Annotation of such requests: the agent.
+const GRPC_USER: &str = "open-cluster-management.io/csr-user";
+/// Every user who is somebody is in it; old agents name it.
+const AUTHENTICATED: &str = "system:authenticated";
+const CLIENT_AUTH: &str = "client auth";
+const USAGES: [&str; 3] = [CLIENT_AUTH, "digital signature", "key encipherment"];
+
+/// Which installation a request says it is for; `None` for a request that is nobody's business here.
+pub fn claimed(request: &CertificateSigningRequest) -> Option<Installation> {
+    let label = |key: &str| request.labels().get(key);
+    let addon = Addon::of(label(ADDON_NAME_LABEL)?)?;
+    let cluster = label(CLUSTER_NAME_LABEL)?;
+    request
+        .name_any()
+        .starts_with("addon")
+        .then(|| Installation::new(cluster, addon))
+}
+
+/// Whether nobody has decided about it yet.
+pub fn is_pending(request: &CertificateSigningRequest) -> bool {
+    let conditions = request.status.as_ref().and_then(|s| s.conditions.as_ref());
+    let decided = |kind: &str| kind == "Approved" || kind == "Denied";
+    !conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| decided(&condition.type_))
+}
+
+/// Checks what the request itself says. Whether cluster and add-on exist has been checked before.
+pub fn check(
+    request: &CertificateSigningRequest,
+    installation: &Installation,
+) -> Result<(), String> {
+    let spec = &request.spec;
+    if spec.signer_name != SIGNER {
+        return Err(unapproved::signer(&spec.signer_name));
+    }
+    let usages = spec.usages.clone().unwrap_or_default();
+    let is_allowed = |usage: &String| USAGES.contains(&usage.as_str());
+    if !usages.iter().any(|usage| usage == CLIENT_AUTH) || !usages.iter().all(is_allowed) {
+        return Err(unapproved::usages(&usages));
+    }
+    let asked = request::read(&spec.request.0).map_err(|why| unapproved::unreadable(&why))?;
+    identity(&asked, installation)?;
+    requester(request, &installation.cluster)
+}
+
+fn identity(asked: &request::Asked, installation: &Installation) -> Result<(), String> {
+    let Installation { cluster, addon } = installation;
+    let user = addon.user(cluster);
+    if asked.common_names != [user.as_str()] {
+        let found = asked.common_names.join(", ");
+        return Err(unapproved::common_name(&found, &user));
+    }
+    let groups = addon.groups(cluster);
+    let found: BTreeSet<&str> = asked.organizations.iter().map(String::as_str).collect();
+    let mut expected: BTreeSet<&str> = groups.iter().map(String::as_str).collect();
+    let is_exact = found == expected;
+    expected.insert(AUTHENTICATED);
+    if asked.organizations.len() != found.len() || !(is_exact || found == expected) {
+        return Err(unapproved::organizations(&asked.organizations, &groups));
+    }
+    let dns = format!("{addon}.addon.open-cluster-management.io");
+    let expected = format!("DNS:{dns}");
+    if asked.alternative_names.iter().any(|name| *name != expected) {
+        return Err(unapproved::alternative_names(&dns));
+    }
+    Ok(())
+}
+
+fn requester(request: &CertificateSigningRequest, cluster: &str) -> Result<(), String> {
+    let user = request.spec.username.clone().unwrap_or_default();
+    let by_grpc = (user == GRPC_SERVER)
+        .then(|| request.annotations().get(GRPC_USER))
+        .flatten();
+    let user = by_grpc.cloned().unwrap_or(user);
+    let agents = format!("system:open-cluster-management:{cluster}");
+    let rest = user.strip_prefix(&agents);
+    if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':')) {
+        Ok(())
+    } else {
+        Err(unapproved::requester(&user, cluster))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! Approving the agents' certificate requests. They are signed by kube-controller-manager.
+
+mod decide;
+mod request;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::api::certificates::v1::{
+    CertificateSigningRequest, CertificateSigningRequestCondition,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::api::{Api, PostParams};
+use kube::{Resource, ResourceExt};
+use parking_lot::Mutex;
+use reeve_runtime::events::{EventWriter, Information};
+use reeve_runtime::object::{ObjectKey, Refusal};
+use reeve_runtime::queue::Next;
+use std::collections::HashMap;
+
+use crate::messages::{self, unapproved};
+use crate::world::World;
+
+pub use decide::{claimed, is_pending};
+
+/// The name in logs and metrics.
+pub const CONTROLLER: &str = "addon-csr-approval";
+
+/// Approves what agents ask for, and says why it does not.
+pub struct Approval {
+    world: World,
+    events: EventWriter,
+    /// The last reason told about each request.
+    told: Mutex<HashMap<String, String>>,
+}
+
+impl Approval {
+    /// Nothing is approved yet.
+    pub fn new(world: World, events: EventWriter) -> Arc<Self> {
+        Arc::new(Self {
+            world,
+            events,
+            told: Mutex::default(),
+        })
+    }
+
+    /// Looks at one request.
+    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Next, kube::Error> {
+        let key = ObjectKey::new("", &*name);
+        let request = self.world.requests.get_valid(&key);
+        let pending = request.filter(|request| is_pending(request));
+        let Some(request) = pending else {
+            self.told.lock().remove(&name);
+            return Ok(Next::Done);
+        };
+        let Some(installation) = claimed(&request) else {
+            return Ok(Next::Done);
+        };
+        let (cluster, addon) = (&installation.cluster, installation.addon);
+        let verdict = if !self.world.knows_cluster(cluster) {
+            Err(unapproved::no_cluster(cluster))
+        } else if !self.world.has_addon(&installation) {
+            Err(unapproved::no_addon(addon.name(), cluster))
+        } else {
+            decide::check(&request, &installation)
+        };
+        match verdict {
+            Ok(()) => self.approve(&request).await,
+            Err(why) => {
+                self.leave(&request, why);
+                Ok(Next::Done)
+            }
+        }
+    }
+
+    async fn approve(&self, request: &CertificateSigningRequest) -> Result<Next, kube::Error> {
+        let api: Api<CertificateSigningRequest> = Api::all(self.world.client.clone());
+        let mut approved = request.clone();
+        let (reason, message) = messages::APPROVED;
+        let condition = CertificateSigningRequestCondition {
+            type_: "Approved".to_owned(),
+            status: "True".to_owned(),
+            reason: Some(reason.to_owned()),
+            message: Some(message.to_owned()),
+            last_update_time: Some(Time(Timestamp::now())),
+            last_transition_time: None,
+        };
+        let status = approved.status.get_or_insert_default();
+        status.conditions.get_or_insert_default().push(condition);
+        let name = request.name_any();
+        let parameters = PostParams::default();
+        let written = api
+            .replace_subresource("approval", &name, &parameters, &approved)
+            .await;
+        match written {
+            Ok(_) => {
+                tracing::info!(request = name, "approved");
+                Ok(Next::Done)
+            }
+            Err(error) => match Refusal::of(&error) {
+                Refusal::NotFound => Ok(Next::Done),
+                Refusal::Conflict => Ok(Next::Again),
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// Tells why, once. The request may yet be approved when its cluster or add-on appears.
+    fn leave(&self, request: &CertificateSigningRequest, why: String) {
+        let name = request.name_any();
+        let is_known = self.told.lock().get(&name) == Some(&why);
+        if is_known {
+            return;
+        }
+        tracing::warn!(request = name, why, "left unapproved");
+        let event = Information {
+            reason: unapproved::REASON,
+            action: unapproved::REASON,
+            note: &why,
+            warning: true,
+        };
+        self.events.inform(&request.object_ref(&()), &event);
+        self.told.lock().insert(name, why);
+    }
+}

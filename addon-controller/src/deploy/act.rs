@@ -1,0 +1,163 @@
+//! Writing works, and what is said of an add-on.
+
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
+use kube::core::ApiResource;
+use kube::{Client, ResourceExt};
+use reeve_api::addon::ManagedClusterAddOn;
+use reeve_api::work::ManifestWork;
+use reeve_runtime::object::{ObjectKey, Refusal, absent_is_none, api_message};
+use serde_json::{Map, Value, json};
+
+use super::finalizers::Edit;
+use super::work::{Desired, Live};
+
+/// A call failed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {doing} {kind} {name}: {}", api_message(.source))]
+pub struct ActError {
+    doing: &'static str,
+    kind: &'static str,
+    name: ObjectKey,
+    /// What the API server answered.
+    #[source]
+    pub source: Box<kube::Error>,
+}
+
+/// What became of a write.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Written {
+    /// It is stored, and counts as this generation.
+    Stored(i64),
+    /// Somebody else was faster: the watch is about to tell of it.
+    Overtaken,
+}
+
+fn failed(
+    doing: &'static str,
+    kind: &'static str,
+    name: &ObjectKey,
+) -> impl FnOnce(kube::Error) -> ActError {
+    let name = name.clone();
+    move |source| ActError {
+        doing,
+        kind,
+        name,
+        source: Box::new(source),
+    }
+}
+
+const WORK: &str = "ManifestWork";
+const ADDON: &str = "ManagedClusterAddOn";
+
+/// Creates a work, or makes a live one what it is to be.
+pub async fn write(
+    client: &Client,
+    desired: &Desired,
+    live: Option<&Live>,
+) -> Result<Written, ActError> {
+    let key = &desired.key;
+    let api: Api<ManifestWork> = Api::namespaced(client.clone(), &key.namespace);
+    let answer = match live {
+        None => {
+            let object = desired.object();
+            let works: Api<DynamicObject> = Api::namespaced_with(
+                client.clone(),
+                &key.namespace,
+                &ApiResource::erase::<ManifestWork>(&()),
+            );
+            let object = serde_json::from_value(object).map_err(kube::Error::SerdeError);
+            let object: DynamicObject = object.map_err(failed("create", WORK, key))?;
+            let created = works.create(&PostParams::default(), &object).await;
+            created.map(|work| work.metadata.generation)
+        }
+        Some(live) => {
+            let patch = Patch::Merge(desired.patch(live));
+            let patched = api.patch(&key.name, &PatchParams::default(), &patch).await;
+            patched.map(|work| work.metadata.generation)
+        }
+    };
+    match answer {
+        Ok(generation) => Ok(Written::Stored(generation.unwrap_or_default())),
+        Err(error) => match Refusal::of(&error) {
+            Refusal::AlreadyExists | Refusal::Conflict => Ok(Written::Overtaken),
+            Refusal::NotFound if live.is_some() => Ok(Written::Overtaken),
+            _ => Err(failed("write", WORK, key)(error)),
+        },
+    }
+}
+
+/// Deletes a work, if it is still the one that was looked at.
+pub async fn delete(client: &Client, key: &ObjectKey, live: &Live) -> Result<(), ActError> {
+    let api: Api<ManifestWork> = Api::namespaced(client.clone(), &key.namespace);
+    let parameters = DeleteParams {
+        preconditions: Some(Preconditions {
+            uid: Some(live.uid.clone()),
+            resource_version: None,
+        }),
+        ..DeleteParams::default()
+    };
+    match api.delete(&key.name, &parameters).await {
+        Err(error) => match Refusal::of(&error) {
+            Refusal::NotFound | Refusal::Conflict => Ok(()),
+            _ => Err(failed("delete", WORK, key)(error)),
+        },
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Changes fields of an add-on's status, if nobody has changed the add-on since. Whether that was so.
+pub async fn tell(
+    client: &Client,
+    addon: &ManagedClusterAddOn,
+    fields: Map<String, Value>,
+) -> Result<bool, ActError> {
+    let key = ObjectKey::of(addon);
+    let api: Api<ManagedClusterAddOn> = Api::namespaced(client.clone(), &key.namespace);
+    let patch = json!({
+        "metadata": { "uid": addon.uid(), "resourceVersion": addon.resource_version() },
+        "status": fields,
+    });
+    let parameters = PatchParams::default();
+    let told = api.patch_status(&key.name, &parameters, &Patch::Merge(patch)).await;
+    match told {
+        Ok(_) => Ok(true),
+        Err(error) => match Refusal::of(&error) {
+            Refusal::NotFound => Ok(true),
+            Refusal::Conflict => Ok(false),
+            _ => Err(failed("write the status of", ADDON, &key)(error)),
+        },
+    }
+}
+
+/// Changes the finalizers of an add-on. The whole object is written, because there is no right to patch it. Whether
+/// nobody else was faster.
+pub async fn finalize(
+    client: &Client,
+    addon: &ManagedClusterAddOn,
+    edit: &Edit,
+) -> Result<bool, ActError> {
+    let key = ObjectKey::of(addon);
+    let resource = ApiResource::erase::<ManagedClusterAddOn>(&());
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &key.namespace, &resource);
+    let found = absent_is_none(api.get(&key.name).await).map_err(failed("read", ADDON, &key))?;
+    let Some(mut live) = found.filter(|live| live.uid() == addon.uid()) else {
+        return Ok(true);
+    };
+    // What is being deleted by now must not get more: then this is to be decided again.
+    if live.metadata.deletion_timestamp.is_some() != addon.metadata.deletion_timestamp.is_some() {
+        return Ok(false);
+    }
+    let finalizers = edit.apply(live.finalizers());
+    if finalizers == live.finalizers() {
+        return Ok(true);
+    }
+    live.metadata.finalizers = Some(finalizers);
+    match api.replace(&key.name, &PostParams::default(), &live).await {
+        Ok(_) => Ok(true),
+        Err(error) => match Refusal::of(&error) {
+            Refusal::NotFound => Ok(true),
+            Refusal::Conflict => Ok(false),
+            _ => Err(failed("change the finalizers of", ADDON, &key)(error)),
+        },
+    }
+}

@@ -1,0 +1,188 @@
+//! From rendered objects to works.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use reeve_runtime::object::ObjectKey;
+use serde_json::{Value, json};
+
+use super::assign::{LIMIT, assign};
+use super::identity::{Identity, Side, is_hook, resource, side};
+use super::work::{Content, Desired, hook_name, names};
+use crate::addon::Installation;
+use crate::facts::Inputs;
+use crate::render::{self, RenderError};
+
+/// Why there are no works.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// Nothing could be rendered.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    /// An object does not say where it goes.
+    #[error("{0}")]
+    Location(String),
+}
+
+/// What the works of one installation are like that are there, by index, with the objects in each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layouts {
+    /// On the managed cluster.
+    pub managed: Vec<Vec<Identity>>,
+    /// On the hosting cluster.
+    pub hosting: Vec<Vec<Identity>>,
+}
+
+/// The works of one installation.
+#[derive(Debug, Default)]
+pub struct Works {
+    /// With objects for the managed cluster.
+    pub managed: Vec<Desired>,
+    /// With objects for the hosting cluster.
+    pub hosting: Vec<Desired>,
+    /// What cleans up on the managed cluster.
+    pub hook: Option<Hook>,
+    /// What cleans up on the hosting cluster.
+    pub hosting_hook: Option<Hook>,
+    /// What of the wishes could not be heeded.
+    pub complaints: Vec<String>,
+}
+
+/// A work that cleans up.
+#[derive(Debug)]
+pub struct Hook {
+    /// The work.
+    pub work: Desired,
+    /// What must succeed in it.
+    pub names: Vec<String>,
+}
+
+/// Makes the works.
+pub fn build(
+    inputs: &Inputs,
+    owner: &OwnerReference,
+    config_hash: Option<&str>,
+    layouts: &Layouts,
+) -> Result<Works, BuildError> {
+    let rendered = render::render(inputs)?;
+    let is_hosted = inputs.hosting.is_some();
+    let installation = &inputs.installation;
+    let [mut managed, mut hosting, mut hook, mut hosting_hook] = [const { Vec::new() }; 4];
+    for object in rendered.objects {
+        let Some(side) = side(&object, is_hosted).map_err(BuildError::Location)? else {
+            continue;
+        };
+        match (side, is_hook(&object)) {
+            (Side::Managed, false) => managed.push(object),
+            (Side::Hosting, false) => hosting.push(object),
+            (Side::Managed, true) => hook.push(object),
+            (Side::Hosting, true) => hosting_hook.push(object),
+        }
+    }
+    let home = inputs.hosting.as_ref().map_or("", |hosting| &hosting.name);
+    let make = Make {
+        installation,
+        owner,
+        config_hash,
+    };
+    let managed_names = |index| names::deploy(installation, index);
+    let hosting_names = |index| names::hosting_deploy(installation, index);
+    let cluster = &installation.cluster;
+    Ok(Works {
+        managed: make.works(cluster, managed, &layouts.managed, managed_names),
+        hosting: make.works(home, hosting, &layouts.hosting, hosting_names),
+        hook: make.hook(cluster, hook, names::hook(installation)),
+        hosting_hook: make.hook(home, hosting_hook, names::hosting_hook(installation)),
+        complaints: rendered.complaints,
+    })
+}
+
+/// What all works of an installation share.
+struct Make<'a> {
+    installation: &'a Installation,
+    owner: &'a OwnerReference,
+    config_hash: Option<&'a str>,
+}
+
+impl Make<'_> {
+    fn works(
+        &self,
+        namespace: &str,
+        objects: Vec<Value>,
+        present: &[Vec<Identity>],
+        name: impl Fn(usize) -> String,
+    ) -> Vec<Desired> {
+        let present: Vec<&[Identity]> = present.iter().map(Vec::as_slice).collect();
+        let works = assign(&present, objects, LIMIT).into_iter().enumerate();
+        works
+            .filter(|(_, manifests)| !manifests.is_empty())
+            .map(|(index, manifests)| {
+                let content = Content {
+                    configs: manifests.iter().filter_map(kept_as_created).collect(),
+                    manifests,
+                    config_hash: self.config_hash,
+                };
+                let key = ObjectKey::new(namespace, name(index));
+                Desired::new(self.installation, self.owner, key, content)
+            })
+            .collect()
+    }
+
+    fn hook(&self, namespace: &str, manifests: Vec<Value>, name: String) -> Option<Hook> {
+        if manifests.is_empty() {
+            return None;
+        }
+        let content = Content {
+            configs: manifests.iter().map(feedback).collect(),
+            config_hash: None,
+            manifests: manifests.clone(),
+        };
+        let key = ObjectKey::new(namespace, name);
+        Some(Hook {
+            work: Desired::new(self.installation, self.owner, key, content),
+            names: manifests.iter().map(hook_name).collect(),
+        })
+    }
+}
+
+/// The CRDs of the hub itself are the propagator's: an agent brings them only where they are missing.
+fn kept_as_created(object: &Value) -> Option<Value> {
+    let is_crd = object["kind"] == "CustomResourceDefinition";
+    (is_crd && super::identity::is_orphan(object)).then(|| {
+        json!({
+            "resourceIdentifier": resource(object),
+            "updateStrategy": { "type": "CreateOnly" },
+        })
+    })
+}
+
+/// The work agent is to say how a hook is doing, at once where it knows how to.
+fn feedback(object: &Value) -> Value {
+    json!({
+        "resourceIdentifier": resource(object),
+        "feedbackRules": [{ "type": "WellKnownStatus" }],
+        "feedbackScrapeType": "Watch",
+    })
+}
+
+/// The versions of configurations as a work carries them; `None` if there are none.
+pub fn config_hash(references: &[reeve_api::addon::ConfigReference]) -> Option<String> {
+    let hashes: BTreeMap<String, &str> = references
+        .iter()
+        .map(|reference| {
+            let desired = reference.desired_config.as_ref();
+            let (namespace, name, hash) = desired.map_or(("", "", ""), |desired| {
+                (&*desired.namespace, &*desired.name, &*desired.spec_hash)
+            });
+            let resource = &reference.resource;
+            let mut key = format!("{}.{}/", resource.resource, resource.group);
+            if !namespace.is_empty() {
+                key += namespace;
+                key.push('/');
+            }
+            (key + name, hash)
+        })
+        .collect();
+    // Texts and maps of texts can always be written as JSON.
+    (!hashes.is_empty()).then(|| serde_json::to_string(&hashes).unwrap_or_default())
+}

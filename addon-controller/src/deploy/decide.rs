@@ -1,0 +1,317 @@
+//! What to do about the works, finalizers and conditions of one installation. Nothing is read or written here.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use reeve_runtime::object::ObjectKey;
+
+use super::build::BuildError;
+use super::conditions::{self, Say};
+use super::finalizers::{Edit, Finalizers, HOSTING_CLEANUP, HOSTING_PRE_DELETE, PRE_DELETE};
+use super::shapes::{HookShape, Shape, Shapes};
+use super::work::{Live, names};
+use crate::addon::Installation;
+use crate::facts::{Hosting, Inputs};
+use crate::messages::{blocked, conditions as texts};
+use crate::render::RenderError;
+
+/// What is there.
+pub struct View<'a> {
+    /// What decides what is to be there.
+    pub inputs: &'a Inputs,
+    /// The finalizers of the add-on.
+    pub finalizers: &'a [String],
+    /// What has been said.
+    pub conditions: &'a [Condition],
+    /// The installation's works, wherever they are.
+    pub live: &'a BTreeMap<ObjectKey, Arc<Live>>,
+    /// The works that are to be there.
+    pub wanted: Result<&'a Shapes, &'a BuildError>,
+    /// Whether a live work is known to be what was wanted, though the API server has stored it otherwise.
+    pub is_settled: &'a dyn Fn(&ObjectKey, &Shape, &Live) -> bool,
+}
+
+/// What to do.
+#[derive(Debug, Default, PartialEq)]
+pub struct Plan {
+    /// Works to create or change, in this order.
+    pub write: Vec<ObjectKey>,
+    /// Works to delete.
+    pub delete: Vec<ObjectKey>,
+    /// What to say.
+    pub say: Vec<Say>,
+    /// How to change the finalizers, after everything else has been done.
+    pub finalizers: Option<Edit>,
+}
+
+/// Decides.
+pub fn decide(view: &View<'_>) -> Plan {
+    let inputs = view.inputs;
+    let mut decision = Decision {
+        view,
+        plan: Plan::default(),
+        finalizers: Finalizers::new(view.finalizers, inputs.addon.is_deleting),
+    };
+    if inputs.addon.is_deleting && inputs.addon.is_forced() {
+        decision.let_go();
+    } else {
+        decision.managed();
+        match &inputs.hosting {
+            None => decision.without_host(),
+            Some(hosting) => decision.hosting(hosting),
+        }
+        decision.hook();
+        if let Some(hosting) = &inputs.hosting {
+            decision.hosting_hook(hosting);
+        }
+        decision.why_it_stays();
+    }
+    let Decision {
+        mut plan,
+        finalizers,
+        ..
+    } = decision;
+    // What is on its way out is not sent there again.
+    plan.delete.retain(|key| view.live.get(key).is_some_and(|live| !live.is_deleting));
+    plan.finalizers = finalizers.change();
+    plan
+}
+
+/// What becomes of the works for hosting clusters when the add-on itself is gone, or its cluster.
+pub fn leftovers<'a>(
+    installation: &Installation,
+    works: impl Iterator<Item = &'a ObjectKey>,
+) -> Vec<ObjectKey> {
+    // Those in the add-on's own namespace are owned by it: the garbage collector has them.
+    works
+        .filter(|key| key.namespace != installation.cluster)
+        .cloned()
+        .collect()
+}
+
+struct Decision<'a> {
+    view: &'a View<'a>,
+    plan: Plan,
+    finalizers: Finalizers,
+}
+
+impl Decision<'_> {
+    fn is_deleting(&self) -> bool {
+        self.view.inputs.addon.is_deleting
+    }
+
+    fn say(&mut self, say: Say) {
+        self.plan.say.push(say);
+    }
+
+    /// Somebody takes it upon themselves that nothing is cleaned up.
+    fn let_go(&mut self) {
+        let elsewhere = leftovers(&self.view.inputs.installation, self.view.live.keys());
+        self.plan.delete.extend(elsewhere);
+        self.finalizers.drop_all();
+    }
+
+    /// The works with objects for the managed cluster.
+    fn managed(&mut self) {
+        let inputs = self.view.inputs;
+        let is_leaving = inputs.addon.is_deleting || inputs.cluster.is_deleting;
+        if is_leaving && !self.finalizers.hold(PRE_DELETE) {
+            return;
+        }
+        let own = &inputs.installation.cluster;
+        let hook = names::hook(&inputs.installation);
+        let present = |key: &ObjectKey| key.namespace == *own && key.name != hook;
+        let works = self.view.wanted.map(|shapes| &shapes.managed[..]);
+        self.bring_about(texts::MANIFEST_APPLIED, works, present);
+    }
+
+    /// Writes and deletes until the works that are `ours` are the wanted ones, and says how far that is.
+    fn bring_about(
+        &mut self,
+        kind: &'static str,
+        wanted: Result<&[Shape], &BuildError>,
+        ours: impl Fn(&ObjectKey) -> bool,
+    ) {
+        let wanted = match wanted {
+            Ok(wanted) => wanted,
+            Err(error) => {
+                let message = match error {
+                    BuildError::Render(error) => texts::not_rendered(&chain(error)),
+                    BuildError::Location(_) => texts::not_built(error),
+                };
+                self.say(Say::no(kind, (texts::WORK_FAILED, message)));
+                return;
+            }
+        };
+        for shape in wanted {
+            self.ensure(shape);
+        }
+        let surplus = self.view.live.keys().filter(|key| ours(key));
+        let surplus = surplus.filter(|key| wanted.iter().all(|shape| shape.key != **key));
+        self.plan.delete.extend(surplus.cloned());
+        let applied = |shape: &Shape| self.view.live.get(&shape.key).and_then(|w| w.is_applied);
+        let applied: Vec<Option<bool>> = wanted.iter().map(applied).collect();
+        if wanted.is_empty() {
+            self.say(Say::yes(kind, (texts::APPLIED, texts::NOTHING_TO_APPLY)));
+        } else if applied.contains(&Some(false)) {
+            self.say(Say::no(kind, texts::APPLY_FAILED));
+        } else if !applied.contains(&None) {
+            self.say(Say::yes(kind, (texts::APPLIED, texts::ALL_APPLIED)));
+        } else if conditions::status(self.view.conditions, kind) == Some(false) {
+            // What failed has been replaced, and nothing is known of the new.
+            self.say(Say::Nothing { kind });
+        }
+    }
+
+    fn ensure(&mut self, shape: &Shape) {
+        let is_there = self.view.live.get(&shape.key).is_some_and(|live| {
+            live.is_deleting
+                || live.digest == shape.digest
+                || (self.view.is_settled)(&shape.key, shape, live)
+        });
+        if !is_there {
+            self.plan.write.push(shape.key.clone());
+        }
+    }
+
+    /// The agent runs where it belongs: nothing is to be anywhere else.
+    fn without_host(&mut self) {
+        let elsewhere = leftovers(&self.view.inputs.installation, self.view.live.keys());
+        self.plan.delete.extend(elsewhere);
+        self.finalizers.drop_one(HOSTING_CLEANUP);
+        self.finalizers.drop_one(HOSTING_PRE_DELETE);
+        for kind in [texts::HOSTING_MANIFEST_APPLIED, texts::HOSTING_VALID] {
+            if conditions::status(self.view.conditions, kind).is_some() {
+                self.say(Say::Nothing { kind });
+            }
+        }
+    }
+
+    /// The works with objects for the hosting cluster.
+    fn hosting(&mut self, hosting: &Hosting) {
+        let inputs = self.view.inputs;
+        let Some(facts) = &hosting.facts else {
+            self.without_works_elsewhere();
+            self.finalizers.drop_one(HOSTING_PRE_DELETE);
+            let invalid = texts::hosting_invalid(&hosting.name);
+            self.say(Say::no(texts::HOSTING_VALID, invalid));
+            return;
+        };
+        let valid = texts::hosting_valid(&hosting.name);
+        self.say(Say::yes(texts::HOSTING_VALID, valid));
+        if !self.finalizers.hold(HOSTING_PRE_DELETE) {
+            if self.is_deleting() || facts.is_deleting {
+                self.without_works_elsewhere();
+                return;
+            }
+            if inputs.cluster.is_deleting {
+                return;
+            }
+        }
+        if !self.finalizers.hold(HOSTING_CLEANUP) && !self.is_deleting() {
+            // Works there have no owner: only with this in place does anything remove them.
+            self.finalizers.add(HOSTING_CLEANUP);
+            return;
+        }
+        let own = &inputs.installation.cluster;
+        let hook = names::hosting_hook(&inputs.installation);
+        let present = |key: &ObjectKey| {
+            key.namespace != *own && (key.namespace != hosting.name || key.name != hook)
+        };
+        let works = self.view.wanted.map(|shapes| &shapes.hosting[..]);
+        self.bring_about(texts::HOSTING_MANIFEST_APPLIED, works, present);
+    }
+
+    fn without_works_elsewhere(&mut self) {
+        let elsewhere = leftovers(&self.view.inputs.installation, self.view.live.keys());
+        self.plan.delete.extend(elsewhere);
+        self.finalizers.drop_one(HOSTING_CLEANUP);
+    }
+
+    /// What cleans up on the managed cluster.
+    fn hook(&mut self) {
+        let Ok(shapes) = self.view.wanted else { return };
+        match &shapes.hook {
+            None => self.finalizers.drop_one(PRE_DELETE),
+            Some(hook) => {
+                self.clean_up(hook, PRE_DELETE);
+            }
+        }
+    }
+
+    /// What cleans up on the hosting cluster.
+    fn hosting_hook(&mut self, hosting: &Hosting) {
+        let is_there = hosting.facts.as_ref().is_some_and(|facts| !facts.is_deleting);
+        if !is_there {
+            self.finalizers.drop_one(HOSTING_PRE_DELETE);
+            return;
+        }
+        let Ok(shapes) = self.view.wanted else { return };
+        match &shapes.hosting_hook {
+            None => self.finalizers.drop_one(HOSTING_PRE_DELETE),
+            Some(hook) => {
+                if self.clean_up(hook, HOSTING_PRE_DELETE) {
+                    // Nothing owns what is there, and with the cleaning up done nothing is needed any more.
+                    self.plan.write.clear();
+                    self.without_works_elsewhere();
+                }
+            }
+        }
+    }
+
+    /// Runs a hook once the add-on is being deleted. Whether it has succeeded.
+    fn clean_up(&mut self, hook: &HookShape, finalizer: &'static str) -> bool {
+        let inputs = self.view.inputs;
+        if !self.is_deleting() {
+            if !inputs.cluster.is_deleting {
+                self.finalizers.add(finalizer);
+            }
+            return false;
+        }
+        if !self.finalizers.hold(finalizer) {
+            return false;
+        }
+        self.ensure(&hook.work);
+        let name = &hook.work.key.name;
+        let live = self.view.live.get(&hook.work.key);
+        let is_done = live.is_some_and(|live| live.has_succeeded(&hook.names));
+        if is_done {
+            let completed = texts::hook_completed(name);
+            self.say(Say::yes(texts::HOOK_COMPLETED, completed));
+            self.finalizers.drop_one(finalizer);
+        } else {
+            let waiting = texts::hook_not_completed(name);
+            self.say(Say::no(texts::HOOK_COMPLETED, waiting));
+        }
+        is_done
+    }
+
+    /// A deletion that waits says for what.
+    fn why_it_stays(&mut self) {
+        let inputs = self.view.inputs;
+        let holds = [PRE_DELETE, HOSTING_PRE_DELETE];
+        let waits = holds.iter().any(|name| self.finalizers.hold(name));
+        if !self.is_deleting() || !waits {
+            return;
+        }
+        let home = inputs.hosting.as_ref();
+        let name = home.map_or(&inputs.installation.cluster, |hosting| &hosting.name);
+        let answers = inputs.home().is_none_or(|home| home.is_available != Some(false));
+        let why = match self.view.wanted {
+            Err(BuildError::Render(RenderError::Paused)) => blocked::paused(),
+            Err(error) => blocked::not_rendered(&chain(error)),
+            Ok(_) if !answers => blocked::unavailable(name),
+            Ok(shapes) => {
+                let hooks = [&shapes.hook, &shapes.hosting_hook];
+                let work = hooks.into_iter().flatten().next();
+                blocked::running(work.map_or("", |hook| &hook.work.key.name))
+            }
+        };
+        self.say(Say::yes(texts::UNINSTALL_BLOCKED, why));
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    reeve_runtime::object::chain(error)
+}

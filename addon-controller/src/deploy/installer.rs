@@ -1,0 +1,388 @@
+//! One look at one add-on on one cluster: observe, decide, act, publish.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::Resource;
+use parking_lot::Mutex;
+use reeve_api::addon::ManagedClusterAddOn;
+use reeve_runtime::events::{EventWriter, Information};
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::queue::Next;
+use serde_json::{Map, Value, json};
+
+use super::act::{self, ActError, Written};
+use super::build::{self, BuildError, Works};
+use super::conditions::{self, Say};
+use super::decide::{self, Plan, View};
+use super::finalizers::Finalizers;
+use super::observe::{self, Observer};
+use super::shapes::{Shape, Shapes};
+use super::work::Live;
+use crate::addon::Installation;
+use crate::configs;
+use crate::digest::Digest;
+use crate::facts::{Environment, Inputs};
+use crate::messages::{self, conditions as texts};
+use crate::registration::decide as registration;
+use crate::registration::{GrantError, Grants, Owners};
+use crate::world::World;
+
+/// Why a look has to be repeated.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// A call failed.
+    #[error(transparent)]
+    Act(#[from] ActError),
+    /// The agent has no rights.
+    #[error(transparent)]
+    Grant(#[from] GrantError),
+    /// The hub does not say who it is.
+    #[error("cannot read the ClusterClaim id.k8s.io of the hub")]
+    Identity(#[source] Box<kube::Error>),
+}
+
+/// Brings add-ons about.
+pub struct Installer {
+    world: World,
+    observer: Observer,
+    grants: Grants,
+    events: EventWriter,
+    memory: Mutex<HashMap<Installation, Memory>>,
+}
+
+/// What is remembered of an installation: enough to see that nothing has to be done.
+#[derive(Clone, Default)]
+struct Memory {
+    /// The works that are to be there, and of what that is true.
+    wanted: Option<(Digest, Arc<Shapes>)>,
+    /// What was written, and the generation that it has. The API server may store it otherwise.
+    settled: HashMap<ObjectKey, (Digest, i64)>,
+    /// What people have been told.
+    told: BTreeSet<String>,
+}
+
+/// The works that are to be there: whole, or only what is remembered of them.
+struct Wanted {
+    shapes: Result<Arc<Shapes>, BuildError>,
+    works: Option<Works>,
+}
+
+/// One add-on that is looked at.
+struct Look<'a> {
+    installation: &'a Installation,
+    addon: &'a ManagedClusterAddOn,
+    owner: OwnerReference,
+    inputs: Inputs,
+    live: BTreeMap<ObjectKey, Arc<Live>>,
+}
+
+impl Installer {
+    /// One that has brought about nothing yet.
+    pub fn new(
+        world: World,
+        environment: Environment,
+        grants: Grants,
+        events: EventWriter,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            observer: Observer::new(world.clone(), environment),
+            world,
+            grants,
+            events,
+            memory: Mutex::default(),
+        })
+    }
+
+    /// Looks at one add-on.
+    pub async fn reconcile(
+        self: Arc<Self>,
+        installation: Installation,
+    ) -> Result<Next, InstallError> {
+        let Some(addon) = self.world.addon(&installation) else {
+            if !self.world.has_addon(&installation) {
+                self.clear(&installation).await?;
+                self.memory.lock().remove(&installation);
+                self.grants.forget(&installation);
+            }
+            return Ok(Next::Done);
+        };
+        let is_deleting = addon.metadata.deletion_timestamp.is_some();
+        let Some(cluster) = self.world.cluster(&installation.cluster) else {
+            // Without its cluster there is nobody left who could clean up.
+            if is_deleting && !self.world.knows_cluster(&installation.cluster) {
+                return self.let_go(&installation, &addon).await;
+            }
+            return Ok(Next::Done);
+        };
+        if !is_deleting && !observe::is_adopted(&addon) {
+            tracing::info!("{}", messages::no_owner(&installation));
+            return Ok(Next::Done);
+        }
+        let inputs = self.observer.inputs(&installation, &addon, cluster).await;
+        let look = Look {
+            installation: &installation,
+            addon: &addon,
+            owner: observe::owner_reference(&*addon, true),
+            inputs: inputs.map_err(|error| InstallError::Identity(Box::new(error)))?,
+            live: self.world.works(&installation),
+        };
+        self.look(&look).await
+    }
+
+    async fn look(&self, look: &Look<'_>) -> Result<Next, InstallError> {
+        let status = look.addon.status.clone().unwrap_or_default();
+        let mut fields = self.registration(look);
+        let granted = self.grant(look).await;
+        let mut said = vec![match &granted {
+            Ok(()) => Say::yes(texts::REGISTRATION_APPLIED, texts::PERMISSION_APPLIED),
+            Err(error) => Say::no(
+                texts::REGISTRATION_APPLIED,
+                (texts::PERMISSION_FAILED, texts::permission_failed(error)),
+            ),
+        }];
+        // The configurations of an add-on are looked for once it says which it understands, and what is installed
+        // before that would be replaced at once.
+        let is_introduced = !fields.contains_key("supportedConfigs");
+        let mut outcome = Outcome::default();
+        if is_introduced || look.inputs.addon.is_deleting {
+            outcome = self.deploy(look, &status.conditions).await;
+            said.append(&mut outcome.said);
+        }
+        let conditions = conditions::after(&status.conditions, &said, Timestamp::now());
+        if conditions != status.conditions {
+            fields.insert("conditions".to_owned(), json!(conditions));
+        }
+        let mut is_current = !outcome.was_overtaken;
+        if !fields.is_empty() {
+            is_current &= act::tell(&self.world.client, look.addon, fields).await?;
+        }
+        if let Some(error) = outcome.error {
+            return Err(error.into());
+        }
+        if let Some(edit) = outcome.plan.finalizers.filter(|_| is_current) {
+            is_current &= act::finalize(&self.world.client, look.addon, &edit).await?;
+        }
+        granted?;
+        if is_current {
+            Ok(Next::After(spread(look.installation)))
+        } else {
+            Ok(Next::Again)
+        }
+    }
+
+    /// The fields of the status that say how the agent is to register, and which configurations have been seen.
+    fn registration(&self, look: &Look<'_>) -> Map<String, Value> {
+        let status = look.addon.status.clone().unwrap_or_default();
+        let namespace = look.inputs.namespace();
+        let mut fields = registration::fields(look.installation, &status, &namespace);
+        let asked = &look.addon.spec.configs;
+        let observed = configs::observed(&self.world, &status.config_references, asked);
+        if let Some(references) = observed {
+            fields.insert("configReferences".to_owned(), json!(references));
+        }
+        fields
+    }
+
+    async fn grant(&self, look: &Look<'_>) -> Result<(), GrantError> {
+        // What is on its way out has its rights, or its namespace takes no more.
+        if look.inputs.addon.is_deleting {
+            return Ok(());
+        }
+        let definition = self.observer.definition(look.installation.addon);
+        let owners = Owners {
+            addon: observe::owner_reference(look.addon, false),
+            definition: definition.map(|found| observe::owner_reference(&*found, false)),
+        };
+        let status = look.addon.status.as_ref();
+        let registered = status.and_then(registration::token_subject);
+        self.grants.give(look.installation, &owners, registered).await
+    }
+
+    async fn deploy(
+        &self,
+        look: &Look<'_>,
+        present: &[k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition],
+    ) -> Outcome {
+        let memory = self.memory.lock().get(look.installation).cloned();
+        let memory = memory.unwrap_or_default();
+        let mut wanted = self.wanted(look, &memory);
+        let finalizers = look.addon.metadata.finalizers.clone().unwrap_or_default();
+        let is_settled = |key: &ObjectKey, shape: &Shape, live: &Live| {
+            memory.settled.get(key) == Some(&(shape.digest, live.generation))
+        };
+        let plan = decide::decide(&View {
+            inputs: &look.inputs,
+            finalizers: &finalizers,
+            conditions: present,
+            live: &look.live,
+            wanted: wanted.shapes.as_deref(),
+            is_settled: &is_settled,
+        });
+        let mut outcome = Outcome {
+            said: plan.say.clone(),
+            plan,
+            ..Outcome::default()
+        };
+        if !outcome.plan.write.is_empty() && wanted.works.is_none() {
+            wanted.works = build(look).ok();
+        }
+        self.act(look, wanted.works.as_ref(), &mut outcome).await;
+        outcome
+    }
+
+    /// The works that are to be there. They are made anew only where something has changed that they depend on.
+    fn wanted(&self, look: &Look<'_>, memory: &Memory) -> Wanted {
+        let layouts = layouts(look);
+        let config_hash = config_hash(look);
+        let names: Vec<Vec<String>> = layouts
+            .managed
+            .iter()
+            .chain(&layouts.hosting)
+            .map(|layout| layout.iter().map(|name| format!("{name:?}")).collect())
+            .collect();
+        let key = Digest::of(&(&look.inputs, &names, layouts.managed.len(), &config_hash, &look.owner));
+        if let Some((known, shapes)) = &memory.wanted
+            && *known == key
+        {
+            return Wanted {
+                shapes: Ok(Arc::clone(shapes)),
+                works: None,
+            };
+        }
+        match build(look) {
+            Ok(works) => {
+                let shapes = Arc::new(Shapes::of(&works));
+                self.complain(look, &works.complaints);
+                let mut memory = self.memory.lock();
+                let memory = memory.entry(look.installation.clone()).or_default();
+                memory.wanted = Some((key, Arc::clone(&shapes)));
+                Wanted {
+                    shapes: Ok(shapes),
+                    works: Some(works),
+                }
+            }
+            Err(error) => Wanted {
+                shapes: Err(error),
+                works: None,
+            },
+        }
+    }
+
+    /// Tells of wishes that cannot be heeded, once.
+    fn complain(&self, look: &Look<'_>, complaints: &[String]) {
+        let complaints: BTreeSet<String> = complaints.iter().cloned().collect();
+        let told = {
+            let mut memory = self.memory.lock();
+            let memory = memory.entry(look.installation.clone()).or_default();
+            std::mem::replace(&mut memory.told, complaints.clone())
+        };
+        for complaint in complaints.difference(&told) {
+            tracing::warn!(installation = %look.installation, "{complaint}");
+            let event = Information {
+                reason: messages::NOT_HEEDED,
+                action: messages::NOT_HEEDED,
+                note: complaint,
+                warning: true,
+            };
+            self.events.inform(&look.addon.object_ref(&()), &event);
+        }
+    }
+
+    async fn act(&self, look: &Look<'_>, works: Option<&Works>, outcome: &mut Outcome) {
+        let client = &self.world.client;
+        for key in &outcome.plan.write {
+            let Some(desired) = works.and_then(|works| works.get(key)) else {
+                continue;
+            };
+            let live = look.live.get(key).map(|live| &**live);
+            match act::write(client, desired, live).await {
+                Ok(Written::Stored(generation)) => {
+                    let mut memory = self.memory.lock();
+                    let memory = memory.entry(look.installation.clone()).or_default();
+                    let written = (desired.digest, generation);
+                    memory.settled.insert(key.clone(), written);
+                }
+                Ok(Written::Overtaken) => outcome.was_overtaken = true,
+                Err(error) => {
+                    let is_managed = key.namespace == look.installation.cluster;
+                    let kind = if is_managed {
+                        texts::MANIFEST_APPLIED
+                    } else {
+                        texts::HOSTING_MANIFEST_APPLIED
+                    };
+                    let message = texts::work_refused(&error);
+                    outcome.said.push(Say::no(kind, (texts::WORK_FAILED, message)));
+                    outcome.error = Some(error);
+                }
+            }
+        }
+        for key in &outcome.plan.delete {
+            let Some(live) = look.live.get(key) else { continue };
+            if let Err(error) = act::delete(client, key, live).await {
+                outcome.error = Some(error);
+            }
+        }
+    }
+
+    /// Removes the works of an add-on that is gone and that nothing else would remove.
+    async fn clear(&self, installation: &Installation) -> Result<(), ActError> {
+        let live = self.world.works(installation);
+        for key in decide::leftovers(installation, live.keys()) {
+            if let Some(work) = live.get(&key).filter(|work| !work.is_deleting) {
+                act::delete(&self.world.client, &key, work).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn let_go(
+        &self,
+        installation: &Installation,
+        addon: &ManagedClusterAddOn,
+    ) -> Result<Next, InstallError> {
+        self.clear(installation).await?;
+        let present = addon.metadata.finalizers.clone().unwrap_or_default();
+        let mut finalizers = Finalizers::new(&present, true);
+        finalizers.drop_all();
+        if let Some(edit) = finalizers.change()
+            && !act::finalize(&self.world.client, addon, &edit).await?
+        {
+            return Ok(Next::Again);
+        }
+        Ok(Next::Done)
+    }
+}
+
+/// What became of a plan.
+#[derive(Default)]
+struct Outcome {
+    plan: Plan,
+    said: Vec<Say>,
+    was_overtaken: bool,
+    error: Option<ActError>,
+}
+
+fn layouts(look: &Look<'_>) -> build::Layouts {
+    observe::layouts(look.installation, look.inputs.hosting.as_ref(), &look.live)
+}
+
+fn config_hash(look: &Look<'_>) -> Option<String> {
+    let references = look.addon.status.as_ref().map(|s| &s.config_references[..]);
+    build::config_hash(references.unwrap_or_default())
+}
+
+fn build(look: &Look<'_>) -> Result<Works, BuildError> {
+    let hash = config_hash(look);
+    build::build(&look.inputs, &look.owner, hash.as_deref(), &layouts(look))
+}
+
+/// When to look whether the rights are still there: each add-on at another time, so that not all are asked for at once.
+fn spread(installation: &Installation) -> Duration {
+    let digest = Digest::of(&installation.to_string()).to_string();
+    let seconds = u64::from_str_radix(&digest[..4], 16).unwrap_or_default() % 3600;
+    Grants::look_again() + Duration::from_secs(seconds)
+}

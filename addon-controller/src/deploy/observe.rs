@@ -1,0 +1,198 @@
+//! What an add-on is to be like, from what the watches tell.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::{Resource, ResourceExt};
+use parking_lot::Mutex;
+use reeve_api::addon::{ClusterManagementAddOn, DeploymentSettings, ManagedClusterAddOn};
+use reeve_runtime::object::ObjectKey;
+
+use super::build::Layouts;
+use super::identity::Identity;
+use super::work::{Live, names};
+use crate::addon::{Addon, Installation};
+use crate::configs::is_ours;
+use crate::facts::{
+    AddOnFacts, ClusterFacts, Config, Environment, Hosting, Inputs, Siblings, deployment_config,
+    install_namespace,
+};
+use crate::hub::HubIdentity;
+use crate::world::World;
+
+/// Gathers what decisions need.
+pub struct Observer {
+    world: World,
+    hub: HubIdentity,
+    environment: Arc<Environment>,
+    /// Configurations that were there once: what is being removed may still need one that has been deleted.
+    remembered: Mutex<HashMap<ObjectKey, Arc<DeploymentSettings>>>,
+}
+
+impl Observer {
+    /// One that knows what `world` knows.
+    pub fn new(world: World, environment: Environment) -> Self {
+        Self {
+            hub: HubIdentity::new(world.client.clone()),
+            world,
+            environment: Arc::new(environment),
+            remembered: Mutex::default(),
+        }
+    }
+
+    /// Everything that decides what is installed.
+    pub async fn inputs(
+        &self,
+        installation: &Installation,
+        addon: &ManagedClusterAddOn,
+        cluster: Arc<ClusterFacts>,
+    ) -> Result<Inputs, kube::Error> {
+        let facts = AddOnFacts::of(addon);
+        let hosting = facts.hosting().map(|name| Hosting {
+            name: name.to_owned(),
+            facts: self.world.cluster(name),
+        });
+        let mut inputs = Inputs {
+            installation: installation.clone(),
+            config: self.config(installation.addon, addon),
+            addon: facts,
+            cluster,
+            hosting,
+            siblings: self.siblings(installation),
+            hub_id: None,
+            environment: Arc::clone(&self.environment),
+        };
+        let may_be_hub = inputs.home().is_some_and(|home| home.id.is_some());
+        if installation.addon == Addon::Framework && may_be_hub {
+            inputs.hub_id = self.hub.get().await?;
+        }
+        Ok(inputs)
+    }
+
+    fn siblings(&self, installation: &Installation) -> Siblings {
+        let namespace = |addon: Addon| {
+            let found = self.world.addon(&installation.sibling(addon))?;
+            let facts = AddOnFacts::of(&found);
+            let config = self.config(addon, &found);
+            let namespace = install_namespace(&installation.cluster, &facts, &config);
+            (!facts.is_deleting).then_some(namespace)
+        };
+        match installation.addon {
+            Addon::Framework | Addon::Standalone => Siblings {
+                config_policy: namespace(Addon::ConfigPolicy),
+                standalone: None,
+            },
+            Addon::ConfigPolicy => Siblings {
+                config_policy: None,
+                standalone: namespace(Addon::Standalone),
+            },
+        }
+    }
+
+    /// The configuration of an add-on.
+    fn config(&self, of: Addon, addon: &ManagedClusterAddOn) -> Config {
+        let references = addon.status.as_ref().map(|s| &s.config_references[..]);
+        let Some(reference) = deployment_config(references.unwrap_or_default()) else {
+            // It is asked for, and nobody has taken that up yet: what would be installed now would be replaced at once.
+            let is_asked = addon.spec.configs.iter().any(|c| is_ours(&c.resource));
+            return if is_asked || self.has_default(of) {
+                Config::Unhashed
+            } else {
+                Config::None
+            };
+        };
+        let desired = reference.desired_config.as_ref();
+        let Some(desired) = desired.filter(|desired| !desired.spec_hash.is_empty()) else {
+            return Config::Unhashed;
+        };
+        let key = ObjectKey::new(&*desired.namespace, &*desired.name);
+        match self.world.configs.get_valid(&key).map(|config| config.settings.clone()) {
+            Some(Ok(settings)) => {
+                let kept = Arc::clone(&settings);
+                self.remembered.lock().insert(key, kept);
+                Config::Some(settings)
+            }
+            Some(Err(why)) => Config::Missing {
+                name: format!("{key} ({why})"),
+            },
+            None => {
+                let is_deleting = addon.metadata.deletion_timestamp.is_some();
+                let remembered = self.remembered.lock().get(&key).cloned();
+                match remembered.filter(|_| is_deleting) {
+                    Some(settings) => Config::Some(settings),
+                    None => Config::Missing {
+                        name: key.to_string(),
+                    },
+                }
+            }
+        }
+    }
+
+    fn has_default(&self, addon: Addon) -> bool {
+        let definition = self.definition(addon);
+        let supported = definition.map(|found| found.spec.supported_configs.clone());
+        supported.into_iter().flatten().any(|supported| {
+            let default = supported.default_config.as_ref();
+            is_ours(&supported.resource) && default.is_some_and(|named| is_named(&named.name))
+        })
+    }
+
+    /// The definition of an add-on.
+    pub fn definition(&self, addon: Addon) -> Option<Arc<ClusterManagementAddOn>> {
+        let key = ObjectKey::new("", addon.name());
+        self.world.definitions.get_valid(&key)
+    }
+}
+
+/// A default that is none has a name of its own, because the newer version of the API knows only lists of names.
+fn is_named(name: &str) -> bool {
+    !name.is_empty() && name != "__reserved_no_default__"
+}
+
+/// What the works of an installation hold.
+pub fn layouts(
+    installation: &Installation,
+    hosting: Option<&Hosting>,
+    live: &BTreeMap<ObjectKey, Arc<Live>>,
+) -> Layouts {
+    let of = |namespace: &str, name: &dyn Fn(usize) -> String| {
+        let mut layouts: Vec<Vec<Identity>> = Vec::new();
+        let key = |index| ObjectKey::new(namespace, name(index));
+        // A work in the middle may be missing; those after it keep what they have.
+        let last = (0..live.len() + 1).rev().find(|at| live.contains_key(&key(*at)));
+        for index in 0..last.map_or(0, |last| last + 1) {
+            let layout = live.get(&key(index)).map(|live| live.layout.clone());
+            layouts.push(layout.unwrap_or_default());
+        }
+        layouts
+    };
+    let hosting = hosting.map(|hosting| &*hosting.name);
+    Layouts {
+        managed: of(&installation.cluster, &|index| names::deploy(installation, index)),
+        hosting: hosting.map_or_else(Vec::new, |namespace| {
+            of(namespace, &|index| names::hosting_deploy(installation, index))
+        }),
+    }
+}
+
+/// The owner of what belongs to an add-on.
+pub fn owner_reference<K: Resource<DynamicType = ()>>(object: &K, controller: bool) -> OwnerReference {
+    OwnerReference {
+        api_version: K::api_version(&()).into_owned(),
+        kind: K::kind(&()).into_owned(),
+        name: object.name_any(),
+        uid: object.uid().unwrap_or_default(),
+        controller: controller.then_some(true),
+        block_owner_deletion: controller.then_some(true),
+    }
+}
+
+/// Whether OCM's addon-manager looks after an add-on: without that, nothing is installed.
+pub fn is_adopted(addon: &ManagedClusterAddOn) -> bool {
+    let name = addon.name_any();
+    addon
+        .owner_references()
+        .iter()
+        .any(|owner| owner.kind == "ClusterManagementAddOn" && owner.name == name)
+}

@@ -1,0 +1,312 @@
+//! `ManifestWork`s: as they are to be, and what is kept of those that are there.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::ResourceExt;
+use reeve_api::work::{ManifestCondition, ManifestWork};
+use reeve_runtime::object::ObjectKey;
+use serde_json::{Map, Value, json};
+
+use super::identity::{Identity, is_orphan, resource};
+use crate::addon::{ADDON_NAME_LABEL, ADDON_NAMESPACE_LABEL, Addon, Installation};
+use crate::digest::Digest;
+
+/// Annotation of a work: the versions of the configurations that it was made with.
+pub const CONFIG_HASH: &str = "open-cluster-management.io/config-spec-hash";
+
+/// A work as it is to be.
+#[derive(Clone, Debug)]
+pub struct Desired {
+    /// Where.
+    pub key: ObjectKey,
+    /// All labels.
+    pub labels: BTreeMap<String, String>,
+    /// All annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// All owners.
+    pub owners: Vec<OwnerReference>,
+    /// The spec.
+    pub spec: Map<String, Value>,
+    /// Of all of that.
+    pub digest: Digest,
+}
+
+/// What a work that is there is like. Its objects are known by name only: they would take most of the memory.
+#[derive(Clone, Debug)]
+pub struct Live {
+    /// Tells it from a later one of the same name.
+    pub uid: String,
+    /// What a write must name to change this and nothing newer.
+    pub resource_version: String,
+    /// Counts the changes of its spec.
+    pub generation: i64,
+    /// Of everything that [`Desired`] says.
+    pub digest: Digest,
+    /// Its objects, in their order.
+    pub layout: Vec<Identity>,
+    /// The keys of labels, annotations and spec, of which those that nobody wants are taken away.
+    pub keys: Keys,
+    /// Whether its objects have been applied, if that has been said.
+    pub is_applied: Option<bool>,
+    /// Whether its objects are there.
+    pub is_available: bool,
+    /// What is known of the objects that feedback was asked for.
+    pub feedback: Vec<(String, String)>,
+    /// Whether it is being deleted.
+    pub is_deleting: bool,
+}
+
+/// What a work has keys for.
+#[derive(Clone, Debug, Default)]
+pub struct Keys {
+    labels: Vec<String>,
+    annotations: Vec<String>,
+    spec: Vec<String>,
+}
+
+/// What is in a work, before it has a place.
+#[derive(Debug)]
+pub struct Content<'a> {
+    /// The objects.
+    pub manifests: Vec<Value>,
+    /// Settings of single objects.
+    pub configs: Vec<Value>,
+    /// The versions of the configurations; `None` leaves the annotation away.
+    pub config_hash: Option<&'a str>,
+}
+
+impl Desired {
+    /// A work of an installation, in a namespace. It is owned by the add-on where that is in the same namespace.
+    pub fn new(
+        installation: &Installation,
+        owner: &OwnerReference,
+        key: ObjectKey,
+        content: Content<'_>,
+    ) -> Self {
+        let mut labels = BTreeMap::from([(
+            ADDON_NAME_LABEL.to_owned(),
+            installation.addon.name().to_owned(),
+        )]);
+        let mut owners = Vec::new();
+        if key.namespace == installation.cluster {
+            owners.push(owner.clone());
+        } else {
+            let namespace = installation.cluster.clone();
+            labels.insert(ADDON_NAMESPACE_LABEL.to_owned(), namespace);
+        }
+        let mut annotations = BTreeMap::new();
+        if let Some(hash) = content.config_hash {
+            annotations.insert(CONFIG_HASH.to_owned(), hash.to_owned());
+        }
+        let spec = spec(content.manifests, content.configs);
+        let digest = digest(&labels, &annotations, &owners, &spec);
+        Self {
+            key,
+            labels,
+            annotations,
+            owners,
+            spec,
+            digest,
+        }
+    }
+
+    /// The patch that makes a live work this one, if nobody has changed that since.
+    pub fn patch(&self, live: &Live) -> Value {
+        let with_nulls = |desired: &BTreeMap<String, String>, present: &[String]| {
+            let mut map: Map<String, Value> = Map::new();
+            for key in present {
+                map.insert(key.clone(), Value::Null);
+            }
+            for (key, value) in desired {
+                map.insert(key.clone(), json!(value));
+            }
+            map
+        };
+        let mut spec = Map::new();
+        for key in &live.keys.spec {
+            spec.insert(key.clone(), Value::Null);
+        }
+        spec.extend(self.spec.clone());
+        // What is merged below a key of the spec must not keep what is not wanted there.
+        if let Some(option) = spec.get_mut("deleteOption").and_then(Value::as_object_mut) {
+            option.entry("ttlSecondsAfterFinished").or_insert(Value::Null);
+        }
+        json!({
+            "metadata": {
+                "uid": live.uid,
+                "resourceVersion": live.resource_version,
+                "labels": with_nulls(&self.labels, &live.keys.labels),
+                "annotations": with_nulls(&self.annotations, &live.keys.annotations),
+                "ownerReferences": self.owners,
+            },
+            "spec": spec,
+        })
+    }
+
+    /// The object to create.
+    pub fn object(&self) -> Value {
+        json!({
+            "apiVersion": "work.open-cluster-management.io/v1",
+            "kind": "ManifestWork",
+            "metadata": {
+                "namespace": self.key.namespace,
+                "name": self.key.name,
+                "labels": self.labels,
+                "annotations": self.annotations,
+                "ownerReferences": self.owners,
+            },
+            "spec": self.spec,
+        })
+    }
+}
+
+fn spec(manifests: Vec<Value>, configs: Vec<Value>) -> Map<String, Value> {
+    let rules: Vec<Value> = manifests
+        .iter()
+        .filter(|object| is_orphan(object))
+        .map(|object| Value::Object(resource(object)))
+        .collect();
+    let mut spec = Map::new();
+    if !rules.is_empty() {
+        let option = json!({
+            "propagationPolicy": "SelectivelyOrphan",
+            "selectivelyOrphans": { "orphaningRules": rules },
+        });
+        spec.insert("deleteOption".to_owned(), option);
+    }
+    if !configs.is_empty() {
+        spec.insert("manifestConfigs".to_owned(), Value::Array(configs));
+    }
+    spec.insert("workload".to_owned(), json!({ "manifests": manifests }));
+    spec
+}
+
+/// Of what matters of a work. Go writes times that are not set, and the CRD fills in how feedback is scraped: neither counts.
+fn digest(
+    labels: &BTreeMap<String, String>,
+    annotations: &BTreeMap<String, String>,
+    owners: &[OwnerReference],
+    spec: &Map<String, Value>,
+) -> Digest {
+    let mut spec = spec.clone();
+    let manifests = spec
+        .get_mut("workload")
+        .and_then(|workload| workload["manifests"].as_array_mut());
+    for metadata in manifests
+        .into_iter()
+        .flatten()
+        .filter_map(|object| object["metadata"].as_object_mut())
+    {
+        metadata.remove("creationTimestamp");
+    }
+    let configs = spec.get_mut("manifestConfigs").and_then(Value::as_array_mut);
+    for config in configs.into_iter().flatten().filter_map(Value::as_object_mut) {
+        config.remove("feedbackScrapeType");
+    }
+    Digest::of(&(labels, annotations, owners, spec))
+}
+
+impl Live {
+    /// What is kept of a work.
+    pub fn of(mut work: ManifestWork) -> Self {
+        let status = work.status.take().unwrap_or_default();
+        let condition = |kind: &str| {
+            let found = status.conditions.iter().find(|found| found.type_ == kind);
+            found.and_then(|condition| match condition.status.as_str() {
+                "True" => Some(true),
+                "False" => Some(false),
+                _ => None,
+            })
+        };
+        let manifests = work.spec.0.get("workload").map(|w| &w["manifests"]);
+        let manifests = manifests.and_then(Value::as_array);
+        let layout = manifests.into_iter().flatten().map(Identity::of).collect();
+        let keys = |map: &BTreeMap<String, String>| map.keys().cloned().collect();
+        let owners = work.metadata.owner_references.clone().unwrap_or_default();
+        Self {
+            uid: work.uid().unwrap_or_default(),
+            resource_version: work.resource_version().unwrap_or_default(),
+            generation: work.metadata.generation.unwrap_or_default(),
+            digest: digest(work.labels(), work.annotations(), &owners, &work.spec.0),
+            layout,
+            keys: Keys {
+                labels: keys(work.labels()),
+                annotations: keys(work.annotations()),
+                spec: work.spec.0.keys().cloned().collect(),
+            },
+            is_applied: condition("Applied"),
+            is_available: condition("Available") == Some(true),
+            feedback: status
+                .resource_status
+                .manifests
+                .iter()
+                .filter_map(phase)
+                .collect(),
+            is_deleting: work.metadata.deletion_timestamp.is_some(),
+        }
+    }
+
+    /// Whether everything that was to run in it has succeeded.
+    pub fn has_succeeded(&self, hooks: &[String]) -> bool {
+        let succeeded = |hook: &String| {
+            let found = self.feedback.iter().find(|(name, _)| name == hook);
+            found.is_some_and(|(_, value)| value == "Succeeded" || value == "True")
+        };
+        self.is_available && hooks.iter().all(succeeded)
+    }
+}
+
+/// What names a hook in feedback: its plural, namespace and name.
+pub fn hook_name(object: &Value) -> String {
+    let resource = resource(object);
+    let text = |key: &str| resource.get(key).and_then(Value::as_str).unwrap_or_default();
+    format!("{}/{}/{}", text("resource"), text("namespace"), text("name"))
+}
+
+fn phase(manifest: &ManifestCondition) -> Option<(String, String)> {
+    let values = &manifest.status_feedback.values;
+    let value = values
+        .iter()
+        .find(|value| matches!(value.name.as_str(), "PodPhase" | "JobComplete"))?;
+    let meta = &manifest.resource_meta;
+    let name = format!("{}/{}/{}", meta.resource, meta.namespace, meta.name);
+    Some((name, value.field_value.string.clone()?))
+}
+
+/// The names of works.
+pub mod names {
+    use super::Installation;
+
+    /// Of the work with the objects for the managed cluster.
+    pub fn deploy(installation: &Installation, index: usize) -> String {
+        format!("addon-{}-deploy-{index}", installation.addon)
+    }
+
+    /// Of the work with the objects for the hosting cluster.
+    pub fn hosting_deploy(installation: &Installation, index: usize) -> String {
+        let Installation { cluster, addon } = installation;
+        format!("addon-{addon}-deploy-hosting-{cluster}-{index}")
+    }
+
+    /// Of the work that cleans up.
+    pub fn hook(installation: &Installation) -> String {
+        format!("addon-{}-pre-delete", installation.addon)
+    }
+
+    /// Of the work that cleans up on the hosting cluster.
+    pub fn hosting_hook(installation: &Installation) -> String {
+        let Installation { cluster, addon } = installation;
+        format!("addon-{addon}-pre-delete-hosting-{cluster}")
+    }
+}
+
+/// Which installation a work belongs to, by its labels and its name; `None` for a work that is not ours.
+pub fn installation_of(work: &ManifestWork) -> Option<Installation> {
+    let addon = Addon::of(work.labels().get(ADDON_NAME_LABEL)?)?;
+    if !work.name_any().starts_with(&format!("addon-{addon}-")) {
+        return None;
+    }
+    let cluster = work.labels().get(ADDON_NAMESPACE_LABEL).cloned();
+    Some(Installation::new(cluster.or_else(|| work.namespace())?, addon))
+}

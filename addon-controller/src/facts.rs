@@ -1,0 +1,285 @@
+//! What decisions read: of clusters, of an add-on on one of them, of its configuration, and of this process.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kube::ResourceExt;
+use reeve_api::addon::{
+    ADDON_GROUP, DeploymentSettings, ConfigReference, DEPLOYMENT_CONFIGS,
+    ManagedClusterAddOn,
+};
+use reeve_api::ocm::ManagedCluster;
+use serde::Serialize;
+
+use crate::addon::{Addon, DEFAULT_NAMESPACE, Installation};
+
+/// Annotation of a `ManagedClusterAddOn`: the cluster that its agent is to run on.
+pub const HOSTING_ANNOTATION: &str = "addon.open-cluster-management.io/hosting-cluster-name";
+/// Annotation of a `ManagedClusterAddOn`: values in JSON.
+pub const VALUES_ANNOTATION: &str = "addon.open-cluster-management.io/values";
+/// Annotation of a `ManagedClusterAddOn`: `true` leaves everything as it is.
+pub const PAUSE_ANNOTATION: &str = "policy-addon-pause";
+/// Annotation of a `ManagedClusterAddOn` that is being deleted: `true` does not wait for the agent to clean up.
+pub const FORCE_ANNOTATION: &str = "policy.open-cluster-management.io/force-uninstall";
+/// Annotation of clusters and `ManagedClusterAddOn`s: the agent's cluster is the hub.
+pub const ON_HUB_ANNOTATION: &str = "addon.open-cluster-management.io/on-multicluster-hub";
+/// Annotation of clusters and `ManagedClusterAddOn`s: the hub is governed by another hub.
+pub const SYNC_ANNOTATION: &str = "policy.open-cluster-management.io/sync-policies-on-multicluster-hub";
+/// Annotation of clusters: where their images come from.
+pub const REGISTRIES_ANNOTATION: &str = "open-cluster-management.io/image-registries";
+/// The claim that is a cluster's identity.
+pub const ID_CLAIM: &str = "id.k8s.io";
+
+const PRODUCT_CLAIM: &str = "product.open-cluster-management.io";
+const CLUSTER_ANNOTATIONS: [&str; 3] = [ON_HUB_ANNOTATION, SYNC_ANNOTATION, REGISTRIES_ANNOTATION];
+const CLUSTER_LABELS: [&str; 3] = ["vendor", "local-cluster", "openshiftVersion-major"];
+
+/// What matters of a managed cluster. Everything else may change without any effect.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ClusterFacts {
+    labels: BTreeMap<&'static str, String>,
+    annotations: BTreeMap<&'static str, String>,
+    product: Option<String>,
+    /// Its identity, if it has told.
+    pub id: Option<String>,
+    /// The version of Kubernetes as it is told; empty if it is not.
+    pub version: String,
+    /// Whether it is leaving the hub.
+    pub is_deleting: bool,
+    /// Whether it answers the hub. `None` if nobody has said yet.
+    pub is_available: Option<bool>,
+}
+
+impl ClusterFacts {
+    /// What matters of a cluster.
+    pub fn of(cluster: &ManagedCluster) -> Self {
+        let pick = |keys: [&'static str; 3], from: &BTreeMap<String, String>| {
+            let found = keys
+                .iter()
+                .filter_map(|key| from.get(*key).map(|value| (*key, value.clone())));
+            found.collect()
+        };
+        let status = cluster.status.clone().unwrap_or_default();
+        let claim = |name: &str| {
+            let found = status.cluster_claims.iter().find(|claim| claim.name == name);
+            found.map(|claim| claim.value.clone())
+        };
+        let available = "ManagedClusterConditionAvailable";
+        let available = status.conditions.iter().find(|c| c.type_ == available);
+        Self {
+            labels: pick(CLUSTER_LABELS, cluster.labels()),
+            annotations: pick(CLUSTER_ANNOTATIONS, cluster.annotations()),
+            product: claim(PRODUCT_CLAIM),
+            id: claim(ID_CLAIM).filter(|id| !id.is_empty()),
+            is_available: available.map(|condition| condition.status == "True"),
+            version: status.version.kubernetes,
+            is_deleting: cluster.metadata.deletion_timestamp.is_some(),
+        }
+    }
+
+    /// One of the labels that matter.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.labels.get(key).map(String::as_str)
+    }
+
+    /// One of the annotations that matter.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.get(key).map(String::as_str)
+    }
+
+    /// Who makes its Kubernetes: `OpenShift`, what it claims, or the empty text.
+    pub fn vendor(&self) -> &str {
+        let label = self.label("vendor").filter(|vendor| *vendor == OPENSHIFT);
+        self.product.as_deref().or(label).unwrap_or_default()
+    }
+}
+
+/// The vendor whose clusters bring a monitoring stack and serving certificates.
+pub const OPENSHIFT: &str = "OpenShift";
+
+/// What matters of a `ManagedClusterAddOn` for what is installed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct AddOnFacts {
+    /// All annotations: one of them holds values.
+    pub annotations: BTreeMap<String, String>,
+    /// The namespace that its spec asks for.
+    pub install_namespace: String,
+    /// The namespace that was told last.
+    pub told_namespace: Option<String>,
+    /// Whether it is being deleted.
+    pub is_deleting: bool,
+}
+
+impl AddOnFacts {
+    /// What matters of an add-on.
+    pub fn of(addon: &ManagedClusterAddOn) -> Self {
+        let told = addon.status.as_ref().and_then(|s| s.namespace.clone());
+        Self {
+            annotations: addon.annotations().clone(),
+            install_namespace: addon.spec.install_namespace.clone(),
+            told_namespace: told,
+            is_deleting: addon.metadata.deletion_timestamp.is_some(),
+        }
+    }
+
+    /// An annotation.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.get(key).map(String::as_str)
+    }
+
+    /// The cluster that the agent runs on, if it is another than the one it is for. An empty annotation names none.
+    pub fn hosting(&self) -> Option<&str> {
+        self.annotation(HOSTING_ANNOTATION)
+            .filter(|name| !name.is_empty())
+    }
+
+    /// Whether everything is to be left as it is.
+    pub fn is_paused(&self) -> bool {
+        self.annotation(PAUSE_ANNOTATION) == Some("true")
+    }
+
+    /// Whether the agent's cleaning up is not waited for.
+    pub fn is_forced(&self) -> bool {
+        self.annotation(FORCE_ANNOTATION) == Some("true")
+    }
+}
+
+/// The first reference to an `AddOnDeploymentConfig`.
+pub fn deployment_config(references: &[ConfigReference]) -> Option<&ConfigReference> {
+    references.iter().find(|reference| {
+        reference.resource.group == ADDON_GROUP && reference.resource.resource == DEPLOYMENT_CONFIGS
+    })
+}
+
+/// The configuration of an add-on on a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub enum Config {
+    /// There is none.
+    #[default]
+    None,
+    /// There is one, but nobody has said in which version.
+    Unhashed,
+    /// There is one, but it does not exist.
+    Missing {
+        /// Its namespace and name, with a slash between them.
+        name: String,
+    },
+    /// This one.
+    Some(Arc<DeploymentSettings>),
+}
+
+impl Config {
+    /// The configuration, if it is there.
+    pub fn spec(&self) -> Option<&DeploymentSettings> {
+        match self {
+            Self::Some(spec) => Some(spec),
+            _ => None,
+        }
+    }
+}
+
+/// What the process itself was told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Environment {
+    /// The image of the framework's agent; empty leaves it to each cluster.
+    pub framework_image: String,
+    /// The image of the configuration policy controller; empty leaves it to each cluster.
+    pub config_policy_image: String,
+    /// Whether agents get a `NetworkPolicy`.
+    pub network_policies: bool,
+}
+
+impl Environment {
+    /// The image that is forced on an add-on's agent.
+    pub fn image(&self, addon: Addon) -> &str {
+        match addon {
+            Addon::Framework => &self.framework_image,
+            Addon::ConfigPolicy => &self.config_policy_image,
+            Addon::Standalone => "",
+        }
+    }
+}
+
+/// What there is of the other add-ons on the same cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Siblings {
+    /// The namespace of the standalone hub templating; `None` if there is none or it is on its way out.
+    pub standalone: Option<String>,
+    /// The namespace of the configuration policy controller, likewise.
+    pub config_policy: Option<String>,
+}
+
+/// The cluster that an agent runs on, where that is another than the one it is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hosting {
+    /// Its name.
+    pub name: String,
+    /// What matters of it; `None` if the hub does not know it.
+    pub facts: Option<Arc<ClusterFacts>>,
+}
+
+/// Everything that decides what is installed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Inputs {
+    /// Which add-on on which cluster.
+    #[serde(serialize_with = "as_text")]
+    pub installation: Installation,
+    /// What is asked for.
+    pub addon: AddOnFacts,
+    /// The cluster.
+    pub cluster: Arc<ClusterFacts>,
+    /// The cluster of the agent.
+    pub hosting: Option<Hosting>,
+    /// The configuration.
+    pub config: Config,
+    /// The other add-ons.
+    pub siblings: Siblings,
+    /// The hub's own identity, if it is known.
+    pub hub_id: Option<String>,
+    /// This process.
+    pub environment: Arc<Environment>,
+}
+
+fn as_text<S: serde::Serializer>(name: &Installation, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(name)
+}
+
+impl Inputs {
+    /// The namespace that the agent is installed into.
+    pub fn namespace(&self) -> String {
+        install_namespace(&self.installation.cluster, &self.addon, &self.config)
+    }
+
+    /// The cluster on which the agent runs; `None` if the hub does not know it.
+    pub fn home(&self) -> Option<&ClusterFacts> {
+        match &self.hosting {
+            None => Some(&self.cluster),
+            Some(hosting) => hosting.facts.as_deref(),
+        }
+    }
+
+    /// Whether the agent runs on the hub itself, as far as the two tell who they are.
+    pub fn runs_on_hub(&self) -> bool {
+        let home = self.home().and_then(|home| home.id.as_ref());
+        home.is_some() && home == self.hub_id.as_ref()
+    }
+}
+
+/// The namespace of an agent.
+pub fn install_namespace(cluster: &str, addon: &AddOnFacts, config: &Config) -> String {
+    if addon.hosting().is_some() {
+        return format!("klusterlet-{cluster}");
+    }
+    let configured = match config {
+        Config::Some(spec) => spec.agent_install_namespace.clone(),
+        // What was installed must be removed from where it is.
+        Config::Missing { .. } if addon.is_deleting => addon.told_namespace.clone(),
+        _ => None,
+    };
+    let asked = || Some(addon.install_namespace.clone());
+    configured
+        .filter(|name| !name.is_empty())
+        .or_else(asked)
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned())
+}

@@ -1,0 +1,49 @@
+//! Who the hub itself is, so that a managed cluster can be recognized as the hub.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::Api;
+use parking_lot::Mutex;
+use reeve_api::ocm::ClusterClaim;
+use reeve_runtime::object::absent_is_none;
+use tokio::time::Instant;
+
+use crate::facts::ID_CLAIM;
+
+/// How long a hub that has not said who it is is not asked again.
+const PAUSE: Duration = Duration::from_mins(10);
+
+/// The hub's identity, as it claims it where it is a managed cluster too. Clones share what is known.
+#[derive(Clone)]
+pub struct HubIdentity {
+    client: Client,
+    known: Arc<Mutex<Option<(Option<String>, Instant)>>>,
+}
+
+impl HubIdentity {
+    /// Nothing is known yet.
+    pub fn new(client: Client) -> Self {
+        Self {
+            client,
+            known: Arc::default(),
+        }
+    }
+
+    /// The identity; `None` if the hub does not claim one: then it is no managed cluster.
+    pub async fn get(&self) -> Result<Option<String>, kube::Error> {
+        let known = self.known.lock().clone();
+        if let Some((id, at)) = known
+            && (id.is_some() || at.elapsed() < PAUSE)
+        {
+            return Ok(id);
+        }
+        let claims: Api<ClusterClaim> = Api::all(self.client.clone());
+        let claim = absent_is_none(claims.get(ID_CLAIM).await)?;
+        let id = claim.map(|claim| claim.spec.value);
+        let id = id.filter(|id| !id.is_empty());
+        *self.known.lock() = Some((id.clone(), Instant::now()));
+        Ok(id)
+    }
+}

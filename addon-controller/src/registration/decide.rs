@@ -1,0 +1,107 @@
+//! How an agent is to register, as the add-on's status tells it.
+
+use reeve_api::addon::{
+    ADDON_GROUP, ConfigResource, DEPLOYMENT_CONFIGS, ManagedClusterAddOnStatus, Registration,
+    Subject,
+};
+use serde_json::{Map, Value, json};
+
+use crate::addon::Installation;
+
+/// Who signs the agents' certificates.
+pub const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
+
+/// The identity of an agent that registers with a token instead of a certificate, once it has said so.
+pub fn token_subject(status: &ManagedClusterAddOnStatus) -> Option<&Subject> {
+    if status.kube_client_driver.as_deref() != Some("token") {
+        return None;
+    }
+    let registered = status
+        .registrations
+        .iter()
+        .find(|registration| registration.signer_name == SIGNER);
+    let subject = registered.map(|registration| &registration.subject);
+    subject.filter(|subject| !subject.user.is_empty() && subject.groups.is_empty())
+}
+
+/// The fields of the status that are to change.
+pub fn fields(
+    installation: &Installation,
+    status: &ManagedClusterAddOnStatus,
+    namespace: &str,
+) -> Map<String, Value> {
+    let mut fields = Map::new();
+    let supported = vec![ConfigResource {
+        group: ADDON_GROUP.to_owned(),
+        resource: DEPLOYMENT_CONFIGS.to_owned(),
+    }];
+    if status.supported_configs != supported {
+        fields.insert("supportedConfigs".to_owned(), json!(supported));
+    }
+    let (addon, cluster) = (installation.addon, &installation.cluster);
+    let by_certificate = || Subject {
+        user: addon.user(cluster),
+        groups: addon.groups(cluster).into(),
+    };
+    let registrations = vec![Registration {
+        signer_name: SIGNER.to_owned(),
+        subject: token_subject(status).cloned().unwrap_or_else(by_certificate),
+    }];
+    if status.registrations != registrations {
+        fields.insert("registrations".to_owned(), json!(registrations));
+    }
+    if status.namespace.as_deref() != Some(namespace) {
+        fields.insert("namespace".to_owned(), json!(namespace));
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::addon::Addon;
+
+    fn told(fields: &Map<String, Value>) -> ManagedClusterAddOnStatus {
+        serde_json::from_value(Value::Object(fields.clone())).unwrap()
+    }
+
+    #[test]
+    fn what_has_been_told_is_not_told_again() {
+        let installation = Installation::new("c1", Addon::Framework);
+        let first = fields(&installation, &ManagedClusterAddOnStatus::default(), "agents");
+        let mut status = told(&first);
+        assert_eq!(
+            status.registrations[0].subject.user,
+            "system:open-cluster-management:cluster:c1:addon:governance-policy-framework:agent:governance-policy-framework"
+        );
+        assert_eq!(
+            status.registrations[0].subject.groups,
+            [
+                "system:open-cluster-management:cluster:c1:addon:governance-policy-framework",
+                "system:open-cluster-management:addon:governance-policy-framework"
+            ]
+        );
+        assert!(fields(&installation, &status, "agents").is_empty());
+        status.kube_client_driver = Some("csr".to_owned());
+        assert!(fields(&installation, &status, "agents").is_empty());
+        let moved = fields(&installation, &status, "elsewhere");
+        assert_eq!(moved.keys().collect::<Vec<_>>(), ["namespace"]);
+    }
+
+    #[test]
+    fn rough_edge_07_the_identity_of_a_token_is_kept() {
+        let installation = Installation::new("c1", Addon::Framework);
+        let subject = Subject {
+            user: "system:serviceaccount:c1:governance-policy-framework-agent".to_owned(),
+            groups: Vec::new(),
+        };
+        let mut status = told(&fields(&installation, &ManagedClusterAddOnStatus::default(), "a"));
+        status.kube_client_driver = Some("token".to_owned());
+        assert_eq!(token_subject(&status), None, "the agent has not said who it is");
+        status.registrations[0].subject = subject.clone();
+        assert_eq!(token_subject(&status), Some(&subject));
+        assert!(fields(&installation, &status, "a").is_empty());
+        status.kube_client_driver = Some("csr".to_owned());
+        assert!(fields(&installation, &status, "a").contains_key("registrations"));
+    }
+}

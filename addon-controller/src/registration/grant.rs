@@ -1,0 +1,236 @@
+//! Giving agents their rights. The controller may neither list nor watch roles, so what it has written is remembered, and
+//! looked at again once in a while.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, RoleBinding};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::api::{Api, PostParams};
+use kube::{Client, Resource};
+use parking_lot::Mutex;
+use reeve_api::addon::Subject;
+use reeve_runtime::events::{EventWriter, Information};
+use reeve_runtime::object::{ObjectKey, Refusal, absent_is_none, api_message};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::time::Instant;
+
+use super::rights;
+use crate::addon::Installation;
+use crate::digest::Digest;
+use crate::messages;
+
+/// How long what has been written is taken to be there still.
+const TRUST: Duration = Duration::from_hours(1);
+
+/// Rights could not be given.
+#[derive(Debug, thiserror::Error)]
+#[error("{kind} {name}: {}", api_message(.source))]
+pub struct GrantError {
+    kind: &'static str,
+    name: String,
+    #[source]
+    source: Box<kube::Error>,
+}
+
+/// With whom rights go away.
+#[derive(Clone, Debug)]
+pub struct Owners {
+    /// The add-on on the cluster: it owns the binding.
+    pub addon: OwnerReference,
+    /// The add-on on the hub, if it is known: it owns what all clusters share.
+    pub definition: Option<OwnerReference>,
+}
+
+/// Gives rights, and remembers that it has; clones share the memory.
+#[derive(Clone)]
+pub struct Grants {
+    client: Client,
+    events: EventWriter,
+    /// This process's Pod.
+    own: Option<ObjectReference>,
+    given: Arc<Mutex<HashMap<(&'static str, ObjectKey), Given>>>,
+    /// Workers would all create the shared roles at once.
+    shared: Arc<tokio::sync::Mutex<()>>,
+}
+
+#[derive(Clone, Copy)]
+struct Given {
+    digest: Digest,
+    at: Instant,
+}
+
+impl Grants {
+    /// Nothing is given yet. Events are about `own`.
+    pub fn new(client: Client, events: EventWriter, own: Option<ObjectReference>) -> Self {
+        Self {
+            client,
+            events,
+            own,
+            given: Arc::default(),
+            shared: Arc::default(),
+        }
+    }
+
+    /// How long until what has been given is looked at again.
+    pub const fn look_again() -> Duration {
+        TRUST
+    }
+
+    /// Makes sure that an agent has its rights.
+    pub async fn give(
+        &self,
+        installation: &Installation,
+        owners: &Owners,
+        registered: Option<&Subject>,
+    ) -> Result<(), GrantError> {
+        let addon = installation.addon;
+        let mut role = rights::role(addon);
+        role.metadata.owner_references = owners.definition.clone().map(|owner| vec![owner]);
+        let metadata = |namespace: Option<&str>, owner: Option<OwnerReference>| ObjectMeta {
+            name: Some(rights::role_name(addon).to_owned()),
+            namespace: namespace.map(str::to_owned),
+            owner_references: owner.map(|owner| vec![owner]),
+            ..ObjectMeta::default()
+        };
+        let subjects = Some(rights::subjects(installation, registered));
+        let role_ref = rights::role_ref(addon);
+        {
+            let _one_at_a_time = self.shared.lock().await;
+            self.apply(Api::all(self.client.clone()), role).await?;
+            if rights::is_cluster_wide(addon) {
+                let binding = ClusterRoleBinding {
+                    metadata: metadata(None, owners.definition.clone()),
+                    role_ref,
+                    subjects,
+                };
+                return self.apply(Api::all(self.client.clone()), binding).await;
+            }
+        }
+        let namespace = &installation.cluster;
+        let binding = RoleBinding {
+            metadata: metadata(Some(namespace), Some(owners.addon.clone())),
+            role_ref,
+            subjects,
+        };
+        let bindings = Api::namespaced(self.client.clone(), namespace);
+        self.apply(bindings, binding).await
+    }
+
+    /// Forgets what was given to an agent that is gone.
+    pub fn forget(&self, installation: &Installation) {
+        let key = ObjectKey::new(&*installation.cluster, rights::role_name(installation.addon));
+        self.given.lock().remove(&(RoleBinding::KIND_NAME, key));
+    }
+
+    async fn apply<K: Right>(&self, api: Api<K>, desired: K) -> Result<(), GrantError> {
+        let key = ObjectKey::of(&desired);
+        let digest = Digest::of(&desired);
+        let memory = (K::KIND_NAME, key.clone());
+        let given = self.given.lock().get(&memory).copied();
+        if given.is_some_and(|given| given.digest == digest && given.at.elapsed() < TRUST) {
+            return Ok(());
+        }
+        let failed = |source: kube::Error| GrantError {
+            kind: K::KIND_NAME,
+            name: key.to_string(),
+            source: Box::new(source),
+        };
+        let found = absent_is_none(api.get(&key.name).await).map_err(failed)?;
+        match found {
+            None => match api.create(&PostParams::default(), &desired).await {
+                Ok(_) => self.tell(K::KIND_NAME, &key, true),
+                Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => {}
+                Err(error) => return Err(failed(error)),
+            },
+            Some(mut live) => {
+                if live.bring_in_line(desired) {
+                    let replaced = api.replace(&key.name, &PostParams::default(), &live).await;
+                    replaced.map_err(failed)?;
+                    self.tell(K::KIND_NAME, &key, false);
+                }
+            }
+        }
+        let at = Instant::now();
+        self.given.lock().insert(memory, Given { digest, at });
+        Ok(())
+    }
+
+    fn tell(&self, kind: &'static str, key: &ObjectKey, was_missing: bool) {
+        let namespace = (!key.namespace.is_empty()).then_some(key.namespace.as_str());
+        let (reason, note) = messages::rbac_event(kind, &key.name, namespace, was_missing);
+        tracing::info!(kind, name = %key, "{note}");
+        if let Some(own) = &self.own {
+            let event = Information {
+                reason: &reason,
+                action: &reason,
+                note: &note,
+                warning: false,
+            };
+            self.events.inform(own, &event);
+        }
+    }
+}
+
+/// A role or a binding.
+trait Right:
+    Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned + Send + Sync
+{
+    const KIND_NAME: &'static str;
+
+    /// Makes what is there what it is to be; what others have put into its metadata stays. Whether it was otherwise.
+    fn bring_in_line(&mut self, desired: Self) -> bool;
+}
+
+impl Right for ClusterRole {
+    const KIND_NAME: &'static str = "ClusterRole";
+
+    fn bring_in_line(&mut self, desired: Self) -> bool {
+        let is_owned = own(&mut self.metadata, desired.metadata.owner_references);
+        let is_same = self.rules == desired.rules;
+        self.rules = desired.rules;
+        !is_same || is_owned
+    }
+}
+
+impl Right for ClusterRoleBinding {
+    const KIND_NAME: &'static str = "ClusterRoleBinding";
+
+    fn bring_in_line(&mut self, desired: Self) -> bool {
+        let is_owned = own(&mut self.metadata, desired.metadata.owner_references);
+        let is_same = self.subjects == desired.subjects && self.role_ref == desired.role_ref;
+        (self.subjects, self.role_ref) = (desired.subjects, desired.role_ref);
+        !is_same || is_owned
+    }
+}
+
+impl Right for RoleBinding {
+    const KIND_NAME: &'static str = "RoleBinding";
+
+    fn bring_in_line(&mut self, desired: Self) -> bool {
+        let is_owned = own(&mut self.metadata, desired.metadata.owner_references);
+        let is_same = self.subjects == desired.subjects && self.role_ref == desired.role_ref;
+        (self.subjects, self.role_ref) = (desired.subjects, desired.role_ref);
+        !is_same || is_owned
+    }
+}
+
+/// Adds owners that are missing. An owner of the same kind and name with another UID is one of the past, and is replaced:
+/// the garbage collector would take the object for an orphan. Whether that changed anything.
+fn own(metadata: &mut ObjectMeta, owners: Option<Vec<OwnerReference>>) -> bool {
+    let present = metadata.owner_references.get_or_insert_default();
+    let before = present.clone();
+    for owner in owners.into_iter().flatten() {
+        present.retain(|found| {
+            (&found.kind, &found.name) != (&owner.kind, &owner.name) || found.uid == owner.uid
+        });
+        if !present.iter().any(|found| found.uid == owner.uid) {
+            present.push(owner);
+        }
+    }
+    *present != before
+}

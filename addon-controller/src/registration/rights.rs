@@ -1,0 +1,113 @@
+//! What the agents may do on the hub.
+
+use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule, RoleRef, Subject as RbacSubject};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use reeve_api::addon::Subject;
+
+use crate::addon::{Addon, Installation};
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+const READ: &[&str] = &["get", "list", "watch"];
+const CHANGE: &[&str] = &["get", "list", "patch", "update", "watch"];
+const WRITE: &[&str] = &["create", "get", "list", "patch", "update", "watch"];
+const ALL: &[&str] = &["create", "delete", "get", "list", "patch", "update", "watch"];
+
+/// The name of an add-on's role and of its bindings.
+pub const fn role_name(addon: Addon) -> &'static str {
+    match addon {
+        Addon::Framework => "open-cluster-management:policy-framework-hub",
+        Addon::ConfigPolicy => "open-cluster-management:config-policy-controller-hub",
+        Addon::Standalone => "open-cluster-management:governance-standalone-hub-templating",
+    }
+}
+
+/// Whether an add-on's agents are bound for the whole hub, and not for their cluster's namespace.
+pub const fn is_cluster_wide(addon: Addon) -> bool {
+    matches!(addon, Addon::Standalone)
+}
+
+/// An add-on's role.
+pub fn role(addon: Addon) -> ClusterRole {
+    let rules = match addon {
+        Addon::Framework => framework(),
+        Addon::ConfigPolicy => leases(&["config-policy-controller"]),
+        Addon::Standalone => {
+            let mut rules = leases(&[
+                "governance-policy-framework",
+                "governance-standalone-hub-templating",
+            ]);
+            let clusters = "cluster.open-cluster-management.io";
+            rules.push(rule(clusters, &["managedclusters"], &[], READ));
+            rules
+        }
+    };
+    ClusterRole {
+        metadata: ObjectMeta {
+            name: Some(role_name(addon).to_owned()),
+            ..ObjectMeta::default()
+        },
+        rules: Some(rules),
+        aggregation_rule: None,
+    }
+}
+
+fn leases(names: &[&str]) -> Vec<PolicyRule> {
+    let group = "coordination.k8s.io";
+    vec![
+        rule(group, &["leases"], names, CHANGE),
+        rule(group, &["leases"], &[], &["create"]),
+    ]
+}
+
+fn framework() -> Vec<PolicyRule> {
+    let policies = "policy.open-cluster-management.io";
+    let mut rules = leases(&["governance-policy-framework"]);
+    rules.extend([
+        rule(policies, &["policies"], &[], ALL),
+        rule(policies, &["policies/finalizers"], &[], &["update"]),
+        rule(policies, &["policies/status"], &[], &["get", "patch", "update"]),
+        rule("", &["secrets"], &["policy-encryption-key"], READ),
+        rule("", &["events"], &[], WRITE),
+        rule("events.k8s.io", &["events"], &[], WRITE),
+    ]);
+    rules
+}
+
+fn rule(group: &str, resources: &[&str], names: &[&str], verbs: &[&str]) -> PolicyRule {
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    PolicyRule {
+        api_groups: Some(vec![group.to_owned()]),
+        resources: Some(owned(resources)),
+        resource_names: (!names.is_empty()).then(|| owned(names)),
+        verbs: owned(verbs),
+        non_resource_urls: None,
+    }
+}
+
+/// What a binding refers to.
+pub fn role_ref(addon: Addon) -> RoleRef {
+    RoleRef {
+        api_group: Some(RBAC.to_owned()),
+        kind: "ClusterRole".to_owned(),
+        name: role_name(addon).to_owned(),
+    }
+}
+
+/// Who is bound. An agent that has registered with a token is in none of the groups, so it is named itself.
+pub fn subjects(installation: &Installation, registered: Option<&Subject>) -> Vec<RbacSubject> {
+    let addon = installation.addon;
+    let [of_cluster, of_all] = addon.groups(&installation.cluster);
+    let group = if is_cluster_wide(addon) { of_all } else { of_cluster };
+    let subject = |kind: &str, name: String| RbacSubject {
+        api_group: Some(RBAC.to_owned()),
+        kind: kind.to_owned(),
+        name,
+        namespace: None,
+    };
+    let mut subjects = vec![subject("Group", group)];
+    if let Some(registered) = registered {
+        subjects.push(subject("User", registered.user.clone()));
+    }
+    subjects
+}

@@ -1,0 +1,268 @@
+//! From values to objects: templates in YAML, filled and read, and sorted so that what others need comes first.
+
+mod context;
+mod version;
+
+use std::sync::LazyLock;
+
+use minijinja::{AutoEscape, Environment as Templates, UndefinedBehavior};
+use serde_json::{Value, json};
+
+use crate::addon::{Addon, DEFAULT_NAMESPACE};
+use crate::facts::Inputs;
+use crate::messages;
+use crate::values::overlay::Misfit;
+use crate::values::{self, ValuesError};
+use context::Context;
+
+/// What is to be on the agent's cluster, and what of the wishes could not be heeded.
+#[derive(Debug, Default)]
+pub struct Rendered {
+    /// The objects, in an order in which they can be created.
+    pub objects: Vec<Value>,
+    /// For people.
+    pub complaints: Vec<String>,
+}
+
+/// Why nothing can be rendered.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// Somebody wants everything to stay as it is.
+    #[error("{}", messages::PAUSED)]
+    Paused,
+    /// There are no values.
+    #[error(transparent)]
+    Values(#[from] ValuesError),
+    /// One of the values cannot be used.
+    #[error(transparent)]
+    Misfit(#[from] Misfit),
+    /// The two add-ons that share a Secret are in different namespaces.
+    #[error("{}", messages::namespaces_differ(.own, .other))]
+    NamespacesDiffer {
+        /// Of the standalone hub templating.
+        own: String,
+        /// Of the configuration policy controller.
+        other: String,
+    },
+    /// A template is damaged.
+    #[error("the manifests {file} cannot be filled")]
+    Template {
+        /// The template.
+        file: &'static str,
+        /// Why.
+        #[source]
+        source: Box<minijinja::Error>,
+    },
+    /// A filled template is no YAML.
+    #[error("the manifests {file} cannot be read")]
+    Yaml {
+        /// The template.
+        file: &'static str,
+        /// Why.
+        #[source]
+        source: Box<serde_saphyr::Error>,
+    },
+}
+
+/// Templates by their names. Those that others include come with them.
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../manifests/", $name)))),*]
+    };
+}
+
+const FILES: &[(&str, &str)] = files![
+    "shared/agent-namespace.yaml",
+    "shared/common-args.yaml",
+    "shared/container.yaml",
+    "shared/metrics-args.yaml",
+    "shared/metrics.yaml",
+    "shared/network-policy.yaml",
+    "shared/own-roles.yaml",
+    "shared/service-account.yaml",
+    "shared/uninstall.yaml",
+    "framework/deployment.yaml",
+    "framework/namespaces.yaml",
+    "framework/rbac.yaml",
+    "config-policy/deployment.yaml",
+    "config-policy/rbac.yaml",
+    "standalone/info.yaml",
+];
+
+const FRAMEWORK: &[&str] = &[
+    "shared/agent-namespace.yaml",
+    "framework/namespaces.yaml",
+    "framework/rbac.yaml",
+    "framework/deployment.yaml",
+];
+const CONFIG_POLICY: &[&str] = &[
+    "shared/agent-namespace.yaml",
+    "config-policy/rbac.yaml",
+    "config-policy/deployment.yaml",
+];
+const BOTH: &[&str] = &[
+    "shared/network-policy.yaml",
+    "shared/service-account.yaml",
+    "shared/own-roles.yaml",
+    "shared/metrics.yaml",
+    "shared/uninstall.yaml",
+];
+const STANDALONE: &[&str] = &["shared/agent-namespace.yaml", "standalone/info.yaml"];
+
+static TEMPLATES: LazyLock<Templates<'static>> = LazyLock::new(|| {
+    let mut templates = Templates::new();
+    templates.set_undefined_behavior(UndefinedBehavior::Strict);
+    // Every value goes through `tojson`, which is YAML.
+    templates.set_auto_escape_callback(|_| AutoEscape::None);
+    templates.set_trim_blocks(true);
+    templates.set_lstrip_blocks(true);
+    for (name, text) in FILES {
+        // One that does not parse is missing where it is used, and the tests use all of them.
+        let _ = templates.add_template(name, text);
+    }
+    templates
+});
+
+const POLICIES_CRD: &str =
+    include_str!("../../../deploy/crds/policy.open-cluster-management.io_policies.yaml");
+const CONFIGURATION_POLICIES_CRD: &str =
+    include_str!("../../../deploy/crds/policy.open-cluster-management.io_configurationpolicies.yaml");
+const OPERATOR_POLICIES_CRD: &str =
+    include_str!("../../../deploy/crds/policy.open-cluster-management.io_operatorpolicies.yaml");
+
+/// What of an add-on is to be on the cluster of its agent.
+pub fn render(inputs: &Inputs) -> Result<Rendered, RenderError> {
+    if inputs.addon.is_paused() {
+        return Err(RenderError::Paused);
+    }
+    let mut rendered = match inputs.installation.addon {
+        Addon::Standalone => standalone(inputs)?,
+        Addon::Framework => with_agent(inputs, FRAMEWORK)?,
+        Addon::ConfigPolicy => with_agent(inputs, CONFIG_POLICY)?,
+    };
+    // Stable: within a rank the order of the templates stays.
+    rendered.objects.sort_by_key(|object| rank(object));
+    Ok(rendered)
+}
+
+fn with_agent(inputs: &Inputs, files: &[&'static str]) -> Result<Rendered, RenderError> {
+    let values = values::of(inputs)?;
+    let context = Context::new(inputs, &values.tree)?;
+    let mut objects = Vec::new();
+    for file in files.iter().chain(BOTH) {
+        objects.extend(fill(file, &context)?);
+    }
+    objects.extend(crds(inputs.installation.addon, context.on_hub)?);
+    Ok(Rendered {
+        objects,
+        complaints: values.complaints,
+    })
+}
+
+fn standalone(inputs: &Inputs) -> Result<Rendered, RenderError> {
+    values::check_config(inputs)?;
+    let own = inputs.namespace();
+    if let Some(other) = &inputs.siblings.config_policy
+        && *other != own
+    {
+        let other = other.clone();
+        return Err(RenderError::NamespacesDiffer { own, other });
+    }
+    let addon = inputs.installation.addon;
+    let [group, _] = addon.groups(&inputs.installation.cluster);
+    let chart = format!("{addon}-{}", addon.version());
+    let context = json!({
+        "namespace": own,
+        "default_namespace": DEFAULT_NAMESPACE,
+        "cluster": inputs.installation.cluster,
+        "prometheus": false,
+        "openshift": false,
+        "group": group,
+        "labels": {
+            "app": addon.name(), "chart": chart, "release": addon.name(), "heritage": "Helm",
+            "addon.open-cluster-management.io/hosted-manifest-location": "hosting",
+        },
+    });
+    let mut objects = Vec::new();
+    for file in STANDALONE {
+        objects.extend(fill(file, &context)?);
+    }
+    Ok(Rendered {
+        objects,
+        complaints: values::standalone_complaints(inputs),
+    })
+}
+
+fn fill(file: &'static str, context: &impl serde::Serialize) -> Result<Vec<Value>, RenderError> {
+    let failed = |source| RenderError::Template {
+        file,
+        source: Box::new(source),
+    };
+    let template = TEMPLATES.get_template(file).map_err(failed)?;
+    let text = template.render(context).map_err(failed)?;
+    read(file, &text)
+}
+
+fn read(file: &'static str, text: &str) -> Result<Vec<Value>, RenderError> {
+    let documents = serde_saphyr::from_multiple::<Value>(text);
+    let documents = documents.map_err(|source| RenderError::Yaml {
+        file,
+        source: Box::new(source),
+    })?;
+    let objects = documents
+        .into_iter()
+        .filter(|object| object.get("kind").is_some());
+    Ok(objects.map(without_empty_labels).collect())
+}
+
+/// Conditions in a template may leave a map without entries.
+fn without_empty_labels(mut object: Value) -> Value {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
+        && metadata.get("labels").is_some_and(Value::is_null)
+    {
+        metadata.remove("labels");
+    }
+    object
+}
+
+/// The CRDs of the kinds that the agent works on.
+fn crds(addon: Addon, on_hub: bool) -> Result<Vec<Value>, RenderError> {
+    const LOCATION: &str = "addon.open-cluster-management.io/hosted-manifest-location";
+    let files: &[(&'static str, &str)] = match addon {
+        Addon::Framework => &[("policies", POLICIES_CRD)],
+        Addon::ConfigPolicy => &[
+            ("configurationpolicies", CONFIGURATION_POLICIES_CRD),
+            ("operatorpolicies", OPERATOR_POLICIES_CRD),
+        ],
+        Addon::Standalone => &[],
+    };
+    let mut crds = Vec::new();
+    for (name, text) in files {
+        for mut crd in read(name, text)? {
+            crd["metadata"]["labels"][LOCATION] = json!("hosting");
+            if on_hub {
+                let orphan = "addon.open-cluster-management.io/deletion-orphan";
+                crd["metadata"]["annotations"][orphan] = json!("");
+            }
+            crds.push(crd);
+        }
+    }
+    Ok(crds)
+}
+
+/// What must be there before others come first.
+fn rank(object: &Value) -> u8 {
+    match object["kind"].as_str().unwrap_or_default() {
+        "Namespace" => 0,
+        "CustomResourceDefinition" => 1,
+        "ServiceAccount" => 2,
+        "ClusterRole" | "Role" => 3,
+        "ClusterRoleBinding" | "RoleBinding" => 4,
+        "Secret" | "NetworkPolicy" => 5,
+        "Service" => 6,
+        _ => 7,
+    }
+}
+
+#[cfg(test)]
+mod tests;

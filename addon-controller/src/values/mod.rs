@@ -1,0 +1,107 @@
+//! From a `ManagedClusterAddOn` to values: layers, of which later ones win.
+
+mod annotations;
+mod config;
+mod images;
+pub mod overlay;
+mod tls;
+
+use serde_json::Value;
+
+use crate::addon::Addon;
+use crate::facts::{Config, Inputs, VALUES_ANNOTATION};
+use crate::messages;
+use overlay::{Tree, at, lay};
+
+const FRAMEWORK: &str = include_str!("../../manifests/framework/values.yaml");
+const CONFIG_POLICY: &str = include_str!("../../manifests/config-policy/values.yaml");
+
+/// Values, and what of the layers could not be used.
+#[derive(Debug, Default)]
+pub struct Values {
+    /// By their keys.
+    pub tree: Tree,
+    /// For people: each names what it is about.
+    pub complaints: Vec<String>,
+}
+
+/// Why there are no values.
+#[derive(Debug, thiserror::Error)]
+pub enum ValuesError {
+    /// The annotation is no JSON object.
+    #[error("the annotation {VALUES_ANNOTATION} is not a JSON object: {0}")]
+    Annotation(String),
+    /// The built-in values are damaged.
+    #[error("the built-in values cannot be read")]
+    BuiltIn(#[source] serde_saphyr::Error),
+    /// The configuration is not there.
+    #[error("{}", messages::config_missing(.0))]
+    ConfigMissing(String),
+    /// Nobody has said in which version the configuration applies.
+    #[error("{}", messages::config_unhashed(*.0))]
+    ConfigUnhashed(Addon),
+}
+
+/// The values of the two add-ons that have an agent.
+pub fn of(inputs: &Inputs) -> Result<Values, ValuesError> {
+    let addon = inputs.installation.addon;
+    let mut values = Values::default();
+    let built_in = match addon {
+        Addon::ConfigPolicy => CONFIG_POLICY,
+        _ => FRAMEWORK,
+    };
+    values.tree = serde_saphyr::from_str(built_in).map_err(ValuesError::BuiltIn)?;
+    let (layer, complaints) = annotations::layer(inputs);
+    lay(&mut values.tree, layer);
+    values.complaints.extend(complaints);
+    if let Some(text) = inputs.addon.annotation(VALUES_ANNOTATION) {
+        let read = serde_json::from_str::<Tree>(text);
+        let layer = read.map_err(|error| ValuesError::Annotation(error.to_string()))?;
+        lay(&mut values.tree, layer);
+    }
+    check_config(inputs)?;
+    if let Some(spec) = inputs.config.spec() {
+        let (layer, complaints) = config::layer(addon, spec);
+        lay(&mut values.tree, layer);
+        values.complaints.extend(complaints);
+    }
+    mandate(inputs, &mut values);
+    Ok(values)
+}
+
+/// What nobody can change.
+fn mandate(inputs: &Inputs, values: &mut Values) {
+    let environment = &inputs.environment;
+    let addon = inputs.installation.addon;
+    if inputs.addon.is_deleting {
+        lay(&mut values.tree, at("uninstallationAnnotation", "true"));
+    }
+    let path = format!("global.imageOverrides.{}", addon.image_key());
+    let image = overlay::Reader(&values.tree).text(&path).unwrap_or_default();
+    let (mirrored, complaints) = images::mirrored(inputs, &image);
+    values.complaints.extend(complaints);
+    let image = match environment.image(addon) {
+        "" => mirrored,
+        forced => forced.to_owned(),
+    };
+    lay(&mut values.tree, at(&path, image));
+    let switch = Value::Bool(environment.network_policies);
+    lay(&mut values.tree, at("global.networkPolicies.enabled", switch));
+}
+
+/// Whether the configuration can be used. What is being removed does not need one that is gone.
+pub fn check_config(inputs: &Inputs) -> Result<(), ValuesError> {
+    match &inputs.config {
+        Config::None | Config::Some(_) => Ok(()),
+        Config::Unhashed => Err(ValuesError::ConfigUnhashed(inputs.installation.addon)),
+        Config::Missing { .. } if inputs.addon.is_deleting => Ok(()),
+        Config::Missing { name } => Err(ValuesError::ConfigMissing(name.clone())),
+    }
+}
+
+/// What a configuration of the standalone add-on says that nobody understands.
+pub fn standalone_complaints(inputs: &Inputs) -> Vec<String> {
+    let spec = inputs.config.spec();
+    spec.map(|spec| config::layer(Addon::Standalone, spec).1)
+        .unwrap_or_default()
+}

@@ -1,0 +1,167 @@
+//! Values as a tree: later layers over earlier ones, and reading them with the path in every error.
+
+use serde_json::{Map, Value};
+
+/// Values, by their keys.
+pub type Tree = Map<String, Value>;
+
+/// Lays `over` upon `base`: maps are merged, everything else replaces, and a null takes the key away.
+pub fn lay(base: &mut Tree, over: Tree) {
+    for (key, value) in over {
+        match (base.get_mut(&key), value) {
+            (_, Value::Null) => {
+                base.remove(&key);
+            }
+            (Some(Value::Object(below)), Value::Object(above)) => lay(below, above),
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}
+
+/// A value that is not what it must be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the value {path} is {found}, not {expected}")]
+pub struct Misfit {
+    /// Its keys, with dots between them.
+    pub path: String,
+    /// What it is.
+    pub found: String,
+    /// What it must be.
+    pub expected: &'static str,
+}
+
+/// Reads values out of a tree.
+#[derive(Clone, Copy)]
+pub struct Reader<'a>(pub &'a Tree);
+
+impl<'a> Reader<'a> {
+    /// The value at a path of keys with dots between them; `None` where there is none.
+    pub fn value(self, path: &str) -> Option<&'a Value> {
+        let mut keys = path.split('.');
+        let first = self.0.get(keys.next()?)?;
+        let found = keys.try_fold(first, |value, key| value.get(key))?;
+        (!found.is_null()).then_some(found)
+    }
+
+    /// A text; numbers and booleans count as theirs, and nothing as the empty one.
+    pub fn text(self, path: &str) -> Result<String, Misfit> {
+        match self.value(path) {
+            None => Ok(String::new()),
+            Some(Value::String(text)) => Ok(text.clone()),
+            Some(Value::Number(number)) => Ok(number.to_string()),
+            Some(Value::Bool(flag)) => Ok(flag.to_string()),
+            Some(other) => Err(misfit(path, other, "a text")),
+        }
+    }
+
+    /// A boolean, or the text of one; nothing and the empty text are false.
+    pub fn flag(self, path: &str) -> Result<bool, Misfit> {
+        match self.value(path) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(Value::String(text)) if text.is_empty() => Ok(false),
+            Some(other @ Value::String(text)) => reeve_api::names::parse_go_bool(text)
+                .ok_or_else(|| misfit(path, other, "a boolean")),
+            Some(other) => Err(misfit(path, other, "a boolean")),
+        }
+    }
+
+    /// A whole number, or the text of one; nothing is `default`.
+    pub fn number(self, path: &str, default: i64) -> Result<i64, Misfit> {
+        match self.value(path) {
+            None => Ok(default),
+            Some(other @ Value::Number(number)) => number
+                .as_i64()
+                .ok_or_else(|| misfit(path, other, "a whole number")),
+            Some(other @ Value::String(text)) => text
+                .parse()
+                .map_err(|_| misfit(path, other, "a whole number")),
+            Some(other) => Err(misfit(path, other, "a whole number")),
+        }
+    }
+
+    /// A list; nothing is an empty one.
+    pub fn list(self, path: &str) -> Result<Vec<Value>, Misfit> {
+        match self.value(path) {
+            None => Ok(Vec::new()),
+            Some(Value::Array(list)) => Ok(list.clone()),
+            Some(other) => Err(misfit(path, other, "a list")),
+        }
+    }
+
+    /// A map; nothing is an empty one.
+    pub fn map(self, path: &str) -> Result<Tree, Misfit> {
+        match self.value(path) {
+            None => Ok(Tree::new()),
+            Some(Value::Object(map)) => Ok(map.clone()),
+            Some(other) => Err(misfit(path, other, "a map")),
+        }
+    }
+}
+
+fn misfit(path: &str, found: &Value, expected: &'static str) -> Misfit {
+    Misfit {
+        path: path.to_owned(),
+        // Values of an annotation are no secrets, but they may be long.
+        found: reeve_runtime::events::at_most(&found.to_string(), 80).to_owned(),
+        expected,
+    }
+}
+
+/// A tree with one value at a path of keys with dots between them.
+pub fn at(path: &str, value: impl Into<Value>) -> Tree {
+    let mut value = value.into();
+    for key in path.rsplit('.') {
+        value = Value::Object(Tree::from_iter([(key.to_owned(), value)]));
+    }
+    match value {
+        Value::Object(tree) => tree,
+        _ => Tree::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn tree(value: Value) -> Tree {
+        value.as_object().cloned().unwrap_or_default()
+    }
+
+    #[test]
+    fn maps_merge_lists_replace_and_nulls_take_away() {
+        let mut base = tree(json!({"a": {"x": 1, "y": [1, 2]}, "b": 2, "c": {"d": 1}}));
+        lay(
+            &mut base,
+            tree(json!({"a": {"y": [3]}, "b": null, "c": 5, "e": {"f": null, "g": 1}})),
+        );
+        // A null in a map that is new stays, as in Helm; readers take it for nothing.
+        let expected = json!({"a": {"x": 1, "y": [3]}, "c": 5, "e": {"f": null, "g": 1}});
+        assert_eq!(Value::Object(base), expected);
+    }
+
+    #[test]
+    fn rough_edge_19_the_text_false_is_false() {
+        let tree = tree(json!({"a": "false", "b": "T", "c": "maybe", "d": {"e": 1}}));
+        let read = Reader(&tree);
+        assert_eq!(read.flag("a"), Ok(false));
+        assert_eq!(read.flag("b"), Ok(true));
+        assert_eq!(read.flag("none"), Ok(false));
+        assert_eq!(
+            read.flag("c").unwrap_err().to_string(),
+            "the value c is \"maybe\", not a boolean"
+        );
+        assert_eq!(
+            read.flag("d.e").unwrap_err().to_string(),
+            "the value d.e is 1, not a boolean"
+        );
+    }
+
+    #[test]
+    fn a_tree_with_one_value() {
+        assert_eq!(Value::Object(at("a.b.c", 1)), json!({"a": {"b": {"c": 1}}}));
+    }
+}

@@ -1,0 +1,78 @@
+//! The TLS settings of the agents' servers: what a configuration may say.
+
+/// The names by which Go's TLS library knows cipher suites, those of TLS 1.3 included.
+const SUITES: &[&str] = &[
+    "TLS_AES_128_GCM_SHA256",
+    "TLS_AES_256_GCM_SHA384",
+    "TLS_CHACHA20_POLY1305_SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305",
+    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+    "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA",
+    "TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
+    "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305",
+    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+    "TLS_ECDHE_RSA_WITH_RC4_128_SHA",
+    "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
+    "TLS_RSA_WITH_AES_128_CBC_SHA",
+    "TLS_RSA_WITH_AES_128_CBC_SHA256",
+    "TLS_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_RSA_WITH_AES_256_CBC_SHA",
+    "TLS_RSA_WITH_AES_256_GCM_SHA384",
+    "TLS_RSA_WITH_RC4_128_SHA",
+];
+
+const VERSIONS: &[&str] = &[
+    "VersionTLS10",
+    "VersionTLS11",
+    "VersionTLS12",
+    "VersionTLS13",
+    "TLSv1.0",
+    "TLSv1.1",
+    "TLSv1.2",
+    "TLSv1.3",
+];
+
+/// Whether this names a version of TLS. The empty text does: it leaves the choice to the agent.
+pub fn is_version(text: &str) -> bool {
+    text.is_empty() || VERSIONS.contains(&text)
+}
+
+/// The first name in a list with commas that is no cipher suite.
+pub fn unknown_suite(text: &str) -> Option<&str> {
+    let mut names = text.split(',').map(str::trim);
+    names.find(|name| !name.is_empty() && !SUITES.contains(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_u1_minimum_versions() {
+        for good in ["VersionTLS13", "VersionTLS12", "TLSv1.2", ""] {
+            assert!(is_version(good), "{good}");
+        }
+        for bad in ["not-a-real-version", "1.3", "VersionTLS14"] {
+            assert!(!is_version(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn case_u2_cipher_suites() {
+        let two = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384";
+        assert_eq!(unknown_suite(two), None);
+        assert_eq!(unknown_suite(""), None);
+        let one = "TLS_AES_128_GCM_SHA256, TLS_MADE_UP";
+        assert_eq!(unknown_suite(one), Some("TLS_MADE_UP"));
+    }
+}

@@ -1,0 +1,400 @@
+//! What the watches tell of the hub, and whom a change concerns.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
+use kube::api::Api;
+use kube::{Client, Resource, ResourceExt};
+use parking_lot::RwLock;
+use reeve_api::addon::{
+    AddOnDeploymentConfig, ClusterManagementAddOn, ManagedClusterAddOn,
+};
+use reeve_api::ocm::ManagedCluster;
+use reeve_api::work::ManifestWork;
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::queue::Queue;
+use reeve_runtime::supervisor::Supervisor;
+use reeve_runtime::watch::{Change, Store, Watch};
+use serde::de::DeserializeOwned;
+
+use crate::addon::{Addon, Installation};
+use crate::approval;
+use crate::configs::StoredConfig;
+use crate::deploy::work::{self, Live};
+use crate::facts::{AddOnFacts, ClusterFacts, deployment_config};
+
+/// How many works a page of a list has. Each holds all of its objects until it has been looked at.
+const WORKS_AT_ONCE: u32 = 20;
+
+/// The controllers' work.
+#[derive(Clone)]
+pub struct Queues {
+    /// Add-ons to bring about.
+    pub installations: Queue<Installation>,
+    /// Certificate requests to look at, by name.
+    pub requests: Queue<String>,
+    /// Definitions of add-ons whose configurations to fingerprint.
+    pub definitions: Queue<Addon>,
+}
+
+/// A work, and whose it is.
+pub struct OwnedWork {
+    /// Whose; `None` for a work that only looks like one of ours.
+    pub installation: Option<Installation>,
+    /// What is kept of it.
+    pub live: Arc<Live>,
+}
+
+/// A request for a certificate; those that have been decided about are not kept.
+type Request = Option<Arc<CertificateSigningRequest>>;
+
+/// What is known of the hub.
+#[derive(Clone)]
+pub struct World {
+    /// The hub.
+    pub client: Client,
+    /// The configurations.
+    pub configs: Store<StoredConfig>,
+    /// The definitions of add-ons.
+    pub definitions: Store<ClusterManagementAddOn>,
+    clusters: Store<ClusterFacts>,
+    addons: [Store<ManagedClusterAddOn>; 3],
+    works: Store<OwnedWork>,
+    /// Requests for certificates.
+    pub requests: Requests,
+    index: Arc<RwLock<Index>>,
+}
+
+/// Requests that nobody has decided about.
+#[derive(Clone)]
+pub struct Requests(Store<Request>);
+
+impl Requests {
+    /// A request.
+    pub fn get_valid(&self, key: &ObjectKey) -> Request {
+        self.0.get_valid(key).and_then(|request| (*request).clone())
+    }
+}
+
+/// What leads from a changed object to the add-ons that it concerns.
+#[derive(Default)]
+struct Index {
+    works: HashMap<Installation, BTreeSet<ObjectKey>>,
+    /// The add-ons whose agents run on a cluster that they are not for.
+    hosted: HashMap<String, BTreeSet<Installation>>,
+}
+
+/// The watches of the hub, still to be started.
+pub struct Watches {
+    configs: Watch<AddOnDeploymentConfig, StoredConfig>,
+    definitions: Watch<ClusterManagementAddOn>,
+    clusters: Watch<ManagedCluster, ClusterFacts>,
+    addons: [Watch<ManagedClusterAddOn>; 3],
+    works: Watch<ManifestWork, OwnedWork>,
+    requests: Watch<CertificateSigningRequest, Request>,
+}
+
+impl World {
+    /// A hub about which nothing is known yet, and what will tell.
+    pub fn new(client: Client) -> (Self, Watches) {
+        let selector = Addon::selector();
+        let watches = Watches {
+            configs: Watch::projected(Api::all(client.clone()), |config| {
+                StoredConfig::of(&config)
+            }),
+            definitions: Watch::new(Api::all(client.clone())),
+            clusters: Watch::projected(Api::all(client.clone()), |cluster| {
+                ClusterFacts::of(&cluster)
+            }),
+            // A watch each: those of other add-ons change often, and are nobody's business here.
+            addons: Addon::ALL.map(|addon| {
+                let named = format!("metadata.name={addon}");
+                Watch::new(Api::all(client.clone())).fields(&named)
+            }),
+            works: Watch::projected(Api::all(client.clone()), |work| OwnedWork {
+                installation: work::installation_of(&work),
+                live: Arc::new(Live::of(work)),
+            })
+            .labels(&selector)
+            .pages(WORKS_AT_ONCE),
+            requests: Watch::projected(Api::all(client.clone()), |request| {
+                approval::is_pending(&request).then(|| Arc::new(request))
+            })
+            .labels(&selector),
+        };
+        let world = Self {
+            client,
+            configs: watches.configs.store(),
+            definitions: watches.definitions.store(),
+            clusters: watches.clusters.store(),
+            addons: [0, 1, 2].map(|at: usize| watches.addons[at].store()),
+            works: watches.works.store(),
+            requests: Requests(watches.requests.store()),
+            index: Arc::default(),
+        };
+        (world, watches)
+    }
+
+    /// Waits until everything has been seen once.
+    pub async fn ready(&self) {
+        self.configs.ready().await;
+        self.definitions.ready().await;
+        self.clusters.ready().await;
+        for addons in &self.addons {
+            addons.ready().await;
+        }
+        self.works.ready().await;
+        self.requests.0.ready().await;
+    }
+
+    /// Whether everything has been seen once.
+    pub fn is_ready(&self) -> bool {
+        let small = self.configs.is_ready() && self.definitions.is_ready();
+        let large = self.clusters.is_ready() && self.works.is_ready();
+        small && large && self.requests.0.is_ready() && self.addons.iter().all(Store::is_ready)
+    }
+
+    fn addons_of(&self, addon: Addon) -> &Store<ManagedClusterAddOn> {
+        let [framework, config_policy, standalone] = &self.addons;
+        match addon {
+            Addon::Framework => framework,
+            Addon::ConfigPolicy => config_policy,
+            Addon::Standalone => standalone,
+        }
+    }
+
+    /// An add-on on a cluster.
+    pub fn addon(&self, installation: &Installation) -> Option<Arc<ManagedClusterAddOn>> {
+        let key = ObjectKey::new(&*installation.cluster, installation.addon.name());
+        self.addons_of(installation.addon).get_valid(&key)
+    }
+
+    /// Whether an add-on is installed on a cluster, readable or not.
+    pub fn has_addon(&self, installation: &Installation) -> bool {
+        let key = ObjectKey::new(&*installation.cluster, installation.addon.name());
+        self.addons_of(installation.addon).contains(&key)
+    }
+
+    /// A cluster.
+    pub fn cluster(&self, name: &str) -> Option<Arc<ClusterFacts>> {
+        self.clusters.get_valid(&ObjectKey::new("", name))
+    }
+
+    /// Whether the hub has such a cluster, readable or not.
+    pub fn knows_cluster(&self, name: &str) -> bool {
+        self.clusters.contains(&ObjectKey::new("", name))
+    }
+
+    /// The works of an installation, wherever they are.
+    pub fn works(&self, installation: &Installation) -> BTreeMap<ObjectKey, Arc<Live>> {
+        let index = self.index.read();
+        let keys = index.works.get(installation).into_iter().flatten();
+        let live = |key: &ObjectKey| {
+            let work = self.works.get_valid(key)?;
+            Some((key.clone(), Arc::clone(&work.live)))
+        };
+        keys.filter_map(live).collect()
+    }
+
+    /// The add-ons that a configuration applies to.
+    pub fn configured_by(&self, config: &ObjectKey) -> Vec<Installation> {
+        let applies = |addon: &ManagedClusterAddOn| {
+            let references = addon.status.as_ref().map(|s| &s.config_references[..]);
+            let used = deployment_config(references.unwrap_or_default());
+            used.and_then(|reference| reference.desired_config.as_ref())
+                .is_some_and(|used| {
+                    used.name == config.name && used.namespace == config.namespace
+                })
+        };
+        let mut found = Vec::new();
+        for addon in Addon::ALL {
+            let of = self.addons_of(addon).collect(|key, object| {
+                applies(object).then(|| Installation::new(&*key.namespace, addon))
+            });
+            found.extend(of);
+        }
+        found
+    }
+
+    /// The add-ons of a kind, on all clusters.
+    fn all_of(&self, addon: Addon) -> Vec<Installation> {
+        let keys = self.addons_of(addon).keys().into_iter();
+        keys.map(|key| Installation::new(key.namespace, addon))
+            .collect()
+    }
+
+    fn cluster_changed(&self, change: &Change<ClusterFacts>, queues: &Queues) {
+        // Clusters renew their status often, and hardly ever anything that matters here.
+        if let (Some(old), Some(new)) = change.valid()
+            && old == new
+        {
+            return;
+        }
+        let name = &change.key.name;
+        for addon in Addon::ALL {
+            let installation = Installation::new(&**name, addon);
+            if self.has_addon(&installation) {
+                queues.installations.add(installation);
+            }
+        }
+        let hosted = self.index.read().hosted.get(name).cloned();
+        for installation in hosted.into_iter().flatten() {
+            queues.installations.add(installation);
+        }
+        if change.old.is_none() {
+            self.look_at_requests(queues, |_| true);
+        }
+    }
+
+    fn addon_changed(&self, addon: Addon, change: &Change<ManagedClusterAddOn>, queues: &Queues) {
+        let installation = Installation::new(&*change.key.namespace, addon);
+        let (old, new) = change.valid();
+        let host = |addon: Option<&Arc<ManagedClusterAddOn>>| {
+            let facts = addon.map(|addon| AddOnFacts::of(addon));
+            facts.and_then(|facts| facts.hosting().map(str::to_owned))
+        };
+        self.index_host(&installation, host(old), host(new));
+        // What there is of one add-on matters to the others.
+        let is_there = |addon: Option<&Arc<ManagedClusterAddOn>>| {
+            addon.map(|addon| {
+                let status = addon.status.as_ref();
+                let references = status.map(|status| status.config_references.clone());
+                (AddOnFacts::of(addon), references)
+            })
+        };
+        if is_there(old) != is_there(new) {
+            let siblings = Addon::ALL.map(|addon| installation.sibling(addon));
+            for sibling in siblings.into_iter().filter(|name| self.has_addon(name)) {
+                queues.installations.add(sibling);
+            }
+        }
+        if change.old.is_none() {
+            self.look_at_requests(queues, |claimed| *claimed == installation);
+        }
+        queues.installations.add(installation);
+    }
+
+    fn index_host(&self, installation: &Installation, old: Option<String>, new: Option<String>) {
+        if old == new {
+            return;
+        }
+        let hosted = &mut self.index.write().hosted;
+        if let Some(old) = old
+            && let Some(names) = hosted.get_mut(&old)
+        {
+            names.remove(installation);
+            if names.is_empty() {
+                hosted.remove(&old);
+            }
+        }
+        if let Some(new) = new {
+            hosted.entry(new).or_default().insert(installation.clone());
+        }
+    }
+
+    fn look_at_requests(&self, queues: &Queues, concerned: impl Fn(&Installation) -> bool) {
+        let names = self.requests.0.collect(|key, request| {
+            let claimed = approval::claimed(request.as_ref().as_ref()?)?;
+            concerned(&claimed).then(|| key.name.clone())
+        });
+        for name in names {
+            queues.requests.add(name);
+        }
+    }
+
+    fn work_changed(&self, change: &Change<OwnedWork>, queues: &Queues) {
+        let (old, new) = change.valid();
+        let of = |work: Option<&Arc<OwnedWork>>| work.and_then(|work| work.installation.clone());
+        let (old, new) = (of(old), of(new));
+        {
+            let works = &mut self.index.write().works;
+            if let Some(old) = old.as_ref().filter(|_| old != new)
+                && let Some(keys) = works.get_mut(old)
+            {
+                keys.remove(&change.key);
+                if keys.is_empty() {
+                    works.remove(old);
+                }
+            }
+            if let Some(new) = &new {
+                let keys = works.entry(new.clone()).or_default();
+                keys.insert(change.key.clone());
+            }
+        }
+        for installation in BTreeSet::from_iter([old, new].into_iter().flatten()) {
+            queues.installations.add(installation);
+        }
+    }
+
+    fn config_changed(&self, change: &Change<StoredConfig>, queues: &Queues) {
+        for installation in self.configured_by(&change.key) {
+            queues.installations.add(installation);
+        }
+        for addon in Addon::ALL {
+            queues.definitions.add(addon);
+        }
+    }
+
+    fn definition_changed(&self, change: &Change<ClusterManagementAddOn>, queues: &Queues) {
+        let Some(addon) = Addon::of(&change.key.name) else {
+            return;
+        };
+        queues.definitions.add(addon);
+        let supported = |addon: Option<&Arc<ClusterManagementAddOn>>| {
+            addon.map(|addon| (addon.uid(), addon.spec.supported_configs.clone()))
+        };
+        let (old, new) = change.valid();
+        if supported(old) != supported(new) {
+            for installation in self.all_of(addon) {
+                queues.installations.add(installation);
+            }
+        }
+    }
+}
+
+impl Watches {
+    /// Starts all of them.
+    pub fn start(self, world: &World, queues: &Queues, tasks: &mut Supervisor) {
+        let mut run = Run {
+            world,
+            queues,
+            tasks,
+        };
+        run.watch("the watch of configurations", self.configs, World::config_changed);
+        run.watch("the watch of add-ons' definitions", self.definitions, World::definition_changed);
+        run.watch("the watch of managed clusters", self.clusters, World::cluster_changed);
+        run.watch("the watch of works", self.works, World::work_changed);
+        for (addon, watch) in Addon::ALL.into_iter().zip(self.addons) {
+            run.watch("a watch of add-ons", watch, move |world, change, queues| {
+                world.addon_changed(addon, change, queues);
+            });
+        }
+        run.watch("the watch of certificate requests", self.requests, |_, change, queues| {
+            queues.requests.add(change.key.name.clone());
+        });
+    }
+}
+
+struct Run<'a> {
+    world: &'a World,
+    queues: &'a Queues,
+    tasks: &'a mut Supervisor,
+}
+
+impl Run<'_> {
+    fn watch<K, V>(
+        &mut self,
+        name: &'static str,
+        watch: Watch<K, V>,
+        tell: impl Fn(&World, &Change<V>, &Queues) + Send + 'static,
+    ) where
+        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+        V: Send + Sync + 'static,
+    {
+        let (world, queues) = (self.world.clone(), self.queues.clone());
+        let work = watch.run(self.tasks.stop(), move |change| tell(&world, &change, &queues));
+        self.tasks.spawn_infallible(name, work);
+    }
+}
