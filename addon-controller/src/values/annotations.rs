@@ -169,8 +169,8 @@ pub(super) fn log_level(text: &str) -> Result<i64, &'static str> {
 }
 
 pub(super) fn positive(text: &str) -> Result<u32, &'static str> {
-    text.parse()
-        .map_err(|_| "a whole number from 0 to 4294967295")
+    let read = text.parse::<u16>().map(u32::from);
+    read.map_err(|_| "a whole number from 0 to 65535")
 }
 
 pub(super) fn boolean(text: &str) -> Result<bool, &'static str> {
