@@ -161,8 +161,19 @@ pub fn run_on<W: Send + Sync + 'static>(
     })
 }
 
+/// Runs scenarios on whatever `start` makes, as many at once as wait for each other. A failure prints what `dump` tells.
+pub fn run_beside<W: Send + Sync + 'static>(
+    start: impl Future<Output = Result<W>>,
+    dump: Dump<W>,
+    scenarios: Vec<Scenario<W>>,
+) -> ExitCode {
+    // All: those that wait for their turn take no time of the others.
+    let count = scenarios.len();
+    run(scenarios, start, Some(count), dump)
+}
+
 /// Tells what a failed scenario, given by its name, may have failed of.
-type Dump<W> = fn(Arc<W>, &'static str) -> BoxFuture<'static, String>;
+pub type Dump<W> = fn(Arc<W>, &'static str) -> BoxFuture<'static, String>;
 
 fn run<W: Send + Sync + 'static>(
     scenarios: Vec<Scenario<W>>,

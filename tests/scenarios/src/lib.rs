@@ -24,8 +24,8 @@ pub use evaluator::{
 };
 pub use governed::{Governed, history};
 pub use harness::{
-    Scenario, run_in_turns, run_on, run_on_agents, run_on_evaluator, run_on_guarded, run_on_hubs,
-    run_on_job_hub, run_on_pair, run_on_plane, run_on_world, scenario,
+    Dump, Scenario, run_beside, run_in_turns, run_on, run_on_agents, run_on_evaluator,
+    run_on_guarded, run_on_hubs, run_on_job_hub, run_on_pair, run_on_plane, run_on_world, scenario,
 };
 pub use hub::{DENIED, Hub, HubKinds, Hubs, Propagator};
 pub use replicated::{CONFIGURATION, POLICY, Replicated, configuration, rule};

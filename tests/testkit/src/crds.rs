@@ -21,6 +21,13 @@ pub async fn install_crds(objects: &Objects) -> Result<Vec<String>> {
     try_join_all(crds.iter().map(|crd| install(objects, crd))).await
 }
 
+/// Applies the CRDs of OCM's add-ons and works, those of a hub and of a managed cluster, and waits
+/// until each is served. [`install_crds`] leaves them out: most tests need none. Returns their names.
+pub async fn install_addon_crds(objects: &Objects) -> Result<Vec<String>> {
+    let crds = read(&workspace().join("tests/testkit/crds/addons"))?;
+    try_join_all(crds.iter().map(|crd| install(objects, crd))).await
+}
+
 /// Applies a CRD and waits until it is served. Returns its name.
 pub(crate) async fn install(objects: &Objects, crd: &DynamicObject) -> Result<String> {
     let name = crd.name_any();

@@ -37,6 +37,7 @@ mod golang;
 mod kubelet;
 mod net;
 mod objects;
+pub mod ocm;
 mod packaging;
 mod pki;
 mod plane;
@@ -47,7 +48,7 @@ pub mod world;
 mod yaml;
 
 pub use audit::{AuditEvent, AuditLog, AuditQuery, Mark, count, tally};
-pub use crds::install_crds;
+pub use crds::{install_addon_crds, install_crds};
 pub use cut::{Cut, Way};
 pub use dump::dump;
 pub use gatekeeper::{

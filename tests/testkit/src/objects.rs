@@ -219,7 +219,8 @@ impl Objects {
         .await
     }
 
-    async fn api(
+    /// The API of a kind, in a namespace when the kind has some.
+    pub(crate) async fn api(
         &self,
         api_version: &str,
         kind: &str,

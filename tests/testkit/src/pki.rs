@@ -11,6 +11,9 @@ use rcgen::{
     ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
 };
 
+/// The object identifier of `organizationName`.
+const ORGANIZATION: [u64; 4] = [2, 5, 4, 10];
+
 /// A certificate authority and the files that the control plane's flags name.
 pub(crate) struct Pki {
     ca: CertifiedIssuer<'static, KeyPair>,
@@ -31,11 +34,11 @@ impl Pki {
             KeyUsagePurpose::KeyCertSign,
             KeyUsagePurpose::DigitalSignature,
         ];
-        params.distinguished_name = name("reeve-tests", None);
+        params.distinguished_name = name("reeve-tests", &[]);
         let ca = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
 
         let mut server = CertificateParams::new(["127.0.0.1".to_owned(), "localhost".to_owned()])?;
-        server.distinguished_name = name("kube-apiserver", None);
+        server.distinguished_name = name("kube-apiserver", &[]);
         server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let server_key = KeyPair::generate()?;
         let server_cert = server.signed_by(&server_key, &ca)?;
@@ -53,15 +56,15 @@ impl Pki {
         })
     }
 
-    /// Text of a kubeconfig that makes its bearer `user`, a member of `group`.
-    pub(crate) fn kubeconfig(
-        &self,
-        server: &str,
-        user: &str,
-        group: Option<&str>,
-    ) -> Result<String> {
+    /// The certificate of the authority, in PEM.
+    pub(crate) fn ca_pem(&self) -> String {
+        self.ca.pem()
+    }
+
+    /// Text of a kubeconfig that makes its bearer `user`, a member of `groups`: two at most.
+    pub(crate) fn kubeconfig(&self, server: &str, user: &str, groups: &[&str]) -> Result<String> {
         let mut params = CertificateParams::default();
-        params.distinguished_name = name(user, group);
+        params.distinguished_name = name(user, groups);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         let key = KeyPair::generate()?;
         let cert = params
@@ -89,11 +92,17 @@ current-context: plane
 }
 
 /// Kubernetes reads the user from the common name and the groups from the organizations.
-fn name(user: &str, group: Option<&str>) -> DistinguishedName {
+pub(crate) fn name(user: &str, groups: &[&str]) -> DistinguishedName {
     let mut name = DistinguishedName::new();
     name.push(DnType::CommonName, user);
-    if let Some(group) = group {
-        name.push(DnType::OrganizationName, group);
+    // A name of this library holds one value of a type. Written as a number the same type counts
+    // as another one, which makes room for a second organization.
+    let organizations = [
+        DnType::OrganizationName,
+        DnType::CustomDnType(ORGANIZATION.to_vec()),
+    ];
+    for (kind, group) in organizations.into_iter().zip(groups) {
+        name.push(kind, *group);
     }
     name
 }

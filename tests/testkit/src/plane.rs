@@ -124,7 +124,7 @@ impl Plane {
         let apiserver_launch = launch(&assets.apiserver, "kube-apiserver", args);
         let mut apiserver = apiserver_launch.start()?;
         let kubeconfig = dir.path().join("kubeconfig");
-        let text = pki.kubeconfig(&server, "admin", Some("system:masters"))?;
+        let text = pki.kubeconfig(&server, "admin", &["system:masters"])?;
         fs::write(&kubeconfig, &text).context("writing the kubeconfig")?;
         let client = client(&text).await?;
         let asked = || async { readyz(&client).await };
@@ -201,9 +201,19 @@ impl Plane {
             .dir
             .path()
             .join(format!("kubeconfig-{}", user.replace(['/', ':'], "-")));
-        let text = self.pki.kubeconfig(&self.server, user, group)?;
+        let text = self.pki.kubeconfig(&self.server, user, group.as_slice())?;
         fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
         Ok(path)
+    }
+
+    /// A client that the server takes for `user`, a member of `groups`: two at most.
+    pub(crate) async fn client_as(&self, user: &str, groups: &[&str]) -> Result<Client> {
+        client(&self.pki.kubeconfig(&self.server, user, groups)?).await
+    }
+
+    /// The certificate of the authority that has signed the server's, in PEM.
+    pub(crate) fn ca_pem(&self) -> String {
+        self.pki.ca_pem()
     }
 
     /// The files of a certificate for 127.0.0.1, for a webhook that this plane asks.

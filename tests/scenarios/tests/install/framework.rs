@@ -1,0 +1,198 @@
+//! The framework add-on on managed clusters.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use reeve_testkit::eventually;
+use serde_json::json;
+
+use crate::addon::{AddOn, has_namespace, variables};
+use crate::placed::{installed_elsewhere, placed_on_nodes, sized};
+use crate::site::{Cluster, FRAMEWORK, Site};
+use crate::steady;
+
+/// Where users keep policies; made by the framework.
+const POLICIES: &str = "open-cluster-management-policies";
+
+fn framework(site: &Site, cluster: Cluster) -> AddOn<'_> {
+    AddOn::new(site, FRAMEWORK, cluster)
+}
+
+/// Case 1.
+pub(crate) async fn elsewhere(site: Arc<Site>) -> Result<()> {
+    installed_elsewhere(&site, FRAMEWORK, &Cluster::ALL).await
+}
+
+/// Case 2.
+pub(crate) async fn default(site: Arc<Site>) -> Result<()> {
+    let _claim = site
+        .claim(&[(FRAMEWORK, Cluster::Two), (FRAMEWORK, Cluster::Three)])
+        .await;
+    let on = |cluster: Cluster| {
+        let addon = framework(&site, cluster);
+        async move {
+            addon.enable(json!({}), &[]).await?;
+            addon.runs().await?;
+            let namespace = format!("--cluster-namespace={}", cluster.name());
+            addon
+                .args(&[
+                    &namespace,
+                    "--leader-elect=false",
+                    "--evaluation-concurrency=2",
+                    "--client-max-qps=30",
+                    "--client-burst=45",
+                ])
+                .await?;
+            addon.disable().await
+        }
+    };
+    tokio::try_join!(on(Cluster::Two), on(Cluster::Three))?;
+    Ok(())
+}
+
+/// Case 5.
+pub(crate) async fn annotations(site: Arc<Site>) -> Result<()> {
+    let _claim = site
+        .claim(&Cluster::ALL.map(|cluster| (FRAMEWORK, cluster)))
+        .await;
+    let on = |cluster: Cluster| {
+        let addon = framework(&site, cluster);
+        async move {
+            addon.enable(json!({}), &[]).await?;
+            addon.runs().await?;
+            let annotations = json!({
+                "log-level": "8", "policy-evaluation-concurrency": "5", "client-qps": "50",
+            });
+            addon.annotate(annotations).await?;
+            addon
+                .args(&[
+                    "--log-encoder=console",
+                    "--log-level=8",
+                    "--v=6",
+                    "--evaluation-concurrency=5",
+                    "--client-max-qps=50",
+                    "--client-burst=111",
+                ])
+                .await?;
+            addon.runs().await?;
+            addon.disable().await
+        }
+    };
+    tokio::try_join!(on(Cluster::One), on(Cluster::Two), on(Cluster::Three))?;
+    Ok(())
+}
+
+/// Case 6.
+pub(crate) async fn customized(site: Arc<Site>) -> Result<()> {
+    let _claim = site.claim(&[(FRAMEWORK, Cluster::Two)]).await;
+    let addon = framework(&site, Cluster::Two);
+    let wanted = [
+        ("logLevel", "2"),
+        ("logEncoder", "json"),
+        ("evaluationConcurrency", "1"),
+        ("clientQPS", "15"),
+        ("clientBurst", "30"),
+        ("tlsMinVersion", "VersionTLS12"),
+        ("tlsCipherSuites", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"),
+    ];
+    addon
+        .configure("framework-variables", variables(&wanted))
+        .await?;
+    addon.enable(json!({}), &["framework-variables"]).await?;
+    addon
+        .args(&[
+            "--log-encoder=json",
+            "--log-level=2",
+            "--v=0",
+            "--evaluation-concurrency=1",
+            "--client-max-qps=15",
+            "--client-burst=30",
+            "--tls-min-version=VersionTLS12",
+            "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+        ])
+        .await?;
+    addon.runs().await?;
+    has_namespace(addon.plane, POLICIES).await?;
+    addon.says("Progressing", "False", "Completed").await?;
+    addon.disable().await
+}
+
+/// Case 7.
+pub(crate) async fn nodes(site: Arc<Site>) -> Result<()> {
+    let _claim = site.claim(&[(FRAMEWORK, Cluster::Three)]).await;
+    placed_on_nodes(&framework(&site, Cluster::Three)).await
+}
+
+/// Case 8.
+pub(crate) async fn resources(site: Arc<Site>) -> Result<()> {
+    let _claim = site.claim(&[(FRAMEWORK, Cluster::Two)]).await;
+    let addon = framework(&site, Cluster::Two);
+    sized(&addon, ["64Mi", "512Mi"], ["50Mi", "100Mi"]).await
+}
+
+/// Case 14.
+pub(crate) async fn cluster_namespace(site: Arc<Site>) -> Result<()> {
+    let _claim = site.claim(&[(FRAMEWORK, Cluster::Two)]).await;
+    let addon = framework(&site, Cluster::Two);
+    let name = addon.cluster.name();
+    let before = addon.plane.get("v1", "Namespace", None, name).await?;
+    ensure!(before.is_none(), "{before:?}");
+    addon.enable(json!({}), &[]).await?;
+    addon
+        .container("a name", |container| container["name"].is_string())
+        .await?;
+    let short = Duration::from_secs(15);
+    eventually("the cluster's namespace is there", short, || {
+        has_namespace(addon.plane, name)
+    })
+    .await?;
+    addon.disable().await?;
+    addon.plane.gone("v1", "Namespace", None, name, short).await
+}
+
+/// Case 15.
+pub(crate) async fn orphaned_namespace(site: Arc<Site>) -> Result<()> {
+    let _claim = site.claim(&[(FRAMEWORK, Cluster::Three)]).await;
+    let addon = framework(&site, Cluster::Three);
+    let name = addon.cluster.name();
+    addon
+        .configure("orphan", variables(&[("orphanClusterNamespace", "true")]))
+        .await?;
+    addon.enable(json!({}), &["orphan"]).await?;
+    addon.runs().await?;
+    has_namespace(addon.plane, name).await?;
+    addon.disable().await?;
+    steady("the cluster's namespace stays", || {
+        has_namespace(addon.plane, name)
+    })
+    .await?;
+    let namespace =
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+    addon.plane.delete(&namespace.to_string()).await?;
+    addon
+        .plane
+        .gone("v1", "Namespace", None, name, crate::addon::SOON)
+        .await
+}
+
+/// Case 16.
+pub(crate) async fn probes(site: Arc<Site>) -> Result<()> {
+    let _claim = site.claim(&[(FRAMEWORK, Cluster::Three)]).await;
+    let addon = framework(&site, Cluster::Three);
+    let version = addon.plane.client().apiserver_version().await?;
+    let minor: u32 = version.minor.trim_end_matches('+').parse()?;
+    addon.enable(json!({}), &[]).await?;
+    let container = addon
+        .container("a liveness probe", |it| it["livenessProbe"].is_object())
+        .await?;
+    if minor >= 20 {
+        ensure!(container["startupProbe"].is_object(), "{container}");
+    } else {
+        ensure!(
+            container["livenessProbe"]["initialDelaySeconds"].is_i64(),
+            "{container}"
+        );
+    }
+    addon.disable().await
+}

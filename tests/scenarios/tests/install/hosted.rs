@@ -1,0 +1,143 @@
+//! Add-ons whose agents run on another cluster than the one they are for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::addon::{AddOn, HOSTED_ON, args_of, has_namespace, variables};
+use crate::site::{CLUSTER, CONFIG_POLICY, Cluster, FRAMEWORK, ON_HUB, Site};
+use crate::steady;
+
+const CRD: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+const TWO_MINUTES: Duration = Duration::from_mins(2);
+
+/// Hosted add-ons for the third cluster, one scenario at a time: they change the cluster itself.
+const BOTH: [(&str, Cluster); 2] = [(FRAMEWORK, Cluster::Three), (CONFIG_POLICY, Cluster::Three)];
+
+fn hosted() -> Value {
+    json!({ HOSTED_ON: Cluster::One.name(), ON_HUB: "true" })
+}
+
+async fn label_vendor(site: &Site, vendor: Value) -> Result<()> {
+    let patch = json!({ "metadata": { "labels": { "vendor": vendor } } });
+    let name = Cluster::Three.name();
+    site.hub
+        .patch(CLUSTER.0, CLUSTER.1, None, name, patch)
+        .await?;
+    Ok(())
+}
+
+/// Case 3 of the framework.
+pub(crate) async fn framework(site: Arc<Site>) -> Result<()> {
+    let _claim = site.claim(&BOTH).await;
+    label_vendor(&site, "OpenShift".into()).await?;
+    let outcome = framework_of_openshift(&site).await;
+    label_vendor(&site, Value::Null).await?;
+    outcome
+}
+
+async fn framework_of_openshift(site: &Site) -> Result<()> {
+    let addon = AddOn::new(site, FRAMEWORK, Cluster::Three).hosted();
+    addon.enable(hosted(), &[]).await?;
+    addon.runs().await?;
+    addon
+        .args(&[
+            "--cluster-namespace=klusterlet-cluster3",
+            "--cluster-namespace-on-hub=cluster3",
+            "--disable-gatekeeper-sync=true",
+        ])
+        .await?;
+    let policies = "open-cluster-management-policies";
+    let there = site.three.get("v1", "Namespace", None, policies).await?;
+    ensure!(there.is_none(), "{there:?}");
+    let name = "policies.policy.open-cluster-management.io";
+    let crd = site
+        .hub
+        .get(CRD.0, CRD.1, None, name)
+        .await?
+        .context("no CRD")?;
+    let annotations = crd.metadata.annotations.unwrap_or_default();
+    let orphan = "addon.open-cluster-management.io/deletion-orphan";
+    ensure!(annotations.contains_key(orphan), "{annotations:?}");
+    addon.disable().await?;
+    let crd = site
+        .hub
+        .get(CRD.0, CRD.1, None, name)
+        .await?
+        .context("the hub's CRD is gone")?;
+    ensure!(
+        crd.metadata.deletion_timestamp.is_none(),
+        "the hub's CRD is going"
+    );
+    Ok(())
+}
+
+/// Case 4 of the framework.
+pub(crate) async fn framework_configured(site: Arc<Site>) -> Result<()> {
+    let _claim = site.claim(&BOTH).await;
+    let addon = AddOn::new(&site, FRAMEWORK, Cluster::Three).hosted();
+    let variables = variables(&[("managedKubeConfigSecret", "external-managed-kubeconfig")]);
+    addon.configure("hosted-framework", variables).await?;
+    addon.enable(hosted(), &["hosted-framework"]).await?;
+    addon.runs().await?;
+    addon.disable().await?;
+    steady("the hosting namespace stays", || {
+        has_namespace(&site.hub, &addon.namespace)
+    })
+    .await
+}
+
+/// Case 5 of the config-policy add-on.
+pub(crate) async fn config_policy(site: Arc<Site>) -> Result<()> {
+    let _claim = site.claim(&BOTH).await;
+    label_vendor(&site, "OpenShift".into()).await?;
+    let addon = AddOn::new(&site, CONFIG_POLICY, Cluster::Three).hosted();
+    let outcome = with_secret(&addon, "config-policy-controller-managed-kubeconfig", &[]).await;
+    label_vendor(&site, Value::Null).await?;
+    outcome
+}
+
+/// Case 6 of the config-policy add-on.
+pub(crate) async fn config_policy_configured(site: Arc<Site>) -> Result<()> {
+    let _claim = site.claim(&BOTH).await;
+    let addon = AddOn::new(&site, CONFIG_POLICY, Cluster::Three).hosted();
+    let secret = "external-managed-kubeconfig";
+    addon
+        .configure(
+            "hosted-config-policy",
+            variables(&[("managedKubeConfigSecret", secret)]),
+        )
+        .await?;
+    with_secret(&addon, secret, &["hosted-config-policy"]).await?;
+    steady("the hosting namespace stays", || {
+        has_namespace(&site.hub, &addon.namespace)
+    })
+    .await
+}
+
+/// A user gives the agent access to the managed cluster by a secret beside it.
+async fn with_secret(addon: &AddOn<'_>, name: &str, configs: &[&str]) -> Result<()> {
+    let kubeconfig = std::fs::read_to_string(addon.site.three.kubeconfig())?;
+    let secret = json!({ "apiVersion": "v1", "kind": "Secret",
+        "metadata": { "name": name, "namespace": addon.namespace },
+        "stringData": { "kubeconfig": kubeconfig } })
+    .to_string();
+    addon.site.hub.apply(&secret).await?;
+    addon.enable(hosted(), configs).await?;
+    addon.runs().await?;
+    let container = addon
+        .container("a name", |container| container["name"].is_string())
+        .await?;
+    let path = "--target-kubeconfig-path=/var/run/managed-kubeconfig/kubeconfig";
+    ensure!(args_of(&container).contains(&path), "{container}");
+    addon.disable().await?;
+    addon.site.hub.delete(&secret).await?;
+    let namespace = Some(addon.namespace.as_str());
+    addon
+        .site
+        .hub
+        .gone("v1", "Secret", namespace, name, TWO_MINUTES)
+        .await
+}

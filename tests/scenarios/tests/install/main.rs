@@ -1,0 +1,130 @@
+//! The add-on controller as Open Cluster Management uses it: add-ons are enabled, configured and disabled on a hub that
+//! manages itself and on two other clusters, and their agents run.
+
+mod addon;
+mod config_policy;
+mod framework;
+mod hosted;
+mod on_hub;
+mod placed;
+mod rights;
+mod site;
+
+use std::fmt::Display;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use reeve_scenarios::{run_beside, scenario};
+
+use crate::on_hub::works;
+use crate::site::Site;
+
+/// Asks again and again for some seconds; every answer must be `Ok`.
+pub(crate) async fn steady<F, Fut>(what: impl Display, mut check: F) -> Result<()>
+where
+    F: FnMut() -> Fut,
+    Fut: Future<Output = Result<()>>,
+{
+    let end = Instant::now() + Duration::from_secs(5);
+    while Instant::now() < end {
+        check()
+            .await
+            .with_context(|| format!("it did not stay so: {what}"))?;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    run_beside(
+        Site::start(),
+        |site, _| Box::pin(async move { site.dump().await }),
+        vec![
+            scenario(
+                "case_f01_the_default_of_all_clusters_places_the_agents",
+                |s| Box::pin(framework::elsewhere(s)),
+            ),
+            scenario(
+                "case_c01_the_default_of_all_clusters_places_the_agents",
+                |s| Box::pin(config_policy::elsewhere(s)),
+            ),
+            scenario("case_f05_annotations_change_a_running_agent", |s| {
+                Box::pin(framework::annotations(s))
+            }),
+            scenario("case_c02_enabled_and_disabled_on_all_clusters", |s| {
+                Box::pin(config_policy::default(s))
+            }),
+            scenario("case_f03_hosted_for_an_openshift_cluster", |s| {
+                Box::pin(hosted::framework(s))
+            }),
+            scenario("case_f10_a_hub_of_hubs_syncs_policies", |s| {
+                Box::pin(on_hub::by_cluster(s))
+            }),
+            scenario("case_f02_enabled_and_disabled_with_defaults", |s| {
+                Box::pin(framework::default(s))
+            }),
+            scenario("case_c05_hosted_for_an_openshift_cluster", |s| {
+                Box::pin(hosted::config_policy(s))
+            }),
+            scenario("case_s1_standalone_templating_reaches_the_agent", |s| {
+                Box::pin(config_policy::standalone(s))
+            }),
+            scenario("case_f09_values_say_it_is_the_hub", |s| {
+                Box::pin(on_hub::by_values(s))
+            }),
+            scenario("case_c07_annotations_and_metrics", |s| {
+                Box::pin(config_policy::annotations(s))
+            }),
+            scenario("case_f04_hosted_with_a_configuration", |s| {
+                Box::pin(hosted::framework_configured(s))
+            }),
+            scenario("case_f06_variables_of_a_configuration", |s| {
+                Box::pin(framework::customized(s))
+            }),
+            scenario("case_c06_hosted_with_a_secret_of_another_name", |s| {
+                Box::pin(hosted::config_policy_configured(s))
+            }),
+            scenario("case_f08_resources_follow_the_configuration", |s| {
+                Box::pin(framework::resources(s))
+            }),
+            scenario("case_c08_variables_of_a_configuration", |s| {
+                Box::pin(config_policy::customized(s))
+            }),
+            scenario("case_f11_the_add_on_says_it_is_on_the_hub", |s| {
+                Box::pin(on_hub::by_addon(s))
+            }),
+            scenario("case_c03_nodes_of_the_configuration", |s| {
+                Box::pin(config_policy::nodes(s))
+            }),
+            scenario("case_f07_nodes_of_the_configuration", |s| {
+                Box::pin(framework::nodes(s))
+            }),
+            scenario("case_c04_resources_follow_the_configuration", |s| {
+                Box::pin(config_policy::resources(s))
+            }),
+            scenario("case_f12_a_changed_work_is_put_right", |s| {
+                Box::pin(works::reverted(s))
+            }),
+            scenario("case_f13_a_paused_add_on_is_left_alone", |s| {
+                Box::pin(works::paused(s))
+            }),
+            scenario(
+                "case_f14_the_namespace_of_the_cluster_comes_and_goes",
+                |s| Box::pin(framework::cluster_namespace(s)),
+            ),
+            scenario("case_f15_the_namespace_of_the_cluster_may_stay", |s| {
+                Box::pin(framework::orphaned_namespace(s))
+            }),
+            scenario("case_f16_probes_suit_the_server", |s| {
+                Box::pin(framework::probes(s))
+            }),
+            scenario("case_c09_metrics_on_openshift_are_served_by_tls", |s| {
+                Box::pin(config_policy::openshift(s))
+            }),
+            scenario("the_rights_of_installers_suffice", |s| {
+                Box::pin(rights::suffice(s))
+            }),
+        ],
+    )
+}

@@ -1,0 +1,273 @@
+//! A hub that is itself a managed cluster, two more managed clusters, Open Cluster Management around them, and the
+//! add-on controller.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::Api;
+use kube::api::PostParams;
+use kube::config::Kubeconfig;
+use reeve_testkit::ocm::{AddonManager, Klusterlet, KlusterletOptions, Sites};
+use reeve_testkit::{
+    Component, Kubelet, KubeletOptions, Mark, Plane, PlaneOptions, eventually, install_addon_crds,
+    workspace,
+};
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::sync::{Mutex, MutexGuard};
+
+pub(crate) const ADDON_API: &str = "addon.open-cluster-management.io/v1alpha1";
+pub(crate) const CLUSTER: (&str, &str) =
+    ("cluster.open-cluster-management.io/v1", "ManagedCluster");
+pub(crate) const FRAMEWORK: &str = "governance-policy-framework";
+pub(crate) const CONFIG_POLICY: &str = "config-policy-controller";
+pub(crate) const STANDALONE: &str = "governance-standalone-hub-templating";
+pub(crate) const ON_HUB: &str = "addon.open-cluster-management.io/on-multicluster-hub";
+
+/// The user that the hub takes the controller for.
+pub(crate) const USER: &str =
+    "system:serviceaccount:open-cluster-management:governance-policy-addon-controller";
+const CONTROLLER: &str = "governance-policy-addon-controller";
+const NAMESPACE: &str = "open-cluster-management";
+const SOON: Duration = Duration::from_mins(1);
+
+/// The managed clusters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cluster {
+    /// The hub itself.
+    One,
+    /// One with its own klusterlet.
+    Two,
+    /// One whose klusterlet runs on the hub.
+    Three,
+}
+
+impl Cluster {
+    pub(crate) const ALL: [Self; 3] = [Self::One, Self::Two, Self::Three];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::One => "cluster1",
+            Self::Two => "cluster2",
+            Self::Three => "cluster3",
+        }
+    }
+}
+
+/// Where the scenarios play.
+pub(crate) struct Site {
+    pub(crate) hub: Plane,
+    pub(crate) two: Plane,
+    pub(crate) three: Plane,
+    pub(crate) beginning: Mark,
+    controller: Component,
+    manager: AddonManager,
+    klusterlets: Vec<Klusterlet>,
+    kubelets: Vec<Kubelet>,
+    claims: [Mutex<()>; 6],
+    _dir: TempDir,
+}
+
+impl Site {
+    pub(crate) async fn start() -> Result<Self> {
+        let plane = |name, audit| {
+            Plane::start(PlaneOptions {
+                name,
+                audit,
+                ..PlaneOptions::default()
+            })
+        };
+        let (hub, two, three) = tokio::try_join!(
+            plane("cluster1", true),
+            plane("cluster2", false),
+            plane("cluster3", false)
+        )?;
+        tokio::try_join!(prepare_hub(&hub), prepare(&two), prepare(&three))?;
+        let beginning = hub.audit()?.mark()?;
+        let dir = tempfile::tempdir()?;
+        let controller = start_controller(&hub, dir.path()).await?;
+        let manager = AddonManager::start(&hub).await?;
+        let klusterlets = join(&hub, &two, &three).await?;
+        let ports = vec![hub.port()?, two.port()?, three.port()?];
+        let kubelet = |plane| {
+            let options = KubeletOptions {
+                reach: ports.clone(),
+                ..KubeletOptions::default()
+            };
+            Kubelet::start(plane, options)
+        };
+        let kubelets = vec![
+            kubelet(&hub).await?,
+            kubelet(&two).await?,
+            kubelet(&three).await?,
+        ];
+        Ok(Self {
+            hub,
+            two,
+            three,
+            beginning,
+            controller,
+            manager,
+            klusterlets,
+            kubelets,
+            claims: Default::default(),
+            _dir: dir,
+        })
+    }
+
+    pub(crate) fn plane(&self, cluster: Cluster) -> &Plane {
+        match cluster {
+            Cluster::One => &self.hub,
+            Cluster::Two => &self.two,
+            Cluster::Three => &self.three,
+        }
+    }
+
+    /// An add-on on a cluster is one scenario's at a time. Whoever needs more takes all at once, so that nobody waits
+    /// for each other.
+    pub(crate) async fn claim(&self, wanted: &[(&str, Cluster)]) -> Vec<MutexGuard<'_, ()>> {
+        let mut places: Vec<usize> = wanted
+            .iter()
+            .map(|(addon, cluster)| usize::from(*addon == CONFIG_POLICY) * 3 + *cluster as usize)
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        let mut guards = Vec::new();
+        for place in places {
+            guards.push(self.claims[place].lock().await);
+        }
+        guards
+    }
+
+    /// For a failed scenario.
+    pub(crate) async fn dump(&self) -> String {
+        let mut text = String::new();
+        for cluster in Cluster::ALL {
+            let namespaces = [
+                "open-cluster-management-agent-addon",
+                cluster.name(),
+                "klusterlet-cluster3",
+            ];
+            let dump = self.plane(cluster).dump(&namespaces).await;
+            let _ = writeln!(text, "--- {}:\n{dump}", cluster.name());
+        }
+        for (klusterlet, kubelet) in self.klusterlets.iter().zip(&self.kubelets) {
+            let name = klusterlet.name();
+            let _ = writeln!(text, "--- the klusterlet of {name}:\n{}", klusterlet.log());
+            let _ = writeln!(text, "--- the Pods of {name}:\n{}", kubelet.dump());
+        }
+        let _ = writeln!(text, "--- the add-on manager:\n{}", self.manager.log());
+        let _ = writeln!(text, "--- the controller:\n{}", self.controller.log());
+        text
+    }
+}
+
+async fn prepare_hub(hub: &Plane) -> Result<()> {
+    // The propagator's CRDs are there before any add-on.
+    hub.install_crds().await?;
+    prepare(hub).await?;
+    hub.apply(include_str!("rights.yaml")).await?;
+    for name in [FRAMEWORK, CONFIG_POLICY, STANDALONE] {
+        hub.apply(&offer(name)).await?;
+    }
+    let cluster = json!({
+        "apiVersion": CLUSTER.0, "kind": CLUSTER.1,
+        "metadata": { "name": "cluster1", "annotations": { ON_HUB: "true" } },
+        "spec": {},
+    });
+    hub.apply(&cluster.to_string()).await?;
+    Ok(())
+}
+
+/// What a managed cluster has before any add-on.
+async fn prepare(plane: &Plane) -> Result<()> {
+    install_addon_crds(plane).await?;
+    plane.apply(include_str!("monitors.yaml")).await?;
+    let claims = workspace().join("tests/testkit/crds/clusterclaims.yaml");
+    plane.apply(&std::fs::read_to_string(claims)?).await?;
+    for (version, kind) in [
+        (
+            "cluster.open-cluster-management.io/v1alpha1",
+            "ClusterClaim",
+        ),
+        ("monitoring.coreos.com/v1", "ServiceMonitor"),
+    ] {
+        eventually(format!("{kind} is served"), SOON, || {
+            plane.kind(version, kind)
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+/// A `ClusterManagementAddOn` that says nothing.
+pub(crate) fn offer(name: &str) -> String {
+    json!({
+        "apiVersion": ADDON_API, "kind": "ClusterManagementAddOn",
+        "metadata": { "name": name }, "spec": {},
+    })
+    .to_string()
+}
+
+async fn join(hub: &Plane, two: &Plane, three: &Plane) -> Result<Vec<Klusterlet>> {
+    let join = |cluster: Cluster, managed, agent| {
+        let sites = Sites {
+            hub,
+            managed,
+            agent,
+        };
+        Klusterlet::join(sites, KlusterletOptions::named(cluster.name()))
+    };
+    Ok(vec![
+        join(Cluster::One, hub, hub).await?,
+        join(Cluster::Two, two, two).await?,
+        join(Cluster::Three, three, hub).await?,
+    ])
+}
+
+/// As a process with the credentials of its own account.
+async fn start_controller(hub: &Plane, dir: &Path) -> Result<Component> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(hub.client(), NAMESPACE);
+    let request = TokenRequest {
+        spec: Some(TokenRequestSpec {
+            expiration_seconds: Some(7200),
+            ..TokenRequestSpec::default()
+        }),
+        ..TokenRequest::default()
+    };
+    let token = accounts
+        .create_token_request(CONTROLLER, &PostParams::default(), &request)
+        .await?;
+    let token = token.status.and_then(|status| status.token);
+    let token = token.context("a request for a token without an answer")?;
+    let admin = Kubeconfig::read_from(hub.kubeconfig())?;
+    let kubeconfig = json!({
+        "apiVersion": "v1", "kind": "Config", "clusters": admin.clusters,
+        "users": [{ "name": "controller", "user": { "token": token } }],
+        "contexts": [{ "name": "hub", "context": { "cluster": admin.clusters[0].name, "user": "controller" } }],
+        "current-context": "hub",
+    });
+    let path = dir.join("kubeconfig");
+    std::fs::write(&path, kubeconfig.to_string())?;
+    let flag = format!("--kubeconfig={}", path.display());
+    let image = |name: &str| format!("quay.io/open-cluster-management/{name}:test");
+    let images = [
+        image("config-policy-controller"),
+        image("governance-policy-framework-addon"),
+    ];
+    Component::spawn(
+        CONTROLLER,
+        &["controller", "--namespace=open-cluster-management", &flag],
+        &[
+            ("CONFIG_POLICY_CONTROLLER_IMAGE", images[0].as_str()),
+            (
+                "GOVERNANCE_POLICY_FRAMEWORK_ADDON_IMAGE",
+                images[1].as_str(),
+            ),
+        ],
+    )
+}

@@ -1,0 +1,171 @@
+//! The hub's add-on manager: owners, configurations and progress of add-ons.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use kube::ResourceExt as _;
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::condition::list;
+use super::configuration::{self, Reference};
+use super::journal::Journal;
+use super::mirror::{Bell, Mirror, Pace, Step, Task, run};
+use super::names::{ADDON, ADDON_API, CONFIG, LIFECYCLE, OFFER, WORK};
+use super::{progress, write};
+use crate::Objects;
+
+/// Everything is watched; this is for what a watch has missed.
+const TICK: Duration = Duration::from_secs(10);
+
+/// The stand-in for OCM's add-on manager. It makes `ManagedClusterAddOn`s the property of their
+/// `ClusterManagementAddOn`, tells which configurations count for them, and how far these have come.
+/// It ends when it is dropped.
+pub struct AddonManager {
+    journal: Journal,
+    _open: watch::Sender<bool>,
+    _task: Task,
+}
+
+impl AddonManager {
+    /// Starts on a hub that has the CRDs of [`crate::install_addon_crds`].
+    pub async fn start(hub: &Objects) -> Result<Self> {
+        let bell = Bell::default();
+        let (open, open_receiver) = watch::channel(true);
+        let journal = Journal::default();
+        let state = State {
+            hub: hub.clone(),
+            offers: Mirror::start(hub, OFFER, None, &bell).await?,
+            addons: Mirror::start(hub, ADDON, None, &bell).await?,
+            configs: Mirror::start(hub, CONFIG, None, &bell).await?,
+            works: Mirror::start(hub, WORK, None, &bell).await?,
+        };
+        let pace = Pace {
+            bell,
+            tick: TICK,
+            open: open_receiver,
+            journal: journal.clone(),
+        };
+        Ok(Self {
+            journal,
+            _open: open,
+            _task: run("the add-on manager".to_owned(), state, pace),
+        })
+    }
+
+    /// What it could not do, for a failed test to print.
+    pub fn log(&self) -> String {
+        self.journal.text()
+    }
+}
+
+struct State {
+    hub: Objects,
+    offers: Mirror,
+    addons: Mirror,
+    configs: Mirror,
+    works: Mirror,
+}
+
+impl Step for State {
+    async fn step(&mut self) -> Result<()> {
+        let mut outcome = Ok(());
+        for offer in self.offers.all() {
+            outcome = outcome.and(self.tell_defaults(&offer).await);
+        }
+        for addon in self.addons.all() {
+            outcome = outcome.and(self.look_after(&addon).await);
+        }
+        outcome
+    }
+}
+
+impl State {
+    /// The hashes are left to the add-on's own controller, as OCM leaves them.
+    async fn tell_defaults(&self, offer: &DynamicObject) -> Result<()> {
+        if !managed(offer) {
+            return Ok(());
+        }
+        let old = &offer.data["status"]["defaultconfigReferences"];
+        let new = configuration::defaults(&offer.data["spec"], old);
+        if old.is_null() && new.is_empty() {
+            return Ok(());
+        }
+        let patch = json!({ "defaultconfigReferences": new });
+        write::status(&self.hub, OFFER, offer, &patch).await
+    }
+
+    async fn look_after(&self, addon: &Arc<DynamicObject>) -> Result<()> {
+        let Some(offer) = self.offers.named(&addon.name_any()) else {
+            return Ok(());
+        };
+        if addon.metadata.deletion_timestamp.is_some() {
+            return Ok(());
+        }
+        if let Some(owners) = owners(addon, &offer) {
+            let patch = json!({ "ownerReferences": owners });
+            // The next round sees the add-on with its owner.
+            write::metadata(&self.hub, ADDON, addon, patch).await?;
+            return Ok(());
+        }
+        if !managed(&offer) {
+            return Ok(());
+        }
+        let references = configuration::references(addon, &offer, &self.configs)?;
+        self.tell(addon, references).await
+    }
+
+    async fn tell(&self, addon: &DynamicObject, references: Vec<Reference>) -> Result<()> {
+        let works = progress::works_of(addon, &self.works);
+        let state = progress::of(&works, &references);
+        let applied = matches!(state, progress::State::Completed);
+        let old = &addon.data["status"]["configReferences"];
+        let mut conditions = list(&addon.data["status"]);
+        configuration::configured(&references).put(&mut conditions);
+        state.condition().put(&mut conditions);
+        let references: Vec<Value> = references
+            .iter()
+            .map(|reference| reference.to_json(old, applied))
+            .collect();
+        let patch = if old.is_null() && references.is_empty() {
+            json!({ "conditions": conditions })
+        } else {
+            json!({ "conditions": conditions, "configReferences": references })
+        };
+        write::status(&self.hub, ADDON, addon, &patch).await
+    }
+}
+
+/// Whether the add-on manager has to do with the add-ons of this offer, beyond owning them.
+fn managed(offer: &DynamicObject) -> bool {
+    offer
+        .annotations()
+        .get(LIFECYCLE)
+        .is_none_or(|lifecycle| lifecycle == "addon-manager")
+}
+
+/// The owners that the add-on should have, when it has others.
+fn owners(addon: &DynamicObject, offer: &DynamicObject) -> Option<Value> {
+    let old = addon.owner_references();
+    let uid = offer.metadata.uid.clone().unwrap_or_default();
+    if old.iter().any(|owner| owner.uid == uid) {
+        return None;
+    }
+    let mut owners: Vec<Value> = old
+        .iter()
+        // The offer may have been created anew.
+        .filter(|owner| owner.kind != OFFER.kind)
+        .map(|owner| json!(owner))
+        .collect();
+    owners.push(json!({
+        "apiVersion": ADDON_API,
+        "kind": OFFER.kind,
+        "name": offer.name_any(),
+        "uid": uid,
+        "controller": true,
+        "blockOwnerDeletion": true,
+    }));
+    Some(owners.into())
+}

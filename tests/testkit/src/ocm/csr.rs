@@ -1,0 +1,101 @@
+//! Requests for the certificates of add-ons.
+
+use anyhow::{Context, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kube::ResourceExt as _;
+use kube::api::{DynamicObject, PostParams};
+use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair};
+use serde_json::{Value, json};
+
+use super::klusterlet::Agents;
+use super::names::{ADDON_LABEL, CLUSTER_LABEL, REQUEST};
+use crate::pki;
+
+pub(super) const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
+
+/// A request that was made, and the key that its certificate will be good for.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) name: String,
+    /// In PEM.
+    pub(super) key: String,
+}
+
+/// How a request is getting on.
+pub(super) enum Fate {
+    Waiting,
+    /// The certificate, in PEM.
+    Issued(String),
+    /// Denied, failed, or gone.
+    Lost,
+}
+
+/// Asks the hub for a certificate of an add-on.
+pub(super) async fn make(agents: &Agents, addon: &str, subject: &Value) -> Result<Request> {
+    let key = KeyPair::generate().context("generating a key")?;
+    let pem = request(addon, subject, &key)?;
+    let cluster = &agents.cluster;
+    let object = json!({
+        "apiVersion": REQUEST.api_version,
+        "kind": REQUEST.kind,
+        "metadata": {
+            "generateName": format!("addon-{cluster}-{addon}-"),
+            "labels": { CLUSTER_LABEL: cluster, ADDON_LABEL: addon },
+        },
+        "spec": {
+            "request": STANDARD.encode(pem),
+            "signerName": SIGNER,
+            "usages": ["digital signature", "key encipherment", "client auth"],
+        },
+    });
+    let object: DynamicObject = serde_json::from_value(object)?;
+    let (api, _) = agents
+        .hub
+        .api(REQUEST.api_version, REQUEST.kind, None)
+        .await?;
+    let created = api.create(&PostParams::default(), &object).await;
+    let created = created.with_context(|| format!("requesting a certificate of {addon}"))?;
+    Ok(Request {
+        name: created.name_any(),
+        key: key.serialize_pem(),
+    })
+}
+
+fn request(addon: &str, subject: &Value, key: &KeyPair) -> Result<String> {
+    let host = format!("{addon}.addon.open-cluster-management.io");
+    let mut params = CertificateParams::new([host]).context("naming a certificate")?;
+    let groups = subject["groups"].as_array().into_iter().flatten();
+    let groups: Vec<&str> = groups.filter_map(Value::as_str).collect();
+    let user = subject["user"].as_str().unwrap_or_default();
+    params.distinguished_name = pki::name(user, &groups);
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let request = params.serialize_request(key);
+    request
+        .and_then(|request| request.pem())
+        .with_context(|| format!("writing a request of {addon}"))
+}
+
+/// Asks how a request is getting on.
+pub(super) async fn ask(agents: &Agents, request: &Request) -> Result<Fate> {
+    let object = agents
+        .hub
+        .get(REQUEST.api_version, REQUEST.kind, None, &request.name)
+        .await?;
+    let Some(object) = object else {
+        return Ok(Fate::Lost);
+    };
+    let status = &object.data["status"];
+    let lost = |kind: &str| super::condition::is_true(&status["conditions"], kind);
+    if lost("Denied") || lost("Failed") {
+        return Ok(Fate::Lost);
+    }
+    let Some(certificate) = status["certificate"].as_str() else {
+        return Ok(Fate::Waiting);
+    };
+    let certificate = STANDARD
+        .decode(certificate)
+        .context("reading a certificate")?;
+    let certificate = String::from_utf8(certificate).context("reading a certificate")?;
+    Ok(Fate::Issued(certificate))
+}

@@ -1,0 +1,45 @@
+//! Stand-ins for what Open Cluster Management runs around an add-on: its add-on manager on the hub
+//! and, for every managed cluster, a klusterlet (registration agent and work agent) with the hub's
+//! side of it. They play on real control planes, so that garbage collection, signing and the removal
+//! of namespaces are real.
+//!
+//! ```no_run
+//! # async fn example() -> anyhow::Result<()> {
+//! use reeve_testkit::ocm::{AddonManager, Klusterlet, KlusterletOptions, Sites};
+//! use reeve_testkit::{Plane, PlaneOptions, install_addon_crds};
+//!
+//! let hub = Plane::start(PlaneOptions { name: "hub", ..PlaneOptions::default() }).await?;
+//! let managed = Plane::start(PlaneOptions::default()).await?;
+//! for plane in [&hub, &managed] {
+//!     plane.install_crds().await?;
+//!     install_addon_crds(plane.objects()).await?;
+//! }
+//! let _manager = AddonManager::start(hub.objects()).await?;
+//! let sites = Sites { hub: &hub, managed: &managed, agent: &managed };
+//! let klusterlet = Klusterlet::join(sites, KlusterletOptions::named("cluster2")).await?;
+//! klusterlet.pause(); // The hub hears nothing of the cluster, nor the cluster of the hub.
+//! # Ok(())
+//! # }
+//! ```
+
+mod addon_manager;
+mod condition;
+mod configuration;
+mod csr;
+mod health;
+mod hub_side;
+mod journal;
+mod klusterlet;
+mod membership;
+mod mirror;
+mod names;
+mod progress;
+mod registration;
+mod secret;
+mod spec_hash;
+mod work;
+mod write;
+
+pub use addon_manager::AddonManager;
+pub use klusterlet::{Klusterlet, KlusterletOptions, Sites};
+pub use spec_hash::spec_hash;

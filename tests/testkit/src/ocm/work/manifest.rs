@@ -1,0 +1,165 @@
+//! What a work says of its manifests besides their content.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// An object on the cluster, by resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Resource {
+    pub(super) group: String,
+    pub(super) version: String,
+    pub(super) kind: String,
+    pub(super) plural: String,
+    /// Empty for objects of the cluster.
+    pub(super) namespace: String,
+    pub(super) name: String,
+}
+
+/// The options of a work that concern its manifests.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Settings {
+    delete_option: DeleteOption,
+    manifest_configs: Vec<ManifestConfig>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct DeleteOption {
+    propagation_policy: String,
+    selectively_orphans: Orphans,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Orphans {
+    orphaning_rules: Vec<Identifier>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Identifier {
+    group: String,
+    resource: String,
+    namespace: String,
+    name: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct ManifestConfig {
+    resource_identifier: Identifier,
+    pub(super) feedback_rules: Vec<Value>,
+    feedback_scrape_type: String,
+    update_strategy: Option<UpdateStrategy>,
+}
+
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct UpdateStrategy {
+    r#type: String,
+    server_side_apply: Option<ServerSide>,
+}
+
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ServerSide {
+    field_manager: String,
+    force: bool,
+}
+
+/// How a manifest reaches its object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Strategy {
+    Update,
+    CreateOnly,
+    ReadOnly,
+    ServerSide { manager: String, force: bool },
+}
+
+impl Settings {
+    /// Of the `spec` of a work. The schema has checked it.
+    pub(super) fn of(spec: &Value) -> Self {
+        Self::deserialize(spec).unwrap_or_default()
+    }
+
+    /// Whether this object stays when the work goes.
+    pub(super) fn orphans(&self, resource: &Resource) -> bool {
+        let option = &self.delete_option;
+        match option.propagation_policy.as_str() {
+            "Orphan" => true,
+            "SelectivelyOrphan" => {
+                let rules = &option.selectively_orphans.orphaning_rules;
+                rules.iter().any(|rule| rule.names(resource))
+            }
+            _ => false,
+        }
+    }
+
+    /// The configuration of this object.
+    pub(super) fn config(&self, resource: &Resource) -> Option<&ManifestConfig> {
+        let mut configs = self.manifest_configs.iter();
+        configs.find(|config| config.resource_identifier.names(resource))
+    }
+
+    /// How this object is written.
+    pub(super) fn strategy(&self, resource: &Resource) -> Strategy {
+        let strategy = self
+            .config(resource)
+            .and_then(|config| config.update_strategy.clone())
+            .unwrap_or_default();
+        match strategy.r#type.as_str() {
+            "CreateOnly" => Strategy::CreateOnly,
+            "ReadOnly" => Strategy::ReadOnly,
+            "ServerSideApply" => {
+                let how = strategy.server_side_apply.unwrap_or_default();
+                let named = !how.field_manager.is_empty();
+                let manager = named.then_some(how.field_manager);
+                Strategy::ServerSide {
+                    manager: manager.unwrap_or_else(|| "work-agent".to_owned()),
+                    force: how.force,
+                }
+            }
+            _ => Strategy::Update,
+        }
+    }
+
+    /// Whether the state of some object is to be reported at once.
+    pub(super) fn watches(&self) -> bool {
+        let mut configs = self.manifest_configs.iter();
+        configs.any(|config| config.feedback_scrape_type == "Watch")
+    }
+}
+
+impl Identifier {
+    fn names(&self, resource: &Resource) -> bool {
+        self.group == resource.group
+            && self.resource == resource.plural
+            && self.namespace == resource.namespace
+            && self.name == resource.name
+    }
+}
+
+/// The place of a kind in the order of application: what others need comes first.
+pub(super) fn rank(manifest: &Value) -> usize {
+    const ORDER: [&str; 15] = [
+        "Namespace",
+        "CustomResourceDefinition",
+        "NetworkPolicy",
+        "ResourceQuota",
+        "LimitRange",
+        "ServiceAccount",
+        "Secret",
+        "ConfigMap",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "Role",
+        "RoleBinding",
+        "Service",
+        "Pod",
+        "Deployment",
+    ];
+    let kind = manifest["kind"].as_str().unwrap_or_default();
+    let place = ORDER.iter().position(|other| *other == kind);
+    place.unwrap_or(ORDER.len())
+}
