@@ -122,7 +122,10 @@ mod tests {
             "--vmodule=a=2",
         ])
         .unwrap();
-        assert_eq!(all.terminate_on_files, [PathBuf::from("/a"), PathBuf::from("/b_c")]);
+        assert_eq!(
+            all.terminate_on_files,
+            [PathBuf::from("/a"), PathBuf::from("/b_c")]
+        );
         assert_eq!(all.kubeconfig, Some(PathBuf::from("/a_b/c")));
         assert!(parse(&["--no-such-flag"]).is_err());
     }

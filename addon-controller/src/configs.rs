@@ -164,8 +164,14 @@ mod tests {
     fn fingerprints_are_those_of_go() {
         let of = |spec: Value| spec_hash(spec.as_object().unwrap());
         // echo -n '{"spec":{}}' | sha256sum
-        assert_eq!(of(json!({})), Digest::of_bytes(br#"{"spec":{}}"#).to_string());
+        assert_eq!(
+            of(json!({})),
+            Digest::of_bytes(br#"{"spec":{}}"#).to_string()
+        );
         let text = br#"{"spec":{"a":"\u003cb\u003e \u0026","z":1}}"#;
-        assert_eq!(of(json!({"z": 1, "a": "<b> &"})), Digest::of_bytes(text).to_string());
+        assert_eq!(
+            of(json!({"z": 1, "a": "<b> &"})),
+            Digest::of_bytes(text).to_string()
+        );
     }
 }

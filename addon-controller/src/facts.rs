@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 use reeve_api::addon::{
-    ADDON_GROUP, DeploymentSettings, ConfigReference, DEPLOYMENT_CONFIGS,
-    ManagedClusterAddOn,
+    ADDON_GROUP, ConfigReference, DEPLOYMENT_CONFIGS, DeploymentSettings, ManagedClusterAddOn,
 };
 use reeve_api::ocm::ManagedCluster;
 use serde::Serialize;
@@ -24,7 +23,8 @@ pub const FORCE_ANNOTATION: &str = "policy.open-cluster-management.io/force-unin
 /// Annotation of clusters and `ManagedClusterAddOn`s: the agent's cluster is the hub.
 pub const ON_HUB_ANNOTATION: &str = "addon.open-cluster-management.io/on-multicluster-hub";
 /// Annotation of clusters and `ManagedClusterAddOn`s: the hub is governed by another hub.
-pub const SYNC_ANNOTATION: &str = "policy.open-cluster-management.io/sync-policies-on-multicluster-hub";
+pub const SYNC_ANNOTATION: &str =
+    "policy.open-cluster-management.io/sync-policies-on-multicluster-hub";
 /// Annotation of clusters: where their images come from.
 pub const REGISTRIES_ANNOTATION: &str = "open-cluster-management.io/image-registries";
 /// The claim that is a cluster's identity.
@@ -61,7 +61,10 @@ impl ClusterFacts {
         };
         let status = cluster.status.clone().unwrap_or_default();
         let claim = |name: &str| {
-            let found = status.cluster_claims.iter().find(|claim| claim.name == name);
+            let found = status
+                .cluster_claims
+                .iter()
+                .find(|claim| claim.name == name);
             found.map(|claim| claim.value.clone())
         };
         let available = "ManagedClusterConditionAvailable";

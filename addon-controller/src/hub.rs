@@ -19,8 +19,11 @@ const PAUSE: Duration = Duration::from_mins(10);
 #[derive(Clone)]
 pub struct HubIdentity {
     client: Client,
-    known: Arc<Mutex<Option<(Option<String>, Instant)>>>,
+    known: Arc<Mutex<Option<Known>>>,
 }
+
+/// What the hub has said, and when.
+type Known = (Option<String>, Instant);
 
 impl HubIdentity {
     /// Nothing is known yet.

@@ -20,6 +20,8 @@ mod messages;
 mod process;
 pub mod registration;
 pub mod render;
+#[cfg(test)]
+mod testing;
 pub mod values;
 mod world;
 

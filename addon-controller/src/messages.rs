@@ -28,7 +28,8 @@ pub fn network_policies(value: &str) -> String {
 pub const PAUSED: &str =
     "the Policy Addon controller is paused due to the policy-addon-pause annotation";
 /// The agents trust the system's certificate authorities.
-pub const PROXY_CA: &str = "proxyConfig.caBundle is not used: the agents' images would have to hold it";
+pub const PROXY_CA: &str =
+    "proxyConfig.caBundle is not used: the agents' images would have to hold it";
 
 /// An annotation cannot be read.
 pub fn invalid_annotation(key: &str, value: &str, expected: &str) -> String {
@@ -43,11 +44,15 @@ pub fn operator_policy_disabled(value: &str) -> String {
 }
 /// A claim says otherwise than a label.
 pub fn vendor_overridden(product: &str) -> String {
-    format!("the label vendor says OpenShift, the claim of its product {product:?}: the claim counts")
+    format!(
+        "the label vendor says OpenShift, the claim of its product {product:?}: the claim counts"
+    )
 }
 /// The mirrors of a cluster cannot be read.
 pub fn invalid_registries(error: &dyn Display) -> String {
-    format!("the cluster's annotation open-cluster-management.io/image-registries cannot be read: {error}")
+    format!(
+        "the cluster's annotation open-cluster-management.io/image-registries cannot be read: {error}"
+    )
 }
 /// A customized variable cannot be read.
 pub fn invalid_variable(name: &str, value: &str, expected: &str) -> String {
@@ -55,7 +60,9 @@ pub fn invalid_variable(name: &str, value: &str, expected: &str) -> String {
 }
 /// A cipher suite that nobody knows.
 pub fn unknown_cipher_suite(name: &str) -> String {
-    format!("the customized variable tlsCipherSuites names {name:?}, which is no cipher suite: it has no effect")
+    format!(
+        "the customized variable tlsCipherSuites names {name:?}, which is no cipher suite: it has no effect"
+    )
 }
 /// A customized variable of another add-on, or of none.
 pub fn unknown_variable(name: &str) -> String {
@@ -173,11 +180,16 @@ pub mod blocked {
     }
     /// Nothing could be rendered.
     pub fn not_rendered(error: &str) -> (&'static str, String) {
-        ("NotRendered", way_out(&format!("what cleans up cannot be rendered: {error}")))
+        (
+            "NotRendered",
+            way_out(&format!("what cleans up cannot be rendered: {error}")),
+        )
     }
     /// The cluster does not answer.
     pub fn unavailable(cluster: &str) -> (&'static str, String) {
-        let why = format!("the cluster {cluster} does not answer, so its agent cannot be told to clean up");
+        let why = format!(
+            "the cluster {cluster} does not answer, so its agent cannot be told to clean up"
+        );
         ("ClusterUnavailable", way_out(&why))
     }
     /// The agent is still at it, or its Pod does not start.
@@ -248,17 +260,30 @@ pub const NOT_HEEDED: &str = "InvalidConfiguration";
 
 /// Nothing is installed without an owner.
 pub fn no_owner(installation: &Installation) -> String {
-    format!("OwnerReferences is not set for {:?}", installation.to_string())
+    format!(
+        "OwnerReferences is not set for {:?}",
+        installation.to_string()
+    )
 }
 
 /// An object of the hub was made or changed.
-pub fn rbac_event(kind: &str, name: &str, namespace: Option<&str>, was_missing: bool) -> (String, String) {
-    let place = namespace.map(|namespace| format!(" -n {namespace}")).unwrap_or_default();
+pub fn rbac_event(
+    kind: &str,
+    name: &str,
+    namespace: Option<&str>,
+    was_missing: bool,
+) -> (String, String) {
+    let place = namespace
+        .map(|namespace| format!(" -n {namespace}"))
+        .unwrap_or_default();
     if was_missing {
-        let note = format!("Created {kind}.rbac.authorization.k8s.io/{name}{place} because it was missing");
+        let note = format!(
+            "Created {kind}.rbac.authorization.k8s.io/{name}{place} because it was missing"
+        );
         (format!("{kind}Created"), note)
     } else {
-        let note = format!("Updated {kind}.rbac.authorization.k8s.io/{name}{place} because it changed");
+        let note =
+            format!("Updated {kind}.rbac.authorization.k8s.io/{name}{place} because it changed");
         (format!("{kind}Updated"), note)
     }
 }

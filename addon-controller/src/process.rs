@@ -28,7 +28,10 @@ use crate::{configs, messages};
 
 /// The lease of the one that works.
 const LEASE: &str = "governance-policy-addon-controller-lock";
-const USER_AGENT: &str = concat!("governance-policy-addon-controller/", env!("CARGO_PKG_VERSION"));
+const USER_AGENT: &str = concat!(
+    "governance-policy-addon-controller/",
+    env!("CARGO_PKG_VERSION")
+);
 /// How long between two looks at the files of `--terminate-on-files`.
 const FILES: Duration = Duration::from_secs(10);
 
@@ -89,23 +92,41 @@ async fn supervise(args: Args, stop: CancellationToken) -> Result<(), Error> {
     watches.start(&world, &queues, &mut tasks);
     let environment = args::environment(|name| std::env::var(name).ok());
     let events = |controller| EventWriter::new(client.clone(), controller, announcements.clone());
-    let grants = Grants::new(client.clone(), events("addon-registration"), own_pod(&namespace));
-    let installer = Installer::new(world.clone(), environment, grants, events(deploy::CONTROLLER));
+    let grants = Grants::new(
+        client.clone(),
+        events("addon-registration"),
+        own_pod(&namespace),
+    );
+    let installer = Installer::new(
+        world.clone(),
+        environment,
+        grants,
+        events(deploy::CONTROLLER),
+    );
     let approvals = Approval::new(world.clone(), events(approval::CONTROLLER));
     let crew = Crew {
         workers: usize::from(args.concurrency),
         stop,
         world: world.clone(),
     };
-    crew.start(&mut tasks, deploy::CONTROLLER, queues.installations, move |key| {
-        installer.clone().reconcile(key)
-    });
-    crew.start(&mut tasks, approval::CONTROLLER, queues.requests, move |name| {
-        approvals.clone().reconcile(name)
-    });
-    crew.start(&mut tasks, configs::CONTROLLER, queues.definitions, move |addon| {
-        configs::reconcile(world.clone(), addon)
-    });
+    crew.start(
+        &mut tasks,
+        deploy::CONTROLLER,
+        queues.installations,
+        move |key| installer.clone().reconcile(key),
+    );
+    crew.start(
+        &mut tasks,
+        approval::CONTROLLER,
+        queues.requests,
+        move |name| approvals.clone().reconcile(name),
+    );
+    crew.start(
+        &mut tasks,
+        configs::CONTROLLER,
+        queues.definitions,
+        move |addon| configs::reconcile(world.clone(), addon),
+    );
     Ok(tasks.run().await?)
 }
 
@@ -173,8 +194,13 @@ struct Crew {
 
 impl Crew {
     /// Works a queue once the hub has been seen.
-    fn start<K, F, Fut, E>(&self, tasks: &mut Supervisor, name: &'static str, queue: Queue<K>, work: F)
-    where
+    fn start<K, F, Fut, E>(
+        &self,
+        tasks: &mut Supervisor,
+        name: &'static str,
+        queue: Queue<K>,
+        work: F,
+    ) where
         K: reeve_runtime::queue::Key,
         F: Fn(K) -> Fut + Send + 'static,
         Fut: Future<Output = Result<reeve_runtime::queue::Next, E>> + Send + 'static,

@@ -8,9 +8,7 @@ use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use kube::api::Api;
 use kube::{Client, Resource, ResourceExt};
 use parking_lot::RwLock;
-use reeve_api::addon::{
-    AddOnDeploymentConfig, ClusterManagementAddOn, ManagedClusterAddOn,
-};
+use reeve_api::addon::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedClusterAddOn};
 use reeve_api::ocm::ManagedCluster;
 use reeve_api::work::ManifestWork;
 use reeve_runtime::object::ObjectKey;
@@ -101,9 +99,7 @@ impl World {
     pub fn new(client: Client) -> (Self, Watches) {
         let selector = Addon::selector();
         let watches = Watches {
-            configs: Watch::projected(Api::all(client.clone()), |config| {
-                StoredConfig::of(&config)
-            }),
+            configs: Watch::projected(Api::all(client.clone()), |config| StoredConfig::of(&config)),
             definitions: Watch::new(Api::all(client.clone())),
             clusters: Watch::projected(Api::all(client.clone()), |cluster| {
                 ClusterFacts::of(&cluster)
@@ -204,9 +200,7 @@ impl World {
             let references = addon.status.as_ref().map(|s| &s.config_references[..]);
             let used = deployment_config(references.unwrap_or_default());
             used.and_then(|reference| reference.desired_config.as_ref())
-                .is_some_and(|used| {
-                    used.name == config.name && used.namespace == config.namespace
-                })
+                .is_some_and(|used| used.name == config.name && used.namespace == config.namespace)
         };
         let mut found = Vec::new();
         for addon in Addon::ALL {
@@ -323,7 +317,8 @@ impl World {
                 keys.insert(change.key.clone());
             }
         }
-        for installation in BTreeSet::from_iter([old, new].into_iter().flatten()) {
+        let concerned: BTreeSet<_> = [old, new].into_iter().flatten().collect();
+        for installation in concerned {
             queues.installations.add(installation);
         }
     }
@@ -362,18 +357,34 @@ impl Watches {
             queues,
             tasks,
         };
-        run.watch("the watch of configurations", self.configs, World::config_changed);
-        run.watch("the watch of add-ons' definitions", self.definitions, World::definition_changed);
-        run.watch("the watch of managed clusters", self.clusters, World::cluster_changed);
+        run.watch(
+            "the watch of configurations",
+            self.configs,
+            World::config_changed,
+        );
+        run.watch(
+            "the watch of add-ons' definitions",
+            self.definitions,
+            World::definition_changed,
+        );
+        run.watch(
+            "the watch of managed clusters",
+            self.clusters,
+            World::cluster_changed,
+        );
         run.watch("the watch of works", self.works, World::work_changed);
         for (addon, watch) in Addon::ALL.into_iter().zip(self.addons) {
             run.watch("a watch of add-ons", watch, move |world, change, queues| {
                 world.addon_changed(addon, change, queues);
             });
         }
-        run.watch("the watch of certificate requests", self.requests, |_, change, queues| {
-            queues.requests.add(change.key.name.clone());
-        });
+        run.watch(
+            "the watch of certificate requests",
+            self.requests,
+            |_, change, queues| {
+                queues.requests.add(change.key.name.clone());
+            },
+        );
     }
 }
 
@@ -394,7 +405,9 @@ impl Run<'_> {
         V: Send + Sync + 'static,
     {
         let (world, queues) = (self.world.clone(), self.queues.clone());
-        let work = watch.run(self.tasks.stop(), move |change| tell(&world, &change, &queues));
+        let work = watch.run(self.tasks.stop(), move |change| {
+            tell(&world, &change, &queues);
+        });
         self.tasks.spawn_infallible(name, work);
     }
 }

@@ -26,6 +26,7 @@ pub fn all() -> Result<Vec<(String, Value)>, CrdError> {
     .map(|crd| {
         let mut crd = crd?;
         drop_nullable(&mut crd);
+        whole_numbers(&mut crd);
         let plural = text(&crd, "/spec/names/plural")?;
         Ok((format!("{}_{plural}.yaml", names::GROUP), crd))
     })
@@ -156,6 +157,22 @@ fn drop_nullable(value: &mut Value) {
             map.values_mut().for_each(drop_nullable);
         }
         Value::Array(items) => items.iter_mut().for_each(drop_nullable),
+        _ => {}
+    }
+}
+
+/// Bounds such as `0.0` become `0`, as every tool that reads and writes the manifests makes them.
+fn whole_numbers(value: &mut Value) {
+    match value {
+        Value::Object(map) => map.values_mut().for_each(whole_numbers),
+        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
+        Value::Number(number) => {
+            let whole = number.as_f64().filter(|_| number.is_f64());
+            let whole = whole.and_then(|whole| format!("{whole:.0}").parse::<i64>().ok());
+            if let Some(whole) = whole.filter(|whole| format!("{whole}.0") == number.to_string()) {
+                *value = json!(whole);
+            }
+        }
         _ => {}
     }
 }

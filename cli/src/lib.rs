@@ -38,11 +38,15 @@ enum Component {
     /// On a cluster: evaluates configuration policies and enforces them.
     #[command(name = CONFIG_POLICY_CONTROLLER)]
     ConfigPolicyController(reeve_config_policy_controller::Args),
+    /// On the hub: installs the two agents on clusters, through OCM add-ons.
+    #[command(name = ADDON_CONTROLLER, visible_alias = "addon-controller")]
+    AddonController(reeve_addon_controller::Args),
 }
 
 const PROPAGATOR: &str = "governance-policy-propagator";
 const FRAMEWORK_ADDON: &str = "governance-policy-framework-addon";
 const CONFIG_POLICY_CONTROLLER: &str = "config-policy-controller";
+const ADDON_CONTROLLER: &str = "governance-policy-addon-controller";
 
 /// Runs what the arguments ask for. The first is the name that the program was called by.
 pub fn main(args: Vec<OsString>) -> ExitCode {
@@ -59,6 +63,10 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
         Some(CONFIG_POLICY_CONTROLLER) => Component::ConfigPolicyController(
             reeve_config_policy_controller::Args::parse_from(args),
         ),
+        Some(ADDON_CONTROLLER) => {
+            let args = reeve_addon_controller::with_hyphens(args);
+            Component::AddonController(reeve_addon_controller::Args::parse_from(args))
+        }
         _ => Reeve::parse_from(args).component,
     };
     match run(component) {
@@ -91,6 +99,7 @@ async fn start(component: Component, stop: CancellationToken) -> Result<()> {
         Component::ConfigPolicyController(args) => {
             reeve_config_policy_controller::run(args, stop).await?;
         }
+        Component::AddonController(args) => reeve_addon_controller::run(args, stop).await?,
     }
     Ok(())
 }
@@ -145,7 +154,12 @@ mod tests {
             .collect();
         assert_eq!(
             names,
-            [PROPAGATOR, FRAMEWORK_ADDON, CONFIG_POLICY_CONTROLLER]
+            [
+                PROPAGATOR,
+                FRAMEWORK_ADDON,
+                CONFIG_POLICY_CONTROLLER,
+                ADDON_CONTROLLER
+            ]
         );
         let parsed = Reeve::try_parse_from(["reeve", "propagator", "--leader-elect=false"]);
         assert!(parsed.is_ok());
@@ -158,6 +172,7 @@ mod tests {
             "--replicated-policy-max-concurrency",
             "--cluster-namespace-on-hub",
             "--evaluation-backoff",
+            "--terminate-on-files",
         ] {
             assert!(page.contains(flag), "{flag}");
         }

@@ -299,16 +299,19 @@ async fn keep_leases(
         },
         None => None,
     };
+    let deployment = own_name().ok();
     let mut leases = vec![AddonLease {
         name: ADDON,
         managed: managed.clone(),
         hub,
+        deployment: deployment.clone(),
     }];
     if let Some(hub) = standalone {
         leases.push(AddonLease {
             name: STANDALONE_ADDON,
             managed,
             hub: Some((hub.client.clone(), hub.cluster_name.clone())),
+            deployment,
         });
     }
     for lease in leases {

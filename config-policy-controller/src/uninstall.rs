@@ -11,13 +11,16 @@ use reeve_runtime::CancellationToken;
 use reeve_runtime::client::{self, ClientOptions};
 use reeve_runtime::object::{ObjectKey, absent_is_none};
 use reeve_runtime::uninstallation;
+use tokio::time::Instant;
 
 use crate::args::UninstallArgs;
 use crate::error::{Error, UninstallError};
 use crate::finalizer::FINALIZER;
 
 /// How long between two looks at the policies.
-const PAUSE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(500);
+/// How long until the controller is told again of a policy that it has not let go.
+const AGAIN: Duration = Duration::from_secs(5);
 
 type Metadata = PartialObjectMeta<ConfigurationPolicy>;
 
@@ -52,10 +55,19 @@ async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallE
         source,
     })?;
     let namespaces: Vec<&str> = args.namespaces();
+    let mut told: Option<Instant> = None;
     loop {
+        let is_time = told.is_none_or(|told| told.elapsed() >= AGAIN);
         let mut remaining = 0;
         for namespace in &namespaces {
-            remaining += annotate_policies(client, namespace).await?;
+            let held = held_policies(client, namespace).await?;
+            remaining += held.len();
+            if is_time {
+                annotate_policies(client, namespace, &held).await?;
+            }
+        }
+        if is_time {
+            told = Some(Instant::now());
         }
         if remaining == 0 {
             tracing::info!("no policy has the finalizer: the uninstallation may go on");
@@ -71,9 +83,8 @@ fn now() -> String {
     Timestamp::now().strftime("%FT%TZ").to_string()
 }
 
-/// Writes the annotation on each policy with our finalizer, which is what wakes the controller for it. Returns how
-/// many there are.
-async fn annotate_policies(client: &Client, namespace: &str) -> Result<usize, UninstallError> {
+/// The policies with our finalizer.
+async fn held_policies(client: &Client, namespace: &str) -> Result<Vec<String>, UninstallError> {
     let policies: Api<ConfigurationPolicy> = Api::namespaced(client.clone(), namespace);
     let listed = policies.list_metadata(&ListParams::default()).await;
     let listed = absent_is_none(listed).map_err(|source| UninstallError::List {
@@ -82,16 +93,21 @@ async fn annotate_policies(client: &Client, namespace: &str) -> Result<usize, Un
     })?;
     // Without the kind there are no policies.
     let listed = listed.map(|list| list.items).unwrap_or_default();
-    let mut remaining = 0;
-    for policy in listed.iter().filter(|policy| has_finalizer(policy)) {
-        remaining += 1;
-        let name = policy.name_any();
+    let held = listed.iter().filter(|policy| has_finalizer(policy));
+    Ok(held.map(ResourceExt::name_any).collect())
+}
+
+/// Writes the annotation on policies, which is what wakes the controller for them.
+async fn annotate_policies(
+    client: &Client,
+    namespace: &str,
+    names: &[String],
+) -> Result<(), UninstallError> {
+    let policies: Api<ConfigurationPolicy> = Api::namespaced(client.clone(), namespace);
+    for name in names {
+        let annotation = uninstallation::annotation(&now());
         let patched = policies
-            .patch_metadata(
-                &name,
-                &PatchParams::default(),
-                &uninstallation::annotation(&now()),
-            )
+            .patch_metadata(name, &PatchParams::default(), &annotation)
             .await;
         match absent_is_none(patched) {
             Ok(_) => {}
@@ -101,13 +117,13 @@ async fn annotate_policies(client: &Client, namespace: &str) -> Result<usize, Un
             }
             Err(source) => {
                 return Err(UninstallError::Policy {
-                    policy: ObjectKey::new(namespace, name),
+                    policy: ObjectKey::new(namespace, name.as_str()),
                     source,
                 });
             }
         }
     }
-    Ok(remaining)
+    Ok(())
 }
 
 /// Foreign finalizers are not ours to wait for.

@@ -205,6 +205,7 @@ fn addon_lease(args: &Args, managed: &Connection, hub: Option<&Connection>) -> O
         name: ADDON_LEASE,
         managed: (managed.client.clone(), namespace),
         hub: hub.map(|hub| (hub.client.clone(), hub.namespace.clone())),
+        deployment: own_deployment().map(|own| own.name),
     })
 }
 

@@ -66,8 +66,14 @@ pub struct LogArgs {
 #[command(next_help_heading = "Accepted for compatibility")]
 struct KlogArgs {
     /// Number for the log level verbosity.
-    #[arg(short = 'v', long = "v", value_name = "N", default_value_t = 0)]
-    verbosity: u8,
+    #[arg(
+        short = 'v',
+        long = "v",
+        value_name = "N",
+        default_value_t = 0,
+        allow_negative_numbers = true
+    )]
+    verbosity: i16,
     #[arg(long, hide = true)]
     vmodule: Option<String>,
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, value_parser = go_bool, default_missing_value = "true")]
@@ -76,28 +82,28 @@ struct KlogArgs {
     alsologtostderr: Option<bool>,
     #[arg(long, hide = true)]
     stderrthreshold: Option<String>,
-    #[arg(long = "log_dir", hide = true)]
+    #[arg(long = "log_dir", alias = "log-dir", hide = true)]
     log_dir: Option<String>,
-    #[arg(long = "log_file", hide = true)]
+    #[arg(long = "log_file", alias = "log-file", hide = true)]
     log_file: Option<String>,
-    #[arg(long = "log_file_max_size", hide = true)]
+    #[arg(long = "log_file_max_size", alias = "log-file-max-size", hide = true)]
     log_file_max_size: Option<u64>,
-    #[arg(long = "log_backtrace_at", hide = true)]
+    #[arg(long = "log_backtrace_at", alias = "log-backtrace-at", hide = true)]
     log_backtrace_at: Option<String>,
-    #[arg(long = "skip_headers", hide = true, num_args = 0..=1, require_equals = true, value_parser = go_bool, default_missing_value = "true")]
+    #[arg(long = "skip_headers", alias = "skip-headers", hide = true, num_args = 0..=1, require_equals = true, value_parser = go_bool, default_missing_value = "true")]
     skip_headers: Option<bool>,
-    #[arg(long = "skip_log_headers", hide = true, num_args = 0..=1, require_equals = true, value_parser = go_bool, default_missing_value = "true")]
+    #[arg(long = "skip_log_headers", alias = "skip-log-headers", hide = true, num_args = 0..=1, require_equals = true, value_parser = go_bool, default_missing_value = "true")]
     skip_log_headers: Option<bool>,
-    #[arg(long = "add_dir_header", hide = true, num_args = 0..=1, require_equals = true, value_parser = go_bool, default_missing_value = "true")]
+    #[arg(long = "add_dir_header", alias = "add-dir-header", hide = true, num_args = 0..=1, require_equals = true, value_parser = go_bool, default_missing_value = "true")]
     add_dir_header: Option<bool>,
-    #[arg(long = "one_output", hide = true, num_args = 0..=1, require_equals = true, value_parser = go_bool, default_missing_value = "true")]
+    #[arg(long = "one_output", alias = "one-output", hide = true, num_args = 0..=1, require_equals = true, value_parser = go_bool, default_missing_value = "true")]
     one_output: Option<bool>,
 }
 
 impl LogArgs {
-    /// The verbosity number of `-v`.
+    /// The verbosity number of `-v`. Below nothing there is nothing more to leave out.
     pub fn verbosity(&self) -> u8 {
-        self.klog.verbosity
+        u8::try_from(self.klog.verbosity.clamp(0, 255)).unwrap_or(u8::MAX)
     }
 }
 
@@ -141,6 +147,8 @@ mod tests {
         assert_eq!((log.verbosity(), log.log_level.as_str()), (2, "debug"));
         assert_eq!(log.log_encoder, LogEncoder::Json);
         assert!(Program::try_parse_from(["p", "--v=3"]).is_ok());
+        let quiet = Program::try_parse_from(["p", "--v=-2", "--log-dir=/tmp"]);
+        assert_eq!(quiet.unwrap().log.verbosity(), 0);
         assert!(Program::try_parse_from(["p", "--unknown"]).is_err());
     }
 

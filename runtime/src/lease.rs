@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
-use kube::Client;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, OwnerReference};
 use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::{Client, Resource};
 use tokio_util::sync::CancellationToken;
 
 use crate::object::Refusal;
@@ -22,15 +23,22 @@ pub struct AddonLease {
     pub managed: (Client, String),
     /// The hub and the cluster's namespace there.
     pub hub: Option<(Client, String)>,
+    /// The name of the Deployment, in the add-on's namespace, with which the lease is to go: a lease that stays behind says
+    /// for minutes that an add-on is alive that has been removed.
+    pub deployment: Option<String>,
 }
 
 impl AddonLease {
     /// Renews the lease every minute, and up to a quarter later so that clusters spread out,
     /// while `alive` answers true.
     pub async fn run(self, alive: impl Fn() -> bool + Send, stop: CancellationToken) {
+        let mut owner = None;
         loop {
             if alive() {
-                self.renew().await;
+                if owner.is_none() {
+                    owner = self.owner().await;
+                }
+                self.renew(owner.as_ref()).await;
             } else {
                 tracing::warn!(lease = self.name, "not renewed: the watches are not synced");
             }
@@ -41,15 +49,39 @@ impl AddonLease {
         }
     }
 
-    async fn renew(&self) {
+    /// The Deployment. Without the right to read it the lease has no owner.
+    async fn owner(&self) -> Option<OwnerReference> {
         let (client, namespace) = &self.managed;
-        let error = match renew(client, namespace, self.name).await {
+        let deployments: Api<Deployment> = Api::namespaced(client.clone(), namespace);
+        match deployments.get_metadata(self.deployment.as_ref()?).await {
+            Ok(found) => {
+                // Metadata come with a kind of their own; the owner is the Deployment.
+                let name = found.metadata.name?;
+                Some(OwnerReference {
+                    api_version: Deployment::api_version(&()).into_owned(),
+                    kind: Deployment::kind(&()).into_owned(),
+                    name,
+                    uid: found.metadata.uid?,
+                    controller: None,
+                    block_owner_deletion: None,
+                })
+            }
+            Err(error) => {
+                tracing::debug!(lease = self.name, %error, "the lease has no owner");
+                None
+            }
+        }
+    }
+
+    async fn renew(&self, owner: Option<&OwnerReference>) {
+        let (client, namespace) = &self.managed;
+        let error = match renew((client, namespace), self.name, owner).await {
             Ok(()) => return,
             Err(error) => error,
         };
         // Without the namespace or the lease API here, the hub keeps it.
         if let (Refusal::NotFound, Some((client, namespace))) = (Refusal::of(&error), &self.hub) {
-            if let Err(error) = renew(client, namespace, self.name).await {
+            if let Err(error) = renew((client, namespace), self.name, None).await {
                 tracing::warn!(lease = self.name, %error, "cannot renew the lease on the hub");
             }
         } else {
@@ -58,18 +90,28 @@ impl AddonLease {
     }
 }
 
-async fn renew(client: &Client, namespace: &str, name: &str) -> Result<(), kube::Error> {
+async fn renew(
+    (client, namespace): (&Client, &str),
+    name: &str,
+    owner: Option<&OwnerReference>,
+) -> Result<(), kube::Error> {
     let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
     let spec = LeaseSpec {
         lease_duration_seconds: Some(LEASE_SECONDS),
         renew_time: Some(MicroTime(Timestamp::now())),
         ..LeaseSpec::default()
     };
-    let patch = Patch::Merge(serde_json::json!({ "spec": spec }));
+    let owners = owner.map(|owner| vec![owner.clone()]);
+    let mut patch = serde_json::json!({ "spec": spec });
+    if let Some(owners) = &owners {
+        patch["metadata"] = serde_json::json!({ "ownerReferences": owners });
+    }
+    let patch = Patch::Merge(patch);
     match leases.patch(name, &PatchParams::default(), &patch).await {
         Err(error) if Refusal::of(&error) == Refusal::NotFound => {
             let metadata = ObjectMeta {
                 name: Some(name.to_owned()),
+                owner_references: owners,
                 ..ObjectMeta::default()
             };
             let lease = Lease {

@@ -59,6 +59,7 @@ fn filter(level: &str, verbosity: u8) -> Result<String, InvalidLevel> {
         "api",
         "runtime",
         "template_reads",
+        "addon_controller",
         "propagator",
         "framework_addon",
         "config_policy_controller",

@@ -25,6 +25,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
         ],
     ),
     ("reeve-framework-addon", &["reeve-api", "reeve-runtime"]),
+    ("reeve-addon-controller", &["reeve-api", "reeve-runtime"]),
     (
         "reeve-config-policy-controller",
         &[
@@ -41,6 +42,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
             "reeve-runtime",
             "reeve-propagator",
             "reeve-framework-addon",
+            "reeve-addon-controller",
             "reeve-config-policy-controller",
         ],
     ),

@@ -4,15 +4,48 @@ use std::path::PathBuf;
 use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
-use crate::{rbac, run};
+use crate::{hub, rbac, run};
+
+/// The kinds of ours that a hub has. Those of managed clusters come with the add-ons.
+const ON_HUB: &[&str] = &[
+    "_placementbindings.",
+    "_policies.",
+    "_policyautomations.",
+    "_policysets.",
+];
+
+const PLACEMENT_RULES: &str = "deploy/hub/crds/apps.open-cluster-management.io_placementrules.yaml";
+
+fn in_chart(name: &str, crd: &Value) -> Result<(PathBuf, String)> {
+    let yaml = serde_saphyr::to_string(&hub::kept(crd)?);
+    let yaml = yaml.with_context(|| format!("cannot write {name}"))?;
+    Ok((
+        PathBuf::from("deploy/chart/reeve/files/crds").join(name),
+        yaml,
+    ))
+}
 
 /// Every generated file, by its path in the workspace, with its content.
 fn all() -> Result<Vec<(PathBuf, String)>> {
     let mut files = Vec::new();
     for (name, crd) in reeve_api::crds::all()? {
         let yaml = serde_saphyr::to_string(&crd).with_context(|| format!("cannot write {name}"))?;
-        files.push((PathBuf::from("deploy/crds").join(name), yaml));
+        files.push((PathBuf::from("deploy/crds").join(&name), yaml));
+        if ON_HUB.iter().any(|plural| name.contains(plural)) {
+            files.push(in_chart(&name, &crd)?);
+        }
+    }
+    let rule = fs::read_to_string(run::root()?.join(PLACEMENT_RULES));
+    let rule = rule.with_context(|| format!("cannot read {PLACEMENT_RULES}"))?;
+    let rule: Value = serde_saphyr::from_str(&rule).context("cannot read PlacementRule's CRD")?;
+    files.push(in_chart(
+        "apps.open-cluster-management.io_placementrules.yaml",
+        &rule,
+    )?);
+    for (path, yaml) in hub::all()? {
+        files.push((PathBuf::from(path), yaml));
     }
     for (name, yaml) in rbac::all()? {
         files.push((PathBuf::from("deploy/rbac").join(name), yaml));

@@ -3,6 +3,7 @@
 mod arrows;
 mod files;
 mod generate;
+mod hub;
 mod rbac;
 mod record;
 mod run;

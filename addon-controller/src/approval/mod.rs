@@ -3,8 +3,11 @@
 mod decide;
 mod request;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::messages::{self, unapproved};
+use crate::world::World;
 use jiff::Timestamp;
 use k8s_openapi::api::certificates::v1::{
     CertificateSigningRequest, CertificateSigningRequestCondition,
@@ -16,10 +19,6 @@ use parking_lot::Mutex;
 use reeve_runtime::events::{EventWriter, Information};
 use reeve_runtime::object::{ObjectKey, Refusal};
 use reeve_runtime::queue::Next;
-use std::collections::HashMap;
-
-use crate::messages::{self, unapproved};
-use crate::world::World;
 
 pub use decide::{claimed, is_pending};
 
@@ -123,3 +122,6 @@ impl Approval {
         self.told.lock().insert(name, why);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -118,7 +118,9 @@ pub async fn tell(
         "status": fields,
     });
     let parameters = PatchParams::default();
-    let told = api.patch_status(&key.name, &parameters, &Patch::Merge(patch)).await;
+    let told = api
+        .patch_status(&key.name, &parameters, &Patch::Merge(patch))
+        .await;
     match told {
         Ok(_) => Ok(true),
         Err(error) => match Refusal::of(&error) {

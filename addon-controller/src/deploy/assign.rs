@@ -33,7 +33,9 @@ pub fn assign(present: &[&[Identity]], objects: Vec<Value>, limit: usize) -> Vec
             continue;
         };
         let added = size(&object);
-        let is_full = works.last().is_none_or(|work| !work.is_empty() && filled + added > limit);
+        let is_full = works
+            .last()
+            .is_none_or(|work| !work.is_empty() && filled + added > limit);
         if is_full {
             works.push(Vec::new());
             filled = 0;
@@ -58,10 +60,19 @@ mod tests {
     fn spread(present: &[&[&str]], wanted: &[&str], limit: usize) -> Vec<Vec<String>> {
         let present: Vec<Vec<Identity>> = present
             .iter()
-            .map(|layout| layout.iter().map(|name| Identity::of(&object(name))).collect())
+            .map(|layout| {
+                layout
+                    .iter()
+                    .map(|name| Identity::of(&object(name)))
+                    .collect()
+            })
             .collect();
         let present: Vec<&[Identity]> = present.iter().map(Vec::as_slice).collect();
-        let works = assign(&present, wanted.iter().map(|name| object(name)).collect(), limit);
+        let works = assign(
+            &present,
+            wanted.iter().map(|name| object(name)).collect(),
+            limit,
+        );
         let name = |object: &Value| object["metadata"]["name"].as_str().unwrap().to_owned();
         works
             .iter()
@@ -80,7 +91,10 @@ mod tests {
     fn a_full_work_is_followed_by_another_and_nothing_moves() {
         let size = object("a").to_string().len();
         let two = 2 * size;
-        assert_eq!(spread(&[], &["a", "b", "c"], two), [vec!["a", "b"], vec!["c"]]);
+        assert_eq!(
+            spread(&[], &["a", "b", "c"], two),
+            [vec!["a", "b"], vec!["c"]]
+        );
         let grown = spread(&[&["a", "b"], &["c"]], &["a", "b", "c", "d", "e"], two);
         assert_eq!(grown, [vec!["a", "b"], vec!["c", "d"], vec!["e"]]);
         let shrunk = spread(&[&["a", "b"], &["c"]], &["a"], two);

@@ -91,8 +91,8 @@ pub fn build(
     Ok(Works {
         managed: make.works(cluster, managed, &layouts.managed, managed_names),
         hosting: make.works(home, hosting, &layouts.hosting, hosting_names),
-        hook: make.hook(cluster, hook, names::hook(installation)),
-        hosting_hook: make.hook(home, hosting_hook, names::hosting_hook(installation)),
+        hook: make.hook(cluster, &hook, names::hook(installation)),
+        hosting_hook: make.hook(home, &hosting_hook, names::hosting_hook(installation)),
         complaints: rendered.complaints,
     })
 }
@@ -123,23 +123,23 @@ impl Make<'_> {
                     config_hash: self.config_hash,
                 };
                 let key = ObjectKey::new(namespace, name(index));
-                Desired::new(self.installation, self.owner, key, content)
+                Desired::new(self.installation, self.owner, key, &content)
             })
             .collect()
     }
 
-    fn hook(&self, namespace: &str, manifests: Vec<Value>, name: String) -> Option<Hook> {
+    fn hook(&self, namespace: &str, manifests: &[Value], name: String) -> Option<Hook> {
         if manifests.is_empty() {
             return None;
         }
         let content = Content {
             configs: manifests.iter().map(feedback).collect(),
             config_hash: None,
-            manifests: manifests.clone(),
+            manifests: manifests.to_vec(),
         };
         let key = ObjectKey::new(namespace, name);
         Some(Hook {
-            work: Desired::new(self.installation, self.owner, key, content),
+            work: Desired::new(self.installation, self.owner, key, &content),
             names: manifests.iter().map(hook_name).collect(),
         })
     }

@@ -73,7 +73,8 @@ pub fn decide(view: &View<'_>) -> Plan {
         ..
     } = decision;
     // What is on its way out is not sent there again.
-    plan.delete.retain(|key| view.live.get(key).is_some_and(|live| !live.is_deleting));
+    plan.delete
+        .retain(|key| view.live.get(key).is_some_and(|live| !live.is_deleting));
     plan.finalizers = finalizers.change();
     plan
 }
@@ -242,7 +243,10 @@ impl Decision<'_> {
 
     /// What cleans up on the hosting cluster.
     fn hosting_hook(&mut self, hosting: &Hosting) {
-        let is_there = hosting.facts.as_ref().is_some_and(|facts| !facts.is_deleting);
+        let is_there = hosting
+            .facts
+            .as_ref()
+            .is_some_and(|facts| !facts.is_deleting);
         if !is_there {
             self.finalizers.drop_one(HOSTING_PRE_DELETE);
             return;
@@ -297,7 +301,9 @@ impl Decision<'_> {
         }
         let home = inputs.hosting.as_ref();
         let name = home.map_or(&inputs.installation.cluster, |hosting| &hosting.name);
-        let answers = inputs.home().is_none_or(|home| home.is_available != Some(false));
+        let answers = inputs
+            .home()
+            .is_none_or(|home| home.is_available != Some(false));
         let why = match self.view.wanted {
             Err(BuildError::Render(RenderError::Paused)) => blocked::paused(),
             Err(error) => blocked::not_rendered(&chain(error)),

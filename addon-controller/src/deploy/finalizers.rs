@@ -60,9 +60,18 @@ impl Finalizers {
     pub fn change(&self) -> Option<Edit> {
         let ours = [PRE_DELETE, HOSTING_PRE_DELETE, HOSTING_CLEANUP];
         let is_there = |name: &str| self.present.iter().any(|found| found == name);
-        let add: Vec<_> = self.wanted.iter().copied().filter(|name| !is_there(name)).collect();
+        let add: Vec<_> = self
+            .wanted
+            .iter()
+            .copied()
+            .filter(|name| !is_there(name))
+            .collect();
         let unwanted = ours.iter().filter(|name| !self.wanted.contains(*name));
-        let remove: Vec<_> = unwanted.chain(&OLD).copied().filter(|name| is_there(name)).collect();
+        let remove: Vec<_> = unwanted
+            .chain(&OLD)
+            .copied()
+            .filter(|name| is_there(name))
+            .collect();
         (!add.is_empty() || !remove.is_empty()).then_some(Edit { add, remove })
     }
 }
@@ -104,7 +113,10 @@ mod tests {
         let mut finalizers = Finalizers::new(&named(&["other"]), false);
         finalizers.add(PRE_DELETE);
         let edit = finalizers.change().unwrap();
-        assert_eq!(edit.apply(&named(&["other", "new"])), named(&["other", "new", PRE_DELETE]));
+        assert_eq!(
+            edit.apply(&named(&["other", "new"])),
+            named(&["other", "new", PRE_DELETE])
+        );
         assert!(!finalizers.hold(PRE_DELETE), "it is not there yet");
     }
 
@@ -113,8 +125,14 @@ mod tests {
         let present = named(&[OLD[0], "other", PRE_DELETE]);
         let mut finalizers = Finalizers::new(&present, false);
         assert!(finalizers.hold(PRE_DELETE));
-        assert_eq!(finalizers.change().unwrap().apply(&present), named(&["other", PRE_DELETE]));
+        assert_eq!(
+            finalizers.change().unwrap().apply(&present),
+            named(&["other", PRE_DELETE])
+        );
         finalizers.drop_one(PRE_DELETE);
-        assert_eq!(finalizers.change().unwrap().apply(&present), named(&["other"]));
+        assert_eq!(
+            finalizers.change().unwrap().apply(&present),
+            named(&["other"])
+        );
     }
 }

@@ -199,7 +199,9 @@ impl Installer {
         };
         let status = look.addon.status.as_ref();
         let registered = status.and_then(registration::token_subject);
-        self.grants.give(look.installation, &owners, registered).await
+        self.grants
+            .give(look.installation, &owners, registered)
+            .await
     }
 
     async fn deploy(
@@ -244,7 +246,13 @@ impl Installer {
             .chain(&layouts.hosting)
             .map(|layout| layout.iter().map(|name| format!("{name:?}")).collect())
             .collect();
-        let key = Digest::of(&(&look.inputs, &names, layouts.managed.len(), &config_hash, &look.owner));
+        let key = Digest::of(&(
+            &look.inputs,
+            &names,
+            layouts.managed.len(),
+            &config_hash,
+            &look.owner,
+        ));
         if let Some((known, shapes)) = &memory.wanted
             && *known == key
         {
@@ -315,13 +323,17 @@ impl Installer {
                         texts::HOSTING_MANIFEST_APPLIED
                     };
                     let message = texts::work_refused(&error);
-                    outcome.said.push(Say::no(kind, (texts::WORK_FAILED, message)));
+                    outcome
+                        .said
+                        .push(Say::no(kind, (texts::WORK_FAILED, message)));
                     outcome.error = Some(error);
                 }
             }
         }
         for key in &outcome.plan.delete {
-            let Some(live) = look.live.get(key) else { continue };
+            let Some(live) = look.live.get(key) else {
+                continue;
+            };
             if let Err(error) = act::delete(client, key, live).await {
                 outcome.error = Some(error);
             }

@@ -107,7 +107,12 @@ impl Observer {
             return Config::Unhashed;
         };
         let key = ObjectKey::new(&*desired.namespace, &*desired.name);
-        match self.world.configs.get_valid(&key).map(|config| config.settings.clone()) {
+        match self
+            .world
+            .configs
+            .get_valid(&key)
+            .map(|config| config.settings.clone())
+        {
             Some(Ok(settings)) => {
                 let kept = Arc::clone(&settings);
                 self.remembered.lock().insert(key, kept);
@@ -160,7 +165,9 @@ pub fn layouts(
         let mut layouts: Vec<Vec<Identity>> = Vec::new();
         let key = |index| ObjectKey::new(namespace, name(index));
         // A work in the middle may be missing; those after it keep what they have.
-        let last = (0..live.len() + 1).rev().find(|at| live.contains_key(&key(*at)));
+        let last = (0..=live.len())
+            .rev()
+            .find(|at| live.contains_key(&key(*at)));
         for index in 0..last.map_or(0, |last| last + 1) {
             let layout = live.get(&key(index)).map(|live| live.layout.clone());
             layouts.push(layout.unwrap_or_default());
@@ -169,15 +176,22 @@ pub fn layouts(
     };
     let hosting = hosting.map(|hosting| &*hosting.name);
     Layouts {
-        managed: of(&installation.cluster, &|index| names::deploy(installation, index)),
+        managed: of(&installation.cluster, &|index| {
+            names::deploy(installation, index)
+        }),
         hosting: hosting.map_or_else(Vec::new, |namespace| {
-            of(namespace, &|index| names::hosting_deploy(installation, index))
+            of(namespace, &|index| {
+                names::hosting_deploy(installation, index)
+            })
         }),
     }
 }
 
 /// The owner of what belongs to an add-on.
-pub fn owner_reference<K: Resource<DynamicType = ()>>(object: &K, controller: bool) -> OwnerReference {
+pub fn owner_reference<K: Resource<DynamicType = ()>>(
+    object: &K,
+    controller: bool,
+) -> OwnerReference {
     OwnerReference {
         api_version: K::api_version(&()).into_owned(),
         kind: K::kind(&()).into_owned(),

@@ -1,0 +1,413 @@
+//! Stories of one add-on: what is decided, look after look.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, OwnerReference};
+use reeve_api::work::ManifestWork;
+use reeve_runtime::object::ObjectKey;
+use serde_json::{Value, json};
+
+use super::build::{self, BuildError, Layouts};
+use super::conditions;
+use super::decide::{Plan, View, decide};
+use super::finalizers::{HOSTING_CLEANUP, HOSTING_PRE_DELETE, PRE_DELETE};
+use super::observe;
+use super::shapes::Shapes;
+use super::work::Live;
+use crate::addon::Addon;
+use crate::facts::{FORCE_ANNOTATION, Inputs};
+use crate::messages::conditions as texts;
+use crate::testing::{annotated, cluster, hosted, inputs};
+
+/// A hub with one add-on, on which plans come true.
+struct Story {
+    inputs: Inputs,
+    finalizers: Vec<String>,
+    conditions: Vec<Condition>,
+    works: BTreeMap<ObjectKey, Value>,
+}
+
+impl Story {
+    fn new(inputs: Inputs) -> Self {
+        Self {
+            inputs,
+            finalizers: Vec::new(),
+            conditions: Vec::new(),
+            works: BTreeMap::new(),
+        }
+    }
+
+    fn live(&self) -> BTreeMap<ObjectKey, Arc<Live>> {
+        let read = |work: &Value| -> ManifestWork { serde_json::from_value(work.clone()).unwrap() };
+        self.works
+            .iter()
+            .map(|(key, work)| (key.clone(), Arc::new(Live::of(read(work)))))
+            .collect()
+    }
+
+    /// One look, after which everything that was decided is so. What was decided is answered.
+    fn look(&mut self) -> Plan {
+        let live = self.live();
+        let owner = OwnerReference {
+            kind: "ManagedClusterAddOn".to_owned(),
+            uid: "1".to_owned(),
+            ..OwnerReference::default()
+        };
+        let hosting = self.inputs.hosting.as_ref();
+        let layouts: Layouts = observe::layouts(&self.inputs.installation, hosting, &live);
+        let works = build::build(&self.inputs, &owner, None, &layouts);
+        let shapes: Result<Shapes, &BuildError> = works.as_ref().map(Shapes::of);
+        let plan = decide(&View {
+            inputs: &self.inputs,
+            finalizers: &self.finalizers,
+            conditions: &self.conditions,
+            live: &live,
+            wanted: shapes.as_ref().map_err(|error| *error),
+            is_settled: &|_, _, _| false,
+        });
+        for key in &plan.write {
+            let desired = works.as_ref().unwrap().get(key).unwrap();
+            let status = self.works.get(key).map(|work| work["status"].clone());
+            let mut object = desired.object();
+            object["status"] = status.unwrap_or(json!({}));
+            self.works.insert(key.clone(), object);
+        }
+        for key in &plan.delete {
+            self.works.remove(key);
+        }
+        self.conditions =
+            conditions::after(&self.conditions, &plan.say, jiff::Timestamp::UNIX_EPOCH);
+        if let Some(edit) = &plan.finalizers {
+            self.finalizers = edit.apply(&self.finalizers);
+        }
+        plan
+    }
+
+    /// Looks until nothing changes any more, and answers how many looks it took.
+    fn settle(&mut self) -> usize {
+        for looks in 0..10 {
+            let before = (
+                self.finalizers.clone(),
+                self.conditions.clone(),
+                self.works.clone(),
+            );
+            self.look();
+            let after = (
+                self.finalizers.clone(),
+                self.conditions.clone(),
+                self.works.clone(),
+            );
+            if before == after {
+                return looks;
+            }
+        }
+        panic!(
+            "it never settles: {:?} {:?}",
+            self.finalizers, self.conditions
+        );
+    }
+
+    /// The work agent has applied everything.
+    fn apply(&mut self, is_applied: bool) {
+        let status = if is_applied { "True" } else { "False" };
+        let condition = |kind: &str| {
+            json!({
+                "type": kind, "status": status, "reason": "x", "message": "",
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+            })
+        };
+        let conditions = json!([condition("Applied"), condition("Available")]);
+        for work in self.works.values_mut() {
+            work["status"]["conditions"] = conditions.clone();
+        }
+    }
+
+    /// The Pods that clean up have ended.
+    fn clean_up(&mut self, phase: &str) {
+        self.apply(true);
+        for work in self.works.values_mut() {
+            let pod = work["spec"]["workload"]["manifests"][0].clone();
+            if pod["kind"] == "Pod" {
+                let metadata = &pod["metadata"];
+                let value = json!({ "name": "PodPhase", "fieldValue": { "type": "String", "string": phase } });
+                work["status"]["resourceStatus"] = json!({ "manifests": [{
+                    "resourceMeta": {
+                        "resource": "pods", "namespace": metadata["namespace"], "name": metadata["name"],
+                    },
+                    "statusFeedback": { "values": [value] },
+                }]});
+            }
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.works.keys().map(ToString::to_string).collect()
+    }
+
+    fn says(&self, kind: &str) -> Option<(&str, &str, &str)> {
+        let found = self.conditions.iter().find(|found| found.type_ == kind)?;
+        Some((&found.status, &found.reason, &found.message))
+    }
+}
+
+const APPLIED: (&str, &str, &str) = (
+    "True",
+    "AddonManifestApplied",
+    "manifests of addon are applied successfully",
+);
+
+#[test]
+fn default_mode_from_the_first_look_to_the_last() {
+    let mut story = Story::new(inputs(Addon::ConfigPolicy));
+    story.settle();
+    assert_eq!(
+        story.names(),
+        ["c1/addon-config-policy-controller-deploy-0"]
+    );
+    assert_eq!(story.finalizers, [PRE_DELETE]);
+    assert_eq!(
+        story.says(texts::MANIFEST_APPLIED),
+        None,
+        "nobody has said anything"
+    );
+    story.apply(true);
+    story.settle();
+    assert_eq!(story.says(texts::MANIFEST_APPLIED), Some(APPLIED));
+    story.inputs.addon.is_deleting = true;
+    story.settle();
+    let deployment =
+        story.works[&ObjectKey::new("c1", "addon-config-policy-controller-deploy-0")].to_string();
+    assert!(deployment.contains(r#""policy.open-cluster-management.io/uninstalling":"true""#));
+    let hook = "addon-config-policy-controller-pre-delete";
+    assert_eq!(story.names()[1], format!("c1/{hook}"));
+    let waiting = "hook manifestWork addon-config-policy-controller-pre-delete is not completed.";
+    let expected = ("False", "HookManifestIsNotCompleted", waiting);
+    assert_eq!(story.says(texts::HOOK_COMPLETED), Some(expected));
+    story.clean_up("Running");
+    story.settle();
+    assert_eq!(story.finalizers, [PRE_DELETE]);
+    story.clean_up("Succeeded");
+    story.settle();
+    assert!(story.finalizers.is_empty());
+    let done = "hook manifestWork addon-config-policy-controller-pre-delete is completed.";
+    let expected = ("True", "HookManifestIsCompleted", done);
+    assert_eq!(story.says(texts::HOOK_COMPLETED), Some(expected));
+}
+
+#[test]
+fn hosted_mode_from_the_first_look_to_the_last() {
+    let mut story = Story::new(hosted(Addon::Framework));
+    let plan = story.look();
+    assert!(
+        plan.write.is_empty(),
+        "works there have no owner: the finalizer comes first"
+    );
+    story.settle();
+    let deploy = "host/addon-governance-policy-framework-deploy-hosting-c1-0";
+    assert_eq!(story.names(), [deploy]);
+    assert_eq!(story.finalizers.len(), 2);
+    let valid = "hosting cluster host is a managed cluster of the hub";
+    assert_eq!(
+        story.says(texts::HOSTING_VALID),
+        Some(("True", "HostingClusterValid", valid))
+    );
+    story.apply(true);
+    story.settle();
+    assert_eq!(story.says(texts::HOSTING_MANIFEST_APPLIED), Some(APPLIED));
+    let nothing = ("True", "AddonManifestApplied", "no manifest need to apply");
+    assert_eq!(story.says(texts::MANIFEST_APPLIED), Some(nothing));
+    story.inputs.addon.is_deleting = true;
+    story.settle();
+    let hook = "host/addon-governance-policy-framework-pre-delete-hosting-c1";
+    assert_eq!(story.names(), [deploy, hook]);
+    story.clean_up("Succeeded");
+    story.settle();
+    assert_eq!(story.names(), Vec::<String>::new());
+    assert!(story.finalizers.is_empty());
+}
+
+#[test]
+fn a_hosting_cluster_that_the_hub_does_not_know() {
+    let mut story = Story::new(hosted(Addon::Framework));
+    story.settle();
+    story.inputs.hosting.as_mut().unwrap().facts = None;
+    story.settle();
+    assert_eq!(story.names(), Vec::<String>::new());
+    let invalid = "hosting cluster host is not a managed cluster of the hub";
+    assert_eq!(
+        story.says(texts::HOSTING_VALID),
+        Some(("False", "HostingClusterInvalid", invalid))
+    );
+    assert!(!story.finalizers.contains(&HOSTING_CLEANUP.to_owned()));
+}
+
+#[test]
+fn rough_edge_23_from_hosted_to_default_nothing_is_left() {
+    let mut story = Story::new(hosted(Addon::ConfigPolicy));
+    story.settle();
+    let default = inputs(Addon::ConfigPolicy);
+    (story.inputs.addon, story.inputs.hosting) = (default.addon, None);
+    story.settle();
+    assert_eq!(
+        story.names(),
+        ["c1/addon-config-policy-controller-deploy-0"]
+    );
+    assert_eq!(story.finalizers, [PRE_DELETE]);
+    assert_eq!(story.says(texts::HOSTING_VALID), None);
+}
+
+#[test]
+fn another_hosting_cluster_takes_the_works_with_it() {
+    let mut story = Story::new(hosted(Addon::ConfigPolicy));
+    story.settle();
+    story.inputs.hosting.as_mut().unwrap().name = "second".to_owned();
+    story.settle();
+    assert_eq!(
+        story.names(),
+        ["second/addon-config-policy-controller-deploy-hosting-c1-0"]
+    );
+    assert!(story.finalizers.contains(&HOSTING_PRE_DELETE.to_owned()));
+}
+
+#[test]
+fn the_hub_without_anything_to_clean_up_goes_at_once() {
+    let pairs = [(
+        "addon.open-cluster-management.io/on-multicluster-hub",
+        "true",
+    )];
+    let mut story = Story::new(annotated(Addon::Framework, &pairs));
+    story.settle();
+    assert!(story.finalizers.is_empty(), "there is no hook");
+    // An add-on that had a hook before it was known to run on the hub must not keep its finalizer.
+    story.finalizers.push(PRE_DELETE.to_owned());
+    story.settle();
+    assert!(story.finalizers.is_empty());
+}
+
+#[test]
+fn a_work_that_could_not_be_applied_and_then_could() {
+    let mut story = Story::new(inputs(Addon::Framework));
+    story.settle();
+    story.apply(false);
+    story.settle();
+    let failed = (
+        "False",
+        "AddonManifestAppliedFailed",
+        "failed to apply the manifests of addon",
+    );
+    assert_eq!(story.says(texts::MANIFEST_APPLIED), Some(failed));
+    for work in story.works.values_mut() {
+        work["status"] = json!({});
+    }
+    story.settle();
+    assert_eq!(
+        story.says(texts::MANIFEST_APPLIED),
+        None,
+        "a failure of the past is not kept"
+    );
+    story.apply(true);
+    story.settle();
+    for work in story.works.values_mut() {
+        work["status"] = json!({});
+    }
+    story.settle();
+    assert_eq!(
+        story.says(texts::MANIFEST_APPLIED),
+        Some(APPLIED),
+        "a success is"
+    );
+}
+
+#[test]
+fn a_paused_addon_stays_as_it_is_and_says_so() {
+    let mut story = Story::new(inputs(Addon::Framework));
+    story.settle();
+    let annotations = &mut story.inputs.addon.annotations;
+    annotations.insert("policy-addon-pause".to_owned(), "true".to_owned());
+    for work in story.works.values_mut() {
+        work["spec"]["deleteOption"] = json!({ "propagationPolicy": "Orphan" });
+    }
+    let plan = story.look();
+    assert!(plan.write.is_empty() && plan.delete.is_empty());
+    let message = "failed to get manifest from agent interface: the Policy Addon controller is paused due to the \
+                   policy-addon-pause annotation";
+    let expected = ("False", "ManifestWorkApplyFailed", message);
+    assert_eq!(story.says(texts::MANIFEST_APPLIED), Some(expected));
+    story.inputs.addon.is_deleting = true;
+    story.settle();
+    assert_eq!(story.finalizers, [PRE_DELETE]);
+    assert_eq!(story.says(texts::UNINSTALL_BLOCKED).unwrap().1, "Paused");
+    story.inputs.addon.annotations.clear();
+    let plan = story.look();
+    assert_eq!(
+        plan.write.len(),
+        2,
+        "the edit is undone, and the cleaning up begins"
+    );
+}
+
+#[test]
+fn rough_edge_31_a_deletion_that_waits_says_why_and_can_be_forced() {
+    let mut story = Story::new(hosted(Addon::ConfigPolicy));
+    story.settle();
+    story.inputs.addon.is_deleting = true;
+    story.settle();
+    assert_eq!(
+        story.says(texts::UNINSTALL_BLOCKED).unwrap().1,
+        "CleanupRunning"
+    );
+    let mut silent = (*cluster(&json!({}))).clone();
+    silent.is_available = Some(false);
+    story.inputs.hosting.as_mut().unwrap().facts = Some(Arc::new(silent));
+    story.settle();
+    let (_, reason, message) = story.says(texts::UNINSTALL_BLOCKED).unwrap();
+    assert!(
+        reason == "ClusterUnavailable" && message.contains(FORCE_ANNOTATION),
+        "{message}"
+    );
+    story
+        .inputs
+        .addon
+        .annotations
+        .insert(FORCE_ANNOTATION.to_owned(), "true".to_owned());
+    story.settle();
+    assert!(story.finalizers.is_empty());
+    assert_eq!(story.names(), Vec::<String>::new());
+}
+
+#[test]
+fn case_f12_f13_an_edited_work_is_put_right() {
+    let mut story = Story::new(inputs(Addon::Framework));
+    story.settle();
+    let key = ObjectKey::new("c1", "addon-governance-policy-framework-deploy-0");
+    let whole = story.works[&key].clone();
+    let work = story.works.get_mut(&key).unwrap();
+    let manifests = work["spec"]["workload"]["manifests"]
+        .as_array_mut()
+        .unwrap();
+    manifests
+        .push(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "extra" } }));
+    work["metadata"]["labels"]["foreign"] = json!("label");
+    story.settle();
+    assert_eq!(story.works[&key], whole);
+}
+
+#[test]
+fn a_work_as_go_leaves_it_is_changed_in_place_and_keeps_its_order() {
+    let mut story = Story::new(inputs(Addon::Framework));
+    story.settle();
+    let key = ObjectKey::new("c1", "addon-governance-policy-framework-deploy-0");
+    let work = story.works.get_mut(&key).unwrap();
+    let manifests = work["spec"]["workload"]["manifests"]
+        .as_array_mut()
+        .unwrap();
+    manifests.reverse();
+    for manifest in manifests.iter_mut() {
+        manifest["metadata"]["creationTimestamp"] = Value::Null;
+    }
+    assert!(
+        story.look().write.is_empty(),
+        "order and empty times make no difference"
+    );
+}

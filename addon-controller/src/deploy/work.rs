@@ -82,7 +82,7 @@ impl Desired {
         installation: &Installation,
         owner: &OwnerReference,
         key: ObjectKey,
-        content: Content<'_>,
+        content: &Content<'_>,
     ) -> Self {
         let mut labels = BTreeMap::from([(
             ADDON_NAME_LABEL.to_owned(),
@@ -99,7 +99,7 @@ impl Desired {
         if let Some(hash) = content.config_hash {
             annotations.insert(CONFIG_HASH.to_owned(), hash.to_owned());
         }
-        let spec = spec(content.manifests, content.configs);
+        let spec = spec(&content.manifests, &content.configs);
         let digest = digest(&labels, &annotations, &owners, &spec);
         Self {
             key,
@@ -130,7 +130,9 @@ impl Desired {
         spec.extend(self.spec.clone());
         // What is merged below a key of the spec must not keep what is not wanted there.
         if let Some(option) = spec.get_mut("deleteOption").and_then(Value::as_object_mut) {
-            option.entry("ttlSecondsAfterFinished").or_insert(Value::Null);
+            option
+                .entry("ttlSecondsAfterFinished")
+                .or_insert(Value::Null);
         }
         json!({
             "metadata": {
@@ -161,7 +163,7 @@ impl Desired {
     }
 }
 
-fn spec(manifests: Vec<Value>, configs: Vec<Value>) -> Map<String, Value> {
+fn spec(manifests: &[Value], configs: &[Value]) -> Map<String, Value> {
     let rules: Vec<Value> = manifests
         .iter()
         .filter(|object| is_orphan(object))
@@ -176,7 +178,7 @@ fn spec(manifests: Vec<Value>, configs: Vec<Value>) -> Map<String, Value> {
         spec.insert("deleteOption".to_owned(), option);
     }
     if !configs.is_empty() {
-        spec.insert("manifestConfigs".to_owned(), Value::Array(configs));
+        spec.insert("manifestConfigs".to_owned(), json!(configs));
     }
     spec.insert("workload".to_owned(), json!({ "manifests": manifests }));
     spec
@@ -200,8 +202,14 @@ fn digest(
     {
         metadata.remove("creationTimestamp");
     }
-    let configs = spec.get_mut("manifestConfigs").and_then(Value::as_array_mut);
-    for config in configs.into_iter().flatten().filter_map(Value::as_object_mut) {
+    let configs = spec
+        .get_mut("manifestConfigs")
+        .and_then(Value::as_array_mut);
+    for config in configs
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
         config.remove("feedbackScrapeType");
     }
     Digest::of(&(labels, annotations, owners, spec))
@@ -260,8 +268,18 @@ impl Live {
 /// What names a hook in feedback: its plural, namespace and name.
 pub fn hook_name(object: &Value) -> String {
     let resource = resource(object);
-    let text = |key: &str| resource.get(key).and_then(Value::as_str).unwrap_or_default();
-    format!("{}/{}/{}", text("resource"), text("namespace"), text("name"))
+    let text = |key: &str| {
+        resource
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    format!(
+        "{}/{}/{}",
+        text("resource"),
+        text("namespace"),
+        text("name")
+    )
 }
 
 fn phase(manifest: &ManifestCondition) -> Option<(String, String)> {
@@ -308,5 +326,8 @@ pub fn installation_of(work: &ManifestWork) -> Option<Installation> {
         return None;
     }
     let cluster = work.labels().get(ADDON_NAMESPACE_LABEL).cloned();
-    Some(Installation::new(cluster.or_else(|| work.namespace())?, addon))
+    Some(Installation::new(
+        cluster.or_else(|| work.namespace())?,
+        addon,
+    ))
 }

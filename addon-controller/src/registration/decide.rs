@@ -45,7 +45,9 @@ pub fn fields(
     };
     let registrations = vec![Registration {
         signer_name: SIGNER.to_owned(),
-        subject: token_subject(status).cloned().unwrap_or_else(by_certificate),
+        subject: token_subject(status)
+            .cloned()
+            .unwrap_or_else(by_certificate),
     }];
     if status.registrations != registrations {
         fields.insert("registrations".to_owned(), json!(registrations));
@@ -68,7 +70,11 @@ mod tests {
     #[test]
     fn what_has_been_told_is_not_told_again() {
         let installation = Installation::new("c1", Addon::Framework);
-        let first = fields(&installation, &ManagedClusterAddOnStatus::default(), "agents");
+        let first = fields(
+            &installation,
+            &ManagedClusterAddOnStatus::default(),
+            "agents",
+        );
         let mut status = told(&first);
         assert_eq!(
             status.registrations[0].subject.user,
@@ -95,9 +101,17 @@ mod tests {
             user: "system:serviceaccount:c1:governance-policy-framework-agent".to_owned(),
             groups: Vec::new(),
         };
-        let mut status = told(&fields(&installation, &ManagedClusterAddOnStatus::default(), "a"));
+        let mut status = told(&fields(
+            &installation,
+            &ManagedClusterAddOnStatus::default(),
+            "a",
+        ));
         status.kube_client_driver = Some("token".to_owned());
-        assert_eq!(token_subject(&status), None, "the agent has not said who it is");
+        assert_eq!(
+            token_subject(&status),
+            None,
+            "the agent has not said who it is"
+        );
         status.registrations[0].subject = subject.clone();
         assert_eq!(token_subject(&status), Some(&subject));
         assert!(fields(&installation, &status, "a").is_empty());

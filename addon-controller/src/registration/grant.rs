@@ -123,7 +123,10 @@ impl Grants {
 
     /// Forgets what was given to an agent that is gone.
     pub fn forget(&self, installation: &Installation) {
-        let key = ObjectKey::new(&*installation.cluster, rights::role_name(installation.addon));
+        let key = ObjectKey::new(
+            &*installation.cluster,
+            rights::role_name(installation.addon),
+        );
         self.given.lock().remove(&(RoleBinding::KIND_NAME, key));
     }
 

@@ -11,7 +11,9 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 const READ: &[&str] = &["get", "list", "watch"];
 const CHANGE: &[&str] = &["get", "list", "patch", "update", "watch"];
 const WRITE: &[&str] = &["create", "get", "list", "patch", "update", "watch"];
-const ALL: &[&str] = &["create", "delete", "get", "list", "patch", "update", "watch"];
+const ALL: &[&str] = &[
+    "create", "delete", "get", "list", "patch", "update", "watch",
+];
 
 /// The name of an add-on's role and of its bindings.
 pub const fn role_name(addon: Addon) -> &'static str {
@@ -66,7 +68,12 @@ fn framework() -> Vec<PolicyRule> {
     rules.extend([
         rule(policies, &["policies"], &[], ALL),
         rule(policies, &["policies/finalizers"], &[], &["update"]),
-        rule(policies, &["policies/status"], &[], &["get", "patch", "update"]),
+        rule(
+            policies,
+            &["policies/status"],
+            &[],
+            &["get", "patch", "update"],
+        ),
         rule("", &["secrets"], &["policy-encryption-key"], READ),
         rule("", &["events"], &[], WRITE),
         rule("events.k8s.io", &["events"], &[], WRITE),
@@ -98,7 +105,11 @@ pub fn role_ref(addon: Addon) -> RoleRef {
 pub fn subjects(installation: &Installation, registered: Option<&Subject>) -> Vec<RbacSubject> {
     let addon = installation.addon;
     let [of_cluster, of_all] = addon.groups(&installation.cluster);
-    let group = if is_cluster_wide(addon) { of_all } else { of_cluster };
+    let group = if is_cluster_wide(addon) {
+        of_all
+    } else {
+        of_cluster
+    };
     let subject = |kind: &str, name: String| RbacSubject {
         api_group: Some(RBAC.to_owned()),
         kind: kind.to_owned(),

@@ -93,7 +93,7 @@ impl Context {
         let on_hub = is_framework && (read.flag("onMulticlusterHub")? || inputs.runs_on_hub());
         let sync = is_framework && read.flag("syncPoliciesOnMulticlusterHub")?;
         let is_openshift = read.text("hostingKubernetesDistribution")? == OPENSHIFT;
-        let version = version::parse(&inputs.home().map(|home| &home.version[..]).unwrap_or(""));
+        let version = version::parse(inputs.home().map_or("", |home| &home.version[..]));
         let proxies = proxies(read)?;
         let monitor = read.text("prometheus.serviceMonitor.namespace")?;
         let cluster = inputs.installation.cluster.clone();
@@ -121,14 +121,22 @@ impl Context {
             sync,
             prometheus: read.flag("prometheus.enabled")?,
             openshift: is_openshift,
-            monitor_namespace: if monitor.is_empty() { names.namespace.clone() } else { monitor },
+            monitor_namespace: if monitor.is_empty() {
+                names.namespace.clone()
+            } else {
+                monitor
+            },
             scraped: match addon {
                 Addon::ConfigPolicy => vec!["services", "pods", "endpoints"],
                 _ => vec!["services", "pods", "endpoints", "nodes", "secrets"],
             },
             // Elsewhere the configuration policy controller may do everything anyway.
             asks_who_scrapes: is_framework || hosted,
-            leader_event_groups: if is_framework { vec![""] } else { events.to_vec() },
+            leader_event_groups: if is_framework {
+                vec![""]
+            } else {
+                events.to_vec()
+            },
             network_policies: read.flag("networkPolicies")?
                 && read.flag("global.networkPolicies.enabled")?,
             network_policy: match addon {
@@ -138,7 +146,11 @@ impl Context {
             webhook_port: (addon == Addon::ConfigPolicy).then_some(9443),
             orphan_cluster_namespace: read.flag("orphanClusterNamespace")?,
             keeps_policies_namespace: inputs.siblings.config_policy.is_some(),
-            uninstalling: if read.flag("uninstallationAnnotation")? { "true" } else { "false" },
+            uninstalling: if read.flag("uninstallationAnnotation")? {
+                "true"
+            } else {
+                "false"
+            },
             has_hook: !is_framework || !on_hub || hosted || sync,
             hook_env: hook_env(addon, &proxies),
             replicas: read.number("replicas", 1)?,
@@ -276,7 +288,10 @@ fn proxies(read: Reader<'_>) -> Result<Vec<Value>, Misfit> {
 fn hook_env(addon: Addon, proxies: &[Value]) -> Vec<Value> {
     let operator = (addon == Addon::Framework)
         .then(|| json!({ "name": "OPERATOR_NAME", "value": addon.command() }));
-    operator.into_iter().chain(proxies.iter().cloned()).collect()
+    operator
+        .into_iter()
+        .chain(proxies.iter().cloned())
+        .collect()
 }
 
 fn pod_security(addon: Addon, version: (u64, u64, u64)) -> Value {

@@ -5,6 +5,7 @@ mod version;
 
 use std::sync::LazyLock;
 
+use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment as Templates, UndefinedBehavior};
 use serde_json::{Value, json};
 
@@ -114,8 +115,16 @@ static TEMPLATES: LazyLock<Templates<'static>> = LazyLock::new(|| {
     templates.set_undefined_behavior(UndefinedBehavior::Strict);
     // Every value goes through `tojson`, which is YAML.
     templates.set_auto_escape_callback(|_| AutoEscape::None);
-    templates.set_trim_blocks(true);
-    templates.set_lstrip_blocks(true);
+    // Lines with only a condition leave nothing behind.
+    let syntax = SyntaxConfig::builder()
+        .trim_blocks(true)
+        .lstrip_blocks(true)
+        .keep_trailing_newline(true)
+        .build();
+    // What is built in is well formed, or every test fails.
+    if let Ok(syntax) = syntax {
+        templates.set_syntax(syntax);
+    }
     for (name, text) in FILES {
         // One that does not parse is missing where it is used, and the tests use all of them.
         let _ = templates.add_template(name, text);
@@ -125,8 +134,9 @@ static TEMPLATES: LazyLock<Templates<'static>> = LazyLock::new(|| {
 
 const POLICIES_CRD: &str =
     include_str!("../../../deploy/crds/policy.open-cluster-management.io_policies.yaml");
-const CONFIGURATION_POLICIES_CRD: &str =
-    include_str!("../../../deploy/crds/policy.open-cluster-management.io_configurationpolicies.yaml");
+const CONFIGURATION_POLICIES_CRD: &str = include_str!(
+    "../../../deploy/crds/policy.open-cluster-management.io_configurationpolicies.yaml"
+);
 const OPERATOR_POLICIES_CRD: &str =
     include_str!("../../../deploy/crds/policy.open-cluster-management.io_operatorpolicies.yaml");
 
@@ -141,7 +151,7 @@ pub fn render(inputs: &Inputs) -> Result<Rendered, RenderError> {
         Addon::ConfigPolicy => with_agent(inputs, CONFIG_POLICY)?,
     };
     // Stable: within a rank the order of the templates stays.
-    rendered.objects.sort_by_key(|object| rank(object));
+    rendered.objects.sort_by_key(rank);
     Ok(rendered)
 }
 
@@ -199,6 +209,7 @@ fn fill(file: &'static str, context: &impl serde::Serialize) -> Result<Vec<Value
         source: Box::new(source),
     };
     let template = TEMPLATES.get_template(file).map_err(failed)?;
+    let context = minijinja::Value::from(minijinja::value::Serde(context));
     let text = template.render(context).map_err(failed)?;
     read(file, &text)
 }

@@ -56,7 +56,7 @@ impl Read<'_> {
 
     fn distribution(&mut self) {
         let home = self.inputs.home();
-        let vendor = home.map(|home| home.vendor()).unwrap_or_default();
+        let vendor = home.map_or("", crate::facts::ClusterFacts::vendor);
         let is_openshift = vendor == OPENSHIFT;
         self.set("hostingKubernetesDistribution", vendor);
         self.set("kubernetesDistribution", self.inputs.cluster.vendor());
@@ -169,8 +169,8 @@ pub(super) fn log_level(text: &str) -> Result<i64, &'static str> {
 }
 
 pub(super) fn positive(text: &str) -> Result<u32, &'static str> {
-    text.parse()
-        .map_err(|_| "a whole number from 0 to 4294967295")
+    let read = text.parse::<u16>().map(u32::from);
+    read.map_err(|_| "a whole number from 0 to 65535")
 }
 
 pub(super) fn boolean(text: &str) -> Result<bool, &'static str> {

@@ -65,13 +65,19 @@ mod tests {
             mirror("quay.io/open", "three.example"),
         ];
         let image = "quay.io/open-cluster-management/config-policy-controller:v1";
-        assert_eq!(apply(&mirrors, image), "two.example/b/config-policy-controller:v1");
+        assert_eq!(
+            apply(&mirrors, image),
+            "two.example/b/config-policy-controller:v1"
+        );
         assert_eq!(
             apply(&mirrors[..1], image),
             "one.example/a/open-cluster-management/config-policy-controller:v1"
         );
         assert_eq!(apply(&mirrors[2..], image), image);
         let all = [mirror("", "four.example/x")];
-        assert_eq!(apply(&all, image), "four.example/x/config-policy-controller:v1");
+        assert_eq!(
+            apply(&all, image),
+            "four.example/x/config-policy-controller:v1"
+        );
     }
 }

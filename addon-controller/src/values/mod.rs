@@ -77,7 +77,9 @@ fn mandate(inputs: &Inputs, values: &mut Values) {
         lay(&mut values.tree, at("uninstallationAnnotation", "true"));
     }
     let path = format!("global.imageOverrides.{}", addon.image_key());
-    let image = overlay::Reader(&values.tree).text(&path).unwrap_or_default();
+    let image = overlay::Reader(&values.tree)
+        .text(&path)
+        .unwrap_or_default();
     let (mirrored, complaints) = images::mirrored(inputs, &image);
     values.complaints.extend(complaints);
     let image = match environment.image(addon) {
@@ -86,7 +88,10 @@ fn mandate(inputs: &Inputs, values: &mut Values) {
     };
     lay(&mut values.tree, at(&path, image));
     let switch = Value::Bool(environment.network_policies);
-    lay(&mut values.tree, at("global.networkPolicies.enabled", switch));
+    lay(
+        &mut values.tree,
+        at("global.networkPolicies.enabled", switch),
+    );
 }
 
 /// Whether the configuration can be used. What is being removed does not need one that is gone.

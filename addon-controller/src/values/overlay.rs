@@ -127,16 +127,16 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn tree(value: Value) -> Tree {
+    fn tree(value: &Value) -> Tree {
         value.as_object().cloned().unwrap_or_default()
     }
 
     #[test]
     fn maps_merge_lists_replace_and_nulls_take_away() {
-        let mut base = tree(json!({"a": {"x": 1, "y": [1, 2]}, "b": 2, "c": {"d": 1}}));
+        let mut base = tree(&json!({"a": {"x": 1, "y": [1, 2]}, "b": 2, "c": {"d": 1}}));
         lay(
             &mut base,
-            tree(json!({"a": {"y": [3]}, "b": null, "c": 5, "e": {"f": null, "g": 1}})),
+            tree(&json!({"a": {"y": [3]}, "b": null, "c": 5, "e": {"f": null, "g": 1}})),
         );
         // A null in a map that is new stays, as in Helm; readers take it for nothing.
         let expected = json!({"a": {"x": 1, "y": [3]}, "c": 5, "e": {"f": null, "g": 1}});
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn rough_edge_19_the_text_false_is_false() {
-        let tree = tree(json!({"a": "false", "b": "T", "c": "maybe", "d": {"e": 1}}));
+        let tree = tree(&json!({"a": "false", "b": "T", "c": "maybe", "d": {"e": 1}}));
         let read = Reader(&tree);
         assert_eq!(read.flag("a"), Ok(false));
         assert_eq!(read.flag("b"), Ok(true));

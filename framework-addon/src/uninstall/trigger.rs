@@ -18,7 +18,7 @@ use crate::error::Error;
 /// How long the running add-on may take to see the annotation.
 const HEED: Duration = Duration::from_secs(5);
 /// How long between two looks at the policies.
-const PAUSE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// Runs the command.
 pub async fn run(args: UninstallArgs, stop: CancellationToken) -> Result<(), Error> {

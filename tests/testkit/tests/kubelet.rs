@@ -230,9 +230,14 @@ async fn a_component_is_deployed(world: &World) -> Result<()> {
         status.pointer("/containerStatuses/0/lastState/terminated/exitCode") == Some(&json!(137)),
         "{status}"
     );
+    let again = eventually("it runs again", SOON, || async {
+        let again = world.kubelet.pid(NAMESPACE, first)?;
+        ensure!(again != pid, "{pid} is still the process");
+        Ok(again)
+    })
+    .await?;
+    ensure!(lives(again) && !lives(pid));
     available(world, "controller", 2).await?;
-    let again = world.kubelet.pid(NAMESPACE, first)?;
-    ensure!(again != pid && lives(again) && !lives(pid));
 
     let processes = [again, world.kubelet.pid(NAMESPACE, second)?];
     world

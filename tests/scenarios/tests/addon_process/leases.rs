@@ -25,6 +25,7 @@ pub(crate) async fn only_the_synced(planes: Arc<Planes>) -> Result<()> {
             name: NAME,
             managed: (plane.client(), namespace.to_owned()),
             hub: None,
+            deployment: None,
         };
         running.push(tokio::spawn(lease.run(move || synced, stop.clone())));
     }

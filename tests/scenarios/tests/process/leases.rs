@@ -45,6 +45,7 @@ pub(crate) async fn here_or_there(planes: Arc<Planes>) -> Result<()> {
         name: NAME,
         managed: (planes.target.client(), namespace.to_owned()),
         hub: Some((planes.hosting.client(), "cluster-of-leases".to_owned())),
+        deployment: None,
     };
     let here = tokio::spawn(lease("addon").run(|| true, stop.clone()));
     kept(&planes.target, "addon").await?;
