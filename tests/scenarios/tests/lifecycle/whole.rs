@@ -143,7 +143,10 @@ async fn ungovern(fleet: &Fleet) -> Result<()> {
         // Until the garbage collector has taken it, it is enforced.
         let template = "policy-namespace-example";
         let kind = "ConfigurationPolicy";
-        cluster.plane.gone(POLICY, kind, place, template, SOON).await?;
+        cluster
+            .plane
+            .gone(POLICY, kind, place, template, SOON)
+            .await?;
         delete_namespace(&cluster.plane, "prod").await?;
     }
     Ok(())
