@@ -25,9 +25,10 @@ pub(crate) async fn elsewhere(site: Arc<Site>) -> Result<()> {
 
 /// Case 2.
 pub(crate) async fn default(site: Arc<Site>) -> Result<()> {
-    let _claim = site
-        .claim(&Cluster::ALL.map(|cluster| (CONFIG_POLICY, cluster)))
-        .await;
+    let _turn = site
+        .turns
+        .wait(&Cluster::ALL.map(|cluster| (CONFIG_POLICY, cluster)))
+        .await?;
     let on = |cluster: Cluster| {
         let addon = config_policy(&site, cluster);
         async move {
@@ -42,20 +43,20 @@ pub(crate) async fn default(site: Arc<Site>) -> Result<()> {
 
 /// Case 3.
 pub(crate) async fn nodes(site: Arc<Site>) -> Result<()> {
-    let _claim = site.claim(&[(CONFIG_POLICY, Cluster::One)]).await;
+    let _turn = site.turns.wait(&[(CONFIG_POLICY, Cluster::One)]).await?;
     placed_on_nodes(&config_policy(&site, Cluster::One)).await
 }
 
 /// Case 4.
 pub(crate) async fn resources(site: Arc<Site>) -> Result<()> {
-    let _claim = site.claim(&[(CONFIG_POLICY, Cluster::Three)]).await;
+    let _turn = site.turns.wait(&[(CONFIG_POLICY, Cluster::Three)]).await?;
     let addon = config_policy(&site, Cluster::Three);
     sized(&addon, ["128Mi", "512Mi"], ["75Mi", "150Mi"]).await
 }
 
 /// Case 7.
 pub(crate) async fn annotations(site: Arc<Site>) -> Result<()> {
-    let _claim = site.claim(&[(CONFIG_POLICY, Cluster::Two)]).await;
+    let _turn = site.turns.wait(&[(CONFIG_POLICY, Cluster::Two)]).await?;
     let addon = config_policy(&site, Cluster::Two);
     addon.enable(json!({}), &[]).await?;
     addon
@@ -137,7 +138,7 @@ async fn monitored(addon: &AddOn<'_>, scheme: &str, port: &Value) -> Result<()> 
 
 /// Case 8.
 pub(crate) async fn customized(site: Arc<Site>) -> Result<()> {
-    let _claim = site.claim(&[(CONFIG_POLICY, Cluster::Two)]).await;
+    let _turn = site.turns.wait(&[(CONFIG_POLICY, Cluster::Two)]).await?;
     let addon = config_policy(&site, Cluster::Two);
     let wanted = [
         ("logLevel", "2"),
@@ -176,9 +177,10 @@ pub(crate) async fn customized(site: Arc<Site>) -> Result<()> {
 /// Case 9.
 pub(crate) async fn openshift(site: Arc<Site>) -> Result<()> {
     // The claim is that of the cluster, and changes both add-ons.
-    let _claim = site
-        .claim(&[(CONFIG_POLICY, Cluster::Two), (FRAMEWORK, Cluster::Two)])
-        .await;
+    let _turn = site
+        .turns
+        .wait(&[(CONFIG_POLICY, Cluster::Two), (FRAMEWORK, Cluster::Two)])
+        .await?;
     let claim = json!({ "apiVersion": "cluster.open-cluster-management.io/v1alpha1", "kind": "ClusterClaim",
         "metadata": { "name": "product.open-cluster-management.io" }, "spec": { "value": "OpenShift" } })
     .to_string();
@@ -232,7 +234,7 @@ async fn on_openshift(site: &Site) -> Result<()> {
 
 /// Case 1 of the standalone templating add-on.
 pub(crate) async fn standalone(site: Arc<Site>) -> Result<()> {
-    let _claim = site.claim(&[(CONFIG_POLICY, Cluster::One)]).await;
+    let _turn = site.turns.wait(&[(CONFIG_POLICY, Cluster::One)]).await?;
     let addon = config_policy(&site, Cluster::One);
     addon.enable(json!({}), &[]).await?;
     addon.runs().await?;

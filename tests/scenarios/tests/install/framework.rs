@@ -26,9 +26,10 @@ pub(crate) async fn elsewhere(site: Arc<Site>) -> Result<()> {
 
 /// Case 2.
 pub(crate) async fn default(site: Arc<Site>) -> Result<()> {
-    let _claim = site
-        .claim(&[(FRAMEWORK, Cluster::Two), (FRAMEWORK, Cluster::Three)])
-        .await;
+    let _turn = site
+        .turns
+        .wait(&[(FRAMEWORK, Cluster::Two), (FRAMEWORK, Cluster::Three)])
+        .await?;
     let on = |cluster: Cluster| {
         let addon = framework(&site, cluster);
         async move {
@@ -53,9 +54,10 @@ pub(crate) async fn default(site: Arc<Site>) -> Result<()> {
 
 /// Case 5.
 pub(crate) async fn annotations(site: Arc<Site>) -> Result<()> {
-    let _claim = site
-        .claim(&Cluster::ALL.map(|cluster| (FRAMEWORK, cluster)))
-        .await;
+    let _turn = site
+        .turns
+        .wait(&Cluster::ALL.map(|cluster| (FRAMEWORK, cluster)))
+        .await?;
     let on = |cluster: Cluster| {
         let addon = framework(&site, cluster);
         async move {
@@ -85,7 +87,7 @@ pub(crate) async fn annotations(site: Arc<Site>) -> Result<()> {
 
 /// Case 6.
 pub(crate) async fn customized(site: Arc<Site>) -> Result<()> {
-    let _claim = site.claim(&[(FRAMEWORK, Cluster::Two)]).await;
+    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
     let addon = framework(&site, Cluster::Two);
     let wanted = [
         ("logLevel", "2"),
@@ -120,20 +122,20 @@ pub(crate) async fn customized(site: Arc<Site>) -> Result<()> {
 
 /// Case 7.
 pub(crate) async fn nodes(site: Arc<Site>) -> Result<()> {
-    let _claim = site.claim(&[(FRAMEWORK, Cluster::Three)]).await;
+    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Three)]).await?;
     placed_on_nodes(&framework(&site, Cluster::Three)).await
 }
 
 /// Case 8.
 pub(crate) async fn resources(site: Arc<Site>) -> Result<()> {
-    let _claim = site.claim(&[(FRAMEWORK, Cluster::Two)]).await;
+    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
     let addon = framework(&site, Cluster::Two);
     sized(&addon, ["64Mi", "512Mi"], ["50Mi", "100Mi"]).await
 }
 
 /// Case 14.
 pub(crate) async fn cluster_namespace(site: Arc<Site>) -> Result<()> {
-    let _claim = site.claim(&[(FRAMEWORK, Cluster::Two)]).await;
+    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
     let addon = framework(&site, Cluster::Two);
     let name = addon.cluster.name();
     let before = addon.plane.get("v1", "Namespace", None, name).await?;
@@ -153,7 +155,7 @@ pub(crate) async fn cluster_namespace(site: Arc<Site>) -> Result<()> {
 
 /// Case 15.
 pub(crate) async fn orphaned_namespace(site: Arc<Site>) -> Result<()> {
-    let _claim = site.claim(&[(FRAMEWORK, Cluster::Three)]).await;
+    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Three)]).await?;
     let addon = framework(&site, Cluster::Three);
     let name = addon.cluster.name();
     addon
@@ -178,7 +180,7 @@ pub(crate) async fn orphaned_namespace(site: Arc<Site>) -> Result<()> {
 
 /// Case 16.
 pub(crate) async fn probes(site: Arc<Site>) -> Result<()> {
-    let _claim = site.claim(&[(FRAMEWORK, Cluster::Three)]).await;
+    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Three)]).await?;
     let addon = framework(&site, Cluster::Three);
     let version = addon.plane.client().apiserver_version().await?;
     let minor: u32 = version.minor.trim_end_matches('+').parse()?;

@@ -9,13 +9,14 @@ use serde_json::{Value, json};
 use crate::addon::{AddOn, HOSTED_ON, args_of, has_namespace, variables};
 use crate::site::{CLUSTER, CONFIG_POLICY, Cluster, FRAMEWORK, ON_HUB, Site};
 use crate::steady;
+use crate::turns::Place;
 
 const CRD: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
 const ORPHAN: &str = "addon.open-cluster-management.io/deletion-orphan";
 const TWO_MINUTES: Duration = Duration::from_mins(2);
 
 /// Hosted add-ons for the third cluster, one scenario at a time: they change the cluster itself.
-const BOTH: [(&str, Cluster); 2] = [(FRAMEWORK, Cluster::Three), (CONFIG_POLICY, Cluster::Three)];
+const BOTH: [Place; 2] = [(FRAMEWORK, Cluster::Three), (CONFIG_POLICY, Cluster::Three)];
 
 fn hosted() -> Value {
     json!({ HOSTED_ON: Cluster::One.name(), ON_HUB: "true" })
@@ -32,7 +33,7 @@ async fn label_vendor(site: &Site, vendor: Value) -> Result<()> {
 
 /// Case 3 of the framework.
 pub(crate) async fn framework(site: Arc<Site>) -> Result<()> {
-    let _claim = site.claim(&BOTH).await;
+    let _turn = site.turns.wait(&BOTH).await?;
     label_vendor(&site, "OpenShift".into()).await?;
     let outcome = framework_of_openshift(&site).await;
     label_vendor(&site, Value::Null).await?;
@@ -85,7 +86,7 @@ async fn framework_of_openshift(site: &Site) -> Result<()> {
 
 /// Case 4 of the framework.
 pub(crate) async fn framework_configured(site: Arc<Site>) -> Result<()> {
-    let _claim = site.claim(&BOTH).await;
+    let _turn = site.turns.wait(&BOTH).await?;
     let addon = AddOn::new(&site, FRAMEWORK, Cluster::Three).hosted();
     let variables = variables(&[("managedKubeConfigSecret", "external-managed-kubeconfig")]);
     addon.configure("hosted-framework", variables).await?;
@@ -100,7 +101,7 @@ pub(crate) async fn framework_configured(site: Arc<Site>) -> Result<()> {
 
 /// Case 5 of the config-policy add-on.
 pub(crate) async fn config_policy(site: Arc<Site>) -> Result<()> {
-    let _claim = site.claim(&BOTH).await;
+    let _turn = site.turns.wait(&BOTH).await?;
     label_vendor(&site, "OpenShift".into()).await?;
     let addon = AddOn::new(&site, CONFIG_POLICY, Cluster::Three).hosted();
     let outcome = with_secret(&addon, "config-policy-controller-managed-kubeconfig", &[]).await;
@@ -110,7 +111,7 @@ pub(crate) async fn config_policy(site: Arc<Site>) -> Result<()> {
 
 /// Case 6 of the config-policy add-on.
 pub(crate) async fn config_policy_configured(site: Arc<Site>) -> Result<()> {
-    let _claim = site.claim(&BOTH).await;
+    let _turn = site.turns.wait(&BOTH).await?;
     let addon = AddOn::new(&site, CONFIG_POLICY, Cluster::Three).hosted();
     let secret = "external-managed-kubeconfig";
     addon

@@ -9,6 +9,7 @@ mod on_hub;
 mod placed;
 mod rights;
 mod site;
+mod turns;
 
 use std::fmt::Display;
 use std::process::ExitCode;

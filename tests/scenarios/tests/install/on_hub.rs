@@ -40,7 +40,7 @@ pub(crate) async fn by_addon(site: Arc<Site>) -> Result<()> {
 
 /// The cluster does not say that it is the hub, but the add-on does.
 async fn by_annotation(site: &Site, annotations: Value) -> Result<()> {
-    let _claim = site.claim(&[(FRAMEWORK, Cluster::One)]).await;
+    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::One)]).await?;
     annotate_cluster(site, json!({ ON_HUB: null })).await?;
     let addon = AddOn::new(site, FRAMEWORK, Cluster::One);
     let outcome = is_on_hub(&addon, annotations).await;
@@ -62,7 +62,7 @@ async fn is_on_hub(addon: &AddOn<'_>, annotations: Value) -> Result<()> {
 
 /// Case 10.
 pub(crate) async fn by_cluster(site: Arc<Site>) -> Result<()> {
-    let _claim = site.claim(&[(FRAMEWORK, Cluster::One)]).await;
+    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::One)]).await?;
     let addon = AddOn::new(&site, FRAMEWORK, Cluster::One);
     let outcome = syncs(&addon).await;
     annotate_cluster(&site, json!({ SYNC: null })).await?;
@@ -156,7 +156,7 @@ pub(crate) mod works {
 
     /// Case 12.
     pub(crate) async fn reverted(site: Arc<Site>) -> Result<()> {
-        let _claim = site.claim(&[(FRAMEWORK, Cluster::Two)]).await;
+        let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
         let addon = AddOn::new(&site, FRAMEWORK, Cluster::Two);
         addon.enable(json!({}), &[]).await?;
         let length = settled_length(&addon).await?;
@@ -167,7 +167,7 @@ pub(crate) mod works {
 
     /// Case 13.
     pub(crate) async fn paused(site: Arc<Site>) -> Result<()> {
-        let _claim = site.claim(&[(FRAMEWORK, Cluster::Three)]).await;
+        let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Three)]).await?;
         let addon = AddOn::new(&site, FRAMEWORK, Cluster::Three);
         addon.enable(json!({}), &[]).await?;
         let length = settled_length(&addon).await?;

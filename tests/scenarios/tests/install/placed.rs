@@ -14,9 +14,10 @@ pub(crate) async fn installed_elsewhere(
     on: &[Cluster],
 ) -> Result<()> {
     // The default is that of all clusters, also of those that are not looked at.
-    let _claim = site
-        .claim(&Cluster::ALL.map(|cluster| (name, cluster)))
-        .await;
+    let _turn = site
+        .turns
+        .wait(&Cluster::ALL.map(|cluster| (name, cluster)))
+        .await?;
     let namespace = "test-install-ns";
     let config = json!({ "apiVersion": ADDON_API, "kind": "AddOnDeploymentConfig",
         "metadata": { "name": format!("{name}-place"), "namespace": "default" },

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::addon::{ADDON, WORK};
+use crate::turns::Turns;
 use anyhow::{Context, Result};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
@@ -19,7 +20,6 @@ use reeve_testkit::{
 };
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::sync::{Mutex, MutexGuard};
 
 pub(crate) const ADDON_API: &str = "addon.open-cluster-management.io/v1alpha1";
 pub(crate) const CLUSTER: (&str, &str) =
@@ -69,7 +69,7 @@ pub(crate) struct Site {
     manager: AddonManager,
     klusterlets: Vec<Klusterlet>,
     kubelets: Vec<Kubelet>,
-    claims: [Mutex<()>; 6],
+    pub(crate) turns: Turns,
     _dir: TempDir,
 }
 
@@ -115,7 +115,7 @@ impl Site {
             manager,
             klusterlets,
             kubelets,
-            claims: Default::default(),
+            turns: Turns::new(),
             _dir: dir,
         })
     }
@@ -135,22 +135,6 @@ impl Site {
             .iter()
             .find(|it| it.name() == cluster.name());
         found.with_context(|| format!("{} has no klusterlet", cluster.name()))
-    }
-
-    /// An add-on on a cluster is one scenario's at a time. Whoever needs more takes all at once, so that nobody waits
-    /// for each other.
-    pub(crate) async fn claim(&self, wanted: &[(&str, Cluster)]) -> Vec<MutexGuard<'_, ()>> {
-        let mut places: Vec<usize> = wanted
-            .iter()
-            .map(|(addon, cluster)| usize::from(*addon == CONFIG_POLICY) * 3 + *cluster as usize)
-            .collect();
-        places.sort_unstable();
-        places.dedup();
-        let mut guards = Vec::new();
-        for place in places {
-            guards.push(self.claims[place].lock().await);
-        }
-        guards
     }
 
     /// For a failed scenario.

@@ -1,0 +1,64 @@
+//! Who may have which add-on on which cluster: one scenario at a time.
+
+use anyhow::{Context, Result};
+use tokio::sync::watch;
+
+use crate::site::Cluster;
+
+/// An add-on on a cluster.
+pub(crate) type Place = (&'static str, Cluster);
+
+/// Scenarios in the order of their coming.
+pub(crate) struct Turns(watch::Sender<Queue>);
+
+#[derive(Default)]
+struct Queue {
+    next: u64,
+    /// Those that play and those that wait.
+    present: Vec<(u64, Vec<Place>)>,
+}
+
+/// A scenario's turn; the next one's comes when this is dropped.
+pub(crate) struct Turn<'a> {
+    turns: &'a Turns,
+    number: u64,
+}
+
+impl Turns {
+    pub(crate) fn new() -> Self {
+        Self(watch::Sender::default())
+    }
+
+    /// Waits until nobody who came earlier wants any of these places.
+    pub(crate) async fn wait(&self, places: &[Place]) -> Result<Turn<'_>> {
+        let mut number = 0;
+        self.0.send_modify(|queue| {
+            number = queue.next;
+            queue.next += 1;
+            queue.present.push((number, places.to_vec()));
+        });
+        let turn = Turn {
+            turns: self,
+            number,
+        };
+        let mut queue = self.0.subscribe();
+        let free = queue.wait_for(|queue| {
+            let mut earlier = queue
+                .present
+                .iter()
+                .take_while(|(other, _)| *other < number);
+            earlier.all(|(_, taken)| !taken.iter().any(|place| places.contains(place)))
+        });
+        free.await.context("nobody keeps the turns any more")?;
+        Ok(turn)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let gone = self.number;
+        self.turns
+            .0
+            .send_modify(|queue| queue.present.retain(|(number, _)| *number != gone));
+    }
+}
