@@ -73,6 +73,12 @@ enum Part {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// The governance-policy-addon-controller on a hub, or another program by the same flags.
+    Installs {
+        /// For the bench: `--binary PATH`, sizes, and flags for the program after `--`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// The governance-policy-propagator on a hub, or another program by the same flags.
     Hub {
         /// For the bench: `--binary PATH`, sizes, and flags for the program after `--`.
@@ -147,6 +153,9 @@ fn main() -> Result<()> {
         Task::Bench {
             part: Some(Part::Addon { arguments }),
         } => bench("reeve-benches-addon", &arguments),
+        Task::Bench {
+            part: Some(Part::Installs { arguments }),
+        } => bench("reeve-benches-installs", &arguments),
         Task::Bench { part: None } => {
             let arguments = ["run", "--quiet", "--package", "reeve-benches"];
             run::cargo_with(&arguments, &[("REEVE_BIN", release()?.as_os_str())])

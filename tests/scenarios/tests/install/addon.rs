@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt;
-use reeve_testkit::{Object, Plane, eventually, render};
+use reeve_testkit::{Object, Plane, eventually};
 use serde_json::{Value, json};
 
 use crate::site::{ADDON_API, Cluster, Site};
@@ -120,16 +120,12 @@ impl<'a> AddOn<'a> {
         )
         .await?;
         for request in self.site.hub.list(REQUEST.0, REQUEST.1, None).await? {
-            let label = |key: &str| {
-                request
-                    .labels()
-                    .get(&format!("open-cluster-management.io/{key}"))
-                    .cloned()
-            };
-            if label("addon-name").as_deref() == Some(self.name)
-                && label("cluster-name").as_deref() == Some(self.cluster.name())
+            if label(&request, "addon-name") == Some(self.name)
+                && label(&request, "cluster-name") == Some(self.cluster.name())
             {
-                self.site.hub.delete(&render(&request)?).await?;
+                let object = json!({ "apiVersion": REQUEST.0, "kind": REQUEST.1,
+                    "metadata": { "name": request.name_any() } });
+                self.site.hub.delete(&object.to_string()).await?;
             }
         }
         Ok(())
@@ -163,14 +159,8 @@ impl<'a> AddOn<'a> {
     pub(crate) async fn works(&self) -> Result<Vec<Object>> {
         let mut works = self.site.hub.list(WORK.0, WORK.1, None).await?;
         works.retain(|work| {
-            let label = |key: &str| {
-                work.labels()
-                    .get(&format!("open-cluster-management.io/{key}"))
-                    .cloned()
-            };
-            let of = label("addon-namespace").or_else(|| work.namespace());
-            label("addon-name").as_deref() == Some(self.name)
-                && of.as_deref() == Some(self.cluster.name())
+            let of = label(work, "addon-namespace").or(work.metadata.namespace.as_deref());
+            label(work, "addon-name") == Some(self.name) && of == Some(self.cluster.name())
         });
         Ok(works)
     }
@@ -312,6 +302,13 @@ impl<'a> AddOn<'a> {
         })
         .await
     }
+}
+
+fn label<'o>(object: &'o Object, key: &str) -> Option<&'o str> {
+    let labels = object.labels();
+    labels
+        .get(&format!("open-cluster-management.io/{key}"))
+        .map(String::as_str)
 }
 
 pub(crate) fn args_of(container: &Value) -> Vec<&str> {

@@ -11,6 +11,7 @@ use crate::site::{CLUSTER, CONFIG_POLICY, Cluster, FRAMEWORK, ON_HUB, Site};
 use crate::steady;
 
 const CRD: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+const ORPHAN: &str = "addon.open-cluster-management.io/deletion-orphan";
 const TWO_MINUTES: Duration = Duration::from_mins(2);
 
 /// Hosted add-ons for the third cluster, one scenario at a time: they change the cluster itself.
@@ -40,6 +41,14 @@ pub(crate) async fn framework(site: Arc<Site>) -> Result<()> {
 
 async fn framework_of_openshift(site: &Site) -> Result<()> {
     let addon = AddOn::new(site, FRAMEWORK, Cluster::Three).hosted();
+    // It may be there from when the add-on was not hosted.
+    let policies = "open-cluster-management-policies";
+    let namespace =
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": policies } });
+    site.three.delete(&namespace.to_string()).await?;
+    site.three
+        .gone("v1", "Namespace", None, policies, TWO_MINUTES)
+        .await?;
     addon.enable(hosted(), &[]).await?;
     addon.runs().await?;
     addon
@@ -49,18 +58,18 @@ async fn framework_of_openshift(site: &Site) -> Result<()> {
             "--disable-gatekeeper-sync=true",
         ])
         .await?;
-    let policies = "open-cluster-management-policies";
     let there = site.three.get("v1", "Namespace", None, policies).await?;
     ensure!(there.is_none(), "{there:?}");
     let name = "policies.policy.open-cluster-management.io";
-    let crd = site
-        .hub
-        .get(CRD.0, CRD.1, None, name)
-        .await?
-        .context("no CRD")?;
-    let annotations = crd.metadata.annotations.unwrap_or_default();
-    let orphan = "addon.open-cluster-management.io/deletion-orphan";
-    ensure!(annotations.contains_key(orphan), "{annotations:?}");
+    let hosting = addon.works().await?;
+    let manifests = hosting
+        .iter()
+        .filter_map(|work| work.data["spec"]["workload"]["manifests"].as_array());
+    // Marked where it is sent: an object that the hub had before is not written over.
+    let marked = manifests.flatten().any(|it| {
+        it["metadata"]["name"] == name && it["metadata"]["annotations"].get(ORPHAN).is_some()
+    });
+    ensure!(marked, "the CRD is not marked to stay");
     addon.disable().await?;
     let crd = site
         .hub

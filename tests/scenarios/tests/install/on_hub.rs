@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
-use reeve_testkit::eventually;
+use anyhow::{Context, Result, ensure};
+use reeve_testkit::{Object, eventually};
 use serde_json::{Value, json};
 
 use crate::addon::{ADDON, AddOn, SOON, WORK, args_of, has_namespace};
@@ -103,12 +103,21 @@ async fn syncs(addon: &AddOn<'_>) -> Result<()> {
         .await?;
     addon.deploy_work().await?;
     annotate_cluster(site, json!({ SYNC: null })).await?;
+    // Nothing is applied that the controller says before it knows of both changes.
+    let klusterlet = site.klusterlet(addon.cluster)?;
+    klusterlet.pause();
     addon.annotate(json!({ PAUSE: null })).await?;
-    eventually("the work does without the namespace", SOON, || async {
-        ensure!(!lists_namespace(addon).await?, "it is still there");
+    let outcome = eventually("the work does without the namespace", SOON, || async {
+        let found = site.hub.get(WORK.0, WORK.1, Some(name), &work).await?;
+        ensure!(
+            !has_namespace_of(&found.context("no work")?, name),
+            "it is still there"
+        );
         Ok(())
     })
-    .await?;
+    .await;
+    klusterlet.resume();
+    outcome?;
     addon.args(&[ARG]).await?;
     addon.disable().await?;
     steady("the hub's own namespace stays", || {
@@ -119,26 +128,30 @@ async fn syncs(addon: &AddOn<'_>) -> Result<()> {
 
 /// Whether the work has the namespace that all of the cluster's add-ons are in.
 async fn lists_namespace(addon: &AddOn<'_>) -> Result<bool> {
-    let work = addon.deploy_work().await?;
+    Ok(has_namespace_of(
+        &addon.deploy_work().await?,
+        addon.cluster.name(),
+    ))
+}
+
+fn has_namespace_of(work: &Object, cluster: &str) -> bool {
     let manifests = work.data["spec"]["workload"]["manifests"]
         .as_array()
         .cloned()
         .unwrap_or_default();
-    let found = manifests
+    manifests
         .iter()
-        .any(|it| it["kind"] == "Namespace" && it["metadata"]["name"] == addon.cluster.name());
-    Ok(found)
+        .any(|it| it["kind"] == "Namespace" && it["metadata"]["name"] == cluster)
 }
 
 /// Not with the controller in the way of a hand that changes a work: cases 12 and 13.
 pub(crate) mod works {
     use kube::Api;
     use kube::api::{Patch, PatchParams};
-    use reeve_testkit::Object;
 
     use super::{
-        ADDON, AddOn, Arc, Cluster, FRAMEWORK, PAUSE, Result, SOON, Site, WORK, ensure, eventually,
-        json, steady,
+        ADDON, AddOn, Arc, Cluster, FRAMEWORK, Object, PAUSE, Result, SOON, Site, WORK, ensure,
+        eventually, json, steady,
     };
 
     /// Case 12.

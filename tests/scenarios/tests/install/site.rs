@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::addon::{ADDON, WORK};
 use anyhow::{Context, Result};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
@@ -13,8 +14,8 @@ use kube::api::PostParams;
 use kube::config::Kubeconfig;
 use reeve_testkit::ocm::{AddonManager, Klusterlet, KlusterletOptions, Sites};
 use reeve_testkit::{
-    Component, Kubelet, KubeletOptions, Mark, Plane, PlaneOptions, eventually, install_addon_crds,
-    workspace,
+    Component, Kubelet, KubeletOptions, Mark, Object, Plane, PlaneOptions, eventually,
+    install_addon_crds, workspace,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -127,6 +128,15 @@ impl Site {
         }
     }
 
+    /// The agents of Open Cluster Management for a cluster.
+    pub(crate) fn klusterlet(&self, cluster: Cluster) -> Result<&Klusterlet> {
+        let found = self
+            .klusterlets
+            .iter()
+            .find(|it| it.name() == cluster.name());
+        found.with_context(|| format!("{} has no klusterlet", cluster.name()))
+    }
+
     /// An add-on on a cluster is one scenario's at a time. Whoever needs more takes all at once, so that nobody waits
     /// for each other.
     pub(crate) async fn claim(&self, wanted: &[(&str, Cluster)]) -> Vec<MutexGuard<'_, ()>> {
@@ -146,14 +156,10 @@ impl Site {
     /// For a failed scenario.
     pub(crate) async fn dump(&self) -> String {
         let mut text = String::new();
-        for cluster in Cluster::ALL {
-            let namespaces = [
-                "open-cluster-management-agent-addon",
-                cluster.name(),
-                "klusterlet-cluster3",
-            ];
-            let dump = self.plane(cluster).dump(&namespaces).await;
-            let _ = writeln!(text, "--- {}:\n{dump}", cluster.name());
+        for (version, kind) in [ADDON, WORK] {
+            for object in self.hub.list(version, kind, None).await.unwrap_or_default() {
+                let _ = writeln!(text, "--- {kind} {}", told(&object));
+            }
         }
         for (klusterlet, kubelet) in self.klusterlets.iter().zip(&self.kubelets) {
             let name = klusterlet.name();
@@ -164,6 +170,28 @@ impl Site {
         let _ = writeln!(text, "--- the controller:\n{}", self.controller.log());
         text
     }
+}
+
+/// What is worth knowing of an object of the hub.
+fn told(object: &Object) -> String {
+    let metadata = &object.metadata;
+    let conditions = object.data["status"]["conditions"].as_array();
+    let conditions = conditions.into_iter().flatten();
+    let conditions = conditions.map(|it| {
+        format!(
+            "\n  {} {} {} {}",
+            it["type"], it["status"], it["reason"], it["message"]
+        )
+    });
+    format!(
+        "{:?}/{:?} deleted {:?} finalizers {:?} generation {:?}{}",
+        metadata.namespace,
+        metadata.name,
+        metadata.deletion_timestamp,
+        metadata.finalizers,
+        metadata.generation,
+        conditions.collect::<String>()
+    )
 }
 
 async fn prepare_hub(hub: &Plane) -> Result<()> {

@@ -31,7 +31,8 @@ pub(super) async fn accept(hub: &Objects, cluster: &str) -> Result<()> {
         let object = json!({
             "apiVersion": CLUSTER.api_version,
             "kind": CLUSTER.kind,
-            "metadata": { "name": cluster, "labels": { "name": cluster } }
+            "metadata": { "name": cluster, "labels": { "name": cluster } },
+            "spec": {},
         });
         hub.apply(&object.to_string()).await?;
     }

@@ -123,7 +123,10 @@ pub(super) fn run(who: String, mut stand_in: impl Step, mut pace: Pace) -> Task 
             let rest = match stand_in.step().await {
                 Ok(()) => pace.tick,
                 Err(error) => {
-                    pace.journal.say(format!("{who}: {error:#}"));
+                    // Others write the same objects: the next round sees what they have written.
+                    if !conflicts(&error) {
+                        pace.journal.say(format!("{who}: {error:#}"));
+                    }
                     tokio::time::sleep(AGAIN).await;
                     continue;
                 }
@@ -131,4 +134,9 @@ pub(super) fn run(who: String, mut stand_in: impl Step, mut pace: Pace) -> Task 
             let _ = tokio::time::timeout(rest, pace.bell.notified()).await;
         }
     })
+}
+
+fn conflicts(error: &anyhow::Error) -> bool {
+    let conflict = |error: &kube::Error| matches!(error, kube::Error::Api(it) if it.code == 409);
+    error.downcast_ref().is_some_and(conflict)
 }
