@@ -4,6 +4,7 @@ mod arrows;
 mod files;
 mod generate;
 mod hub;
+mod image;
 mod rbac;
 mod record;
 mod run;
@@ -32,6 +33,8 @@ enum Task {
     },
     /// Everything: the check, then all tests, those on real API servers included.
     Test,
+    /// The image of all components, as an OCI archive.
+    Image(image::Options),
     /// A hub, two clusters, the three components, and a policy that becomes Compliant on both.
     Demo,
     /// The figures in the README.
@@ -124,6 +127,7 @@ fn main() -> Result<()> {
             run::cargo(&["build", "--bin", "reeve"])?;
             run::cargo(&["test", "--workspace", "--no-fail-fast"])
         }
+        Task::Image(options) => image::build(options),
         Task::Demo => run::cargo(&["run", "--quiet", "--package", "reeve-demo"]),
         Task::Record { program } => record::record(program.as_deref()),
         Task::Fuzz { minutes } => {
