@@ -276,7 +276,9 @@ pub fn install_namespace(cluster: &str, addon: &AddOnFacts, config: &Config) -> 
     let configured = match config {
         Config::Some(spec) => spec.agent_install_namespace.clone(),
         // What was installed must be removed from where it is.
-        Config::Missing { .. } if addon.is_deleting => addon.told_namespace.clone(),
+        Config::Unhashed | Config::Missing { .. } if addon.is_deleting => {
+            addon.told_namespace.clone()
+        }
         _ => None,
     };
     let asked = || Some(addon.install_namespace.clone());

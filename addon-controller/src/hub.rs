@@ -12,8 +12,17 @@ use tokio::time::Instant;
 
 use crate::facts::ID_CLAIM;
 
-/// How long a hub that has not said who it is is not asked again.
-const PAUSE: Duration = Duration::from_mins(10);
+/// How long a hub that has not said who it is is not asked again, unless it matters.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// How much it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// What was said a moment ago will do.
+    Lightly,
+    /// Something is about to be removed: a hub that has become a managed cluster since must be known.
+    InEarnest,
+}
 
 /// The hub's identity, as it claims it where it is a managed cluster too. Clones share what is known.
 #[derive(Clone)]
@@ -35,10 +44,10 @@ impl HubIdentity {
     }
 
     /// The identity; `None` if the hub does not claim one: then it is no managed cluster.
-    pub async fn get(&self) -> Result<Option<String>, kube::Error> {
+    pub async fn get(&self, asked: Asked) -> Result<Option<String>, kube::Error> {
         let known = self.known.lock().clone();
         if let Some((id, at)) = known
-            && (id.is_some() || at.elapsed() < PAUSE)
+            && (id.is_some() || (asked == Asked::Lightly && at.elapsed() < PAUSE))
         {
             return Ok(id);
         }

@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -74,7 +73,7 @@ async fn supervise(args: Args, stop: CancellationToken) -> Result<(), Error> {
         definitions: Queue::new(configs::CONTROLLER, &controllers),
     };
     let (world, watches) = World::new(client.clone());
-    serve(&args, &client, &world, metrics, &mut tasks)?;
+    serve(&args, &client, metrics, &mut tasks)?;
     if !args.terminate_on_files.is_empty() {
         let files = args.terminate_on_files.clone();
         let stop = stop.clone();
@@ -150,17 +149,11 @@ fn own_pod(namespace: &str) -> Option<ObjectReference> {
 fn serve(
     args: &Args,
     client: &Client,
-    world: &World,
     metrics: Metrics,
     tasks: &mut Supervisor,
 ) -> Result<(), Error> {
-    // Who waits for leadership is ready: it takes over at once.
-    let world = world.clone();
-    let seen = Arc::new(move || {
-        let _ = world.is_ready();
-        Ok(())
-    });
-    let probes = Probes::default().ready("watches", seen);
+    // Who waits for leadership is ready: a rolling update needs that.
+    let probes = Probes::default();
     let options = MetricsOptions {
         address: args.metrics_bind_address,
         secure: args.secure_metrics,

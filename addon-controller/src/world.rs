@@ -145,13 +145,6 @@ impl World {
         self.requests.0.ready().await;
     }
 
-    /// Whether everything has been seen once.
-    pub fn is_ready(&self) -> bool {
-        let small = self.configs.is_ready() && self.definitions.is_ready();
-        let large = self.clusters.is_ready() && self.works.is_ready();
-        small && large && self.requests.0.is_ready() && self.addons.iter().all(Store::is_ready)
-    }
-
     fn addons_of(&self, addon: Addon) -> &Store<ManagedClusterAddOn> {
         let [framework, config_policy, standalone] = &self.addons;
         match addon {

@@ -18,7 +18,7 @@ use crate::facts::{
     AddOnFacts, ClusterFacts, Config, Environment, Hosting, Inputs, Siblings, deployment_config,
     install_namespace,
 };
-use crate::hub::HubIdentity;
+use crate::hub::{Asked, HubIdentity};
 use crate::world::World;
 
 /// Gathers what decisions need.
@@ -65,7 +65,12 @@ impl Observer {
         };
         let may_be_hub = inputs.home().is_some_and(|home| home.id.is_some());
         if installation.addon == Addon::Framework && may_be_hub {
-            inputs.hub_id = self.hub.get().await?;
+            let asked = if inputs.addon.is_deleting {
+                Asked::InEarnest
+            } else {
+                Asked::Lightly
+            };
+            inputs.hub_id = self.hub.get(asked).await?;
         }
         Ok(inputs)
     }

@@ -16,7 +16,7 @@ use super::observe;
 use super::shapes::Shapes;
 use super::work::Live;
 use crate::addon::Addon;
-use crate::facts::{FORCE_ANNOTATION, Inputs};
+use crate::facts::{Config, FORCE_ANNOTATION, Inputs};
 use crate::messages::conditions as texts;
 use crate::testing::{annotated, cluster, hosted, inputs};
 
@@ -410,4 +410,31 @@ fn a_work_as_go_leaves_it_is_changed_in_place_and_keeps_its_order() {
         story.look().write.is_empty(),
         "order and empty times make no difference"
     );
+}
+
+#[test]
+fn what_is_being_removed_does_not_wait_for_its_configuration() {
+    let mut story = Story::new(inputs(Addon::ConfigPolicy));
+    story.inputs.addon.told_namespace = Some("agents".to_owned());
+    story.settle();
+    for config in [
+        Config::Unhashed,
+        Config::Missing {
+            name: "a/b".to_owned(),
+        },
+    ] {
+        story.inputs.config = config;
+        story.inputs.addon.is_deleting = false;
+        story.settle();
+        let (status, reason, _) = story.says(texts::MANIFEST_APPLIED).unwrap();
+        assert_eq!((status, reason), ("False", "ManifestWorkApplyFailed"));
+        story.inputs.addon.is_deleting = true;
+        story.settle();
+        let key = ObjectKey::new("c1", "addon-config-policy-controller-pre-delete");
+        let pod = &story.works[&key]["spec"]["workload"]["manifests"][0];
+        assert_eq!(
+            pod["metadata"]["namespace"], "agents",
+            "where it was installed"
+        );
+    }
 }

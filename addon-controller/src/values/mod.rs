@@ -94,12 +94,12 @@ fn mandate(inputs: &Inputs, values: &mut Values) {
     );
 }
 
-/// Whether the configuration can be used. What is being removed does not need one that is gone.
+/// Whether the configuration can be used. What is being removed does not wait for one.
 pub fn check_config(inputs: &Inputs) -> Result<(), ValuesError> {
     match &inputs.config {
         Config::None | Config::Some(_) => Ok(()),
+        Config::Unhashed | Config::Missing { .. } if inputs.addon.is_deleting => Ok(()),
         Config::Unhashed => Err(ValuesError::ConfigUnhashed(inputs.installation.addon)),
-        Config::Missing { .. } if inputs.addon.is_deleting => Ok(()),
         Config::Missing { name } => Err(ValuesError::ConfigMissing(name.clone())),
     }
 }
