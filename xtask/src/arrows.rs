@@ -54,6 +54,7 @@ const PROOF: &[&str] = &[
     "reeve-benches",
     "reeve-benches-addon",
     "reeve-benches-hub",
+    "reeve-benches-installs",
     "reeve-benches-measuring",
     "reeve-benches-policies",
     "reeve-benches-templates",

@@ -4,6 +4,7 @@ mod arrows;
 mod files;
 mod generate;
 mod hub;
+mod image;
 mod rbac;
 mod record;
 mod run;
@@ -32,6 +33,8 @@ enum Task {
     },
     /// Everything: the check, then all tests, those on real API servers included.
     Test,
+    /// The image of all components, as an OCI archive.
+    Image(image::Options),
     /// A hub, two clusters, the three components, and a policy that becomes Compliant on both.
     Demo,
     /// The figures in the README.
@@ -66,6 +69,12 @@ enum Part {
     },
     /// The governance-policy-framework-addon between a hub and a cluster, or another program by the same flags.
     Addon {
+        /// For the bench: `--binary PATH`, sizes, and flags for the program after `--`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// The governance-policy-addon-controller on a hub, or another program by the same flags.
+    Installs {
         /// For the bench: `--binary PATH`, sizes, and flags for the program after `--`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
@@ -118,6 +127,7 @@ fn main() -> Result<()> {
             run::cargo(&["build", "--bin", "reeve"])?;
             run::cargo(&["test", "--workspace", "--no-fail-fast"])
         }
+        Task::Image(options) => image::build(options),
         Task::Demo => run::cargo(&["run", "--quiet", "--package", "reeve-demo"]),
         Task::Record { program } => record::record(program.as_deref()),
         Task::Fuzz { minutes } => {
@@ -143,6 +153,9 @@ fn main() -> Result<()> {
         Task::Bench {
             part: Some(Part::Addon { arguments }),
         } => bench("reeve-benches-addon", &arguments),
+        Task::Bench {
+            part: Some(Part::Installs { arguments }),
+        } => bench("reeve-benches-installs", &arguments),
         Task::Bench { part: None } => {
             let arguments = ["run", "--quiet", "--package", "reeve-benches"];
             run::cargo_with(&arguments, &[("REEVE_BIN", release()?.as_os_str())])

@@ -122,6 +122,3 @@ impl Approval {
         self.told.lock().insert(name, why);
     }
 }
-
-#[cfg(test)]
-mod tests;

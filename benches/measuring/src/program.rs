@@ -14,6 +14,7 @@ pub struct Program {
     name: &'static str,
     args: Vec<String>,
     env: Vec<(&'static str, String)>,
+    has_common_flags: bool,
     process: Option<Component>,
 }
 
@@ -38,6 +39,7 @@ impl Program {
                 ("KUBECONFIG", kubeconfig),
                 ("OSDK_FORCE_RUN_MODE", "local".to_owned()),
             ],
+            has_common_flags: true,
             process: None,
         }
     }
@@ -56,6 +58,13 @@ impl Program {
         self
     }
 
+    /// Without the flags for ports and the lease, which it does not have.
+    #[must_use]
+    pub fn without_common_flags(mut self) -> Self {
+        self.has_common_flags = false;
+        self
+    }
+
     /// The name it is called by.
     pub fn name(&self) -> &'static str {
         self.name
@@ -67,7 +76,9 @@ impl Program {
         let health = format!("--health-probe-bind-address=127.0.0.1:{health}");
         let metrics = format!("--metrics-bind-address=127.0.0.1:{metrics}");
         let mut args: Vec<&str> = self.args.iter().map(String::as_str).collect();
-        args.extend(["--leader-elect=false", &health, &metrics]);
+        if self.has_common_flags {
+            args.extend(["--leader-elect=false", &health, &metrics]);
+        }
         let env = self.env.iter().map(|(name, value)| (*name, value.as_str()));
         let env: Vec<_> = env.collect();
         let started = Component::spawn_program(&self.path, self.name, &args, &env)?;

@@ -8,6 +8,7 @@ mod governed;
 pub mod guarded;
 mod harness;
 mod hub;
+pub mod record;
 mod replicated;
 mod root;
 mod said;

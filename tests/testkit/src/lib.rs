@@ -28,6 +28,7 @@
 
 mod assets;
 mod audit;
+mod certificate_request;
 mod child;
 mod crds;
 mod cut;
@@ -48,6 +49,7 @@ pub mod world;
 mod yaml;
 
 pub use audit::{AuditEvent, AuditLog, AuditQuery, Mark, count, tally};
+pub use certificate_request::certificate_request;
 pub use crds::{install_addon_crds, install_crds};
 pub use cut::{Cut, Way};
 pub use dump::dump;

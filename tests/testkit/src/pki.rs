@@ -112,3 +112,19 @@ fn write(dir: &Path, file: &str, text: &str) -> Result<PathBuf> {
     fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
     Ok(path)
 }
+
+/// A certificate request in PEM.
+pub(crate) fn request(
+    user: &str,
+    groups: &[&str],
+    dns: &[String],
+    key: &KeyPair,
+) -> Result<String> {
+    let mut params = CertificateParams::new(dns).context("naming a certificate")?;
+    params.distinguished_name = name(user, groups);
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let request = params.serialize_request(key);
+    request
+        .and_then(|request| request.pem())
+        .with_context(|| format!("writing a certificate request of {user}"))
+}

@@ -1,4 +1,5 @@
 use k8s_openapi::ByteString;
+use reeve_testkit::certificate_request;
 use serde_json::json;
 
 use super::*;
@@ -42,6 +43,7 @@ impl Default for Request {
 
 impl Request {
     fn object(&self) -> CertificateSigningRequest {
+        let pem = certificate_request(self.user, &self.groups, &self.dns).unwrap();
         let object = json!({
             "apiVersion": "certificates.k8s.io/v1",
             "kind": "CertificateSigningRequest",
@@ -51,7 +53,7 @@ impl Request {
                 "labels": { ADDON_NAME_LABEL: self.label, CLUSTER_NAME_LABEL: self.cluster },
             },
             "spec": {
-                "request": ByteString(super::super::tests::pem(self.user, &self.groups, &self.dns).into_bytes()),
+                "request": ByteString(pem.into_bytes()),
                 "signerName": self.signer, "usages": self.usages, "username": self.username,
             },
         });

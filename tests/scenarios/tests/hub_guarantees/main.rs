@@ -5,7 +5,6 @@ mod accounts;
 mod chaos;
 mod ended;
 mod model;
-mod record;
 mod rotation;
 mod secrets;
 

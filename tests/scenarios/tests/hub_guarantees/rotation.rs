@@ -12,8 +12,8 @@ use reeve_templates_engine::encryption::{Encryption, TOKEN_PREFIX, decode_base64
 use reeve_testkit::{Object, Plane};
 use serde_json::{Value, json};
 
-use crate::record::{Recorder, Version};
 use crate::{IV, KEYS, Propagator, ROTATED, V1, hub, plane};
+use reeve_scenarios::record::{Recorder, Version};
 
 const CLUSTERS: usize = 100;
 /// The clusters of these numbers and above come and go meanwhile.

@@ -20,7 +20,8 @@ pub(crate) const NAMESPACE: &str = "open-cluster-management";
 /// Where the agents are.
 pub(crate) const AGENTS: &str = "open-cluster-management-agent-addon";
 
-const ADDON: (&str, &str) = (
+/// The kind of an add-on on a cluster.
+pub(crate) const ADDON: (&str, &str) = (
     "addon.open-cluster-management.io/v1alpha1",
     "ManagedClusterAddOn",
 );
@@ -243,7 +244,7 @@ async fn prepare(objects: &Objects) -> Result<()> {
 }
 
 /// The objects that `clusteradm` applies, in its three batches: 5 CRDs, 12 dependencies, 2 Deployments.
-fn shipped() -> Result<[String; 3]> {
+pub(crate) fn shipped() -> Result<[String; 3]> {
     let deploy = workspace().join("deploy");
     let read = |path: &str| {
         let path = deploy.join(path);
@@ -282,7 +283,8 @@ fn shipped() -> Result<[String; 3]> {
     Ok(batches)
 }
 
-async fn available(plane: &Plane, namespace: &str, name: &str) -> Result<()> {
+/// Waits until a Deployment has all of its Pods.
+pub(crate) async fn available(plane: &Plane, namespace: &str, name: &str) -> Result<()> {
     eventually(format!("Deployment {name} is available"), LATER, || async {
         let found = plane
             .get("apps/v1", "Deployment", Some(namespace), name)

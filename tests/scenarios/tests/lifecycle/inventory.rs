@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use kube::api::{Api, DynamicObject, ListParams};
+use kube::api::{Api, ListParams};
 use kube::discovery::Discovery;
-use reeve_testkit::Plane;
+use reeve_testkit::{Object, Plane};
 use serde_json::{Value, json};
 
 /// What is not compared: what passes by itself.
@@ -23,16 +23,47 @@ pub(crate) type Inventory = BTreeMap<String, Value>;
 
 /// Takes stock.
 pub(crate) async fn take(plane: &Plane) -> Result<Inventory> {
+    let objects = everything(plane).await?.into_iter();
+    let says = objects.map(|(name, object)| {
+        let mut data = object.data;
+        if let Some(data) = data.as_object_mut() {
+            data.remove("status");
+        }
+        let metadata = &object.metadata;
+        let says = json!({
+            "data": data, "labels": metadata.labels, "finalizers": metadata.finalizers,
+        });
+        (name, says)
+    });
+    Ok(says.collect())
+}
+
+/// The UIDs of everything but Pods, which come and go.
+pub(crate) async fn uids(plane: &Plane) -> Result<BTreeMap<String, String>> {
+    let mut found = everything(plane).await?;
+    found.retain(|name, _| {
+        !["/Pod/", "/ReplicaSet/", "/PodMetrics/"]
+            .iter()
+            .any(|kind| name.contains(kind))
+    });
+    let uid = |object: Object| object.metadata.uid.unwrap_or_default();
+    Ok(found
+        .into_iter()
+        .map(|(name, object)| (name, uid(object)))
+        .collect())
+}
+
+async fn everything(plane: &Plane) -> Result<BTreeMap<String, Object>> {
     let client = plane.client();
     let discovery = Discovery::new(client.clone()).run().await?;
-    let mut found = Inventory::new();
+    let mut found = BTreeMap::new();
     for group in discovery.groups() {
         for (resource, capabilities) in group.recommended_resources() {
             if !capabilities.supports_operation("list") || PASSING.contains(&resource.kind.as_str())
             {
                 continue;
             }
-            let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+            let api: Api<Object> = Api::all_with(client.clone(), &resource);
             let listed = api.list(&ListParams::default()).await;
             let listed = listed.with_context(|| format!("listing {}", resource.kind))?;
             for object in listed {
@@ -44,16 +75,7 @@ pub(crate) async fn take(plane: &Plane) -> Result<Inventory> {
                     metadata.name.as_deref().unwrap_or_default(),
                 ]
                 .join("/");
-                let mut data = object.data.clone();
-                if let Some(data) = data.as_object_mut() {
-                    data.remove("status");
-                }
-                let says = json!({
-                    "data": data,
-                    "labels": metadata.labels,
-                    "finalizers": metadata.finalizers,
-                });
-                found.insert(name, says);
+                found.insert(name, object);
             }
         }
     }

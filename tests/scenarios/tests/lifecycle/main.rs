@@ -3,6 +3,7 @@
 
 mod fleet;
 mod inventory;
+mod upgrade;
 mod whole;
 
 use std::process::ExitCode;
@@ -14,9 +15,13 @@ fn main() -> ExitCode {
     run_beside(
         async { Ok(()) },
         |_, _| Box::pin(async { String::new() }),
-        vec![scenario(
-            "from_an_empty_hub_to_governed_clusters_and_back",
-            |_| Box::pin(whole::installed_used_and_removed()),
-        )],
+        vec![
+            scenario("from_an_empty_hub_to_governed_clusters_and_back", |_| {
+                Box::pin(whole::installed_used_and_removed())
+            }),
+            scenario("what_the_go_components_leave_is_taken_over", |_| {
+                Box::pin(upgrade::in_place())
+            }),
+        ],
     )
 }

@@ -19,12 +19,17 @@ const NAMESPACE: &str = "open-cluster-management";
 
 /// The kinds that others bring, and the namespaces.
 async fn prepare(plane: &Plane) -> Result<()> {
-    for file in [
-        "tests/testkit/crds/addons/clustermanagementaddons.yaml",
-        "tests/scenarios/crds/servicemonitors.yaml",
-    ] {
-        let text = fs::read_to_string(workspace().join(file));
-        let applied = plane.apply(&text.with_context(|| file.to_owned())?).await?;
+    let root = workspace();
+    let mut files = vec![root.join("tests/scenarios/crds/servicemonitors.yaml")];
+    for entry in fs::read_dir(root.join("tests/testkit/crds/addons"))? {
+        files.push(entry?.path());
+    }
+    for file in files {
+        let file = file.display();
+        let text = fs::read_to_string(file.to_string());
+        let applied = plane
+            .apply(&text.with_context(|| file.to_string())?)
+            .await?;
         let crd = applied.first().context("no CRD")?.data.clone();
         let text = |pointer: &str| {
             let found = crd.pointer(pointer).and_then(|value| value.as_str());
@@ -83,16 +88,36 @@ pub(crate) async fn everything_is_accepted(plane: Arc<Plane>) -> Result<()> {
     Ok(())
 }
 
+/// The lease is held by a Pod, under the host name that a Pod has.
+async fn the_addon_controller_leads_with_its_rights(plane: &Plane) -> Result<()> {
+    let name = "governance-policy-addon-controller";
+    let lease = "governance-policy-addon-controller-lock";
+    eventually("the add-on controller leads", SOON, || async {
+        let api = "coordination.k8s.io/v1";
+        let lease = plane.get(api, "Lease", Some(NAMESPACE), lease).await?;
+        let lease = lease.context("there is no lease")?;
+        let holder = lease.data["spec"]["holderIdentity"].as_str();
+        let holder = holder.unwrap_or_default();
+        ensure!(holder.starts_with(name), "{holder:?} leads");
+        Ok(())
+    })
+    .await
+}
+
 /// The base, applied; the Pods that come of it, run; a policy, propagated. Everything with the rights that the
 /// manifests give, and no more.
-pub(crate) async fn the_propagator_works_with_its_rights(plane: Arc<Plane>) -> Result<()> {
+pub(crate) async fn the_components_work_with_their_rights(plane: Arc<Plane>) -> Result<()> {
     prepare(&plane).await?;
     for object in kustomized("deploy/overlays/one-image").await? {
         plane.apply_object(&object).await?;
     }
     let kubelet = Kubelet::start(&plane, KubeletOptions::default()).await?;
-    let outcome = propagated(&plane).await;
-    outcome.map_err(|error| error.context(kubelet.dump()))
+    let outcome = tokio::try_join!(
+        propagated(&plane),
+        the_addon_controller_leads_with_its_rights(&plane)
+    );
+    outcome.map_err(|error| error.context(kubelet.dump()))?;
+    Ok(())
 }
 
 async fn propagated(plane: &Plane) -> Result<()> {

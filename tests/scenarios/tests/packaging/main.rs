@@ -34,8 +34,8 @@ fn main() -> ExitCode {
         scenario("everything_is_accepted_by_an_api_server", |plane| {
             Box::pin(installed::everything_is_accepted(plane))
         }),
-        scenario("the_installed_propagator_works_with_its_rights", |plane| {
-            Box::pin(installed::the_propagator_works_with_its_rights(plane))
+        scenario("the_installed_components_work_with_their_rights", |plane| {
+            Box::pin(installed::the_components_work_with_their_rights(plane))
         }),
     ])
 }

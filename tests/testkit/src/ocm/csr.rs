@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube::ResourceExt as _;
 use kube::api::{DynamicObject, PostParams};
-use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair};
+use rcgen::KeyPair;
 use serde_json::{Value, json};
 
 use super::klusterlet::Agents;
@@ -64,16 +64,10 @@ pub(super) async fn make(agents: &Agents, addon: &str, subject: &Value) -> Resul
 
 fn request(addon: &str, subject: &Value, key: &KeyPair) -> Result<String> {
     let host = format!("{addon}.addon.open-cluster-management.io");
-    let mut params = CertificateParams::new([host]).context("naming a certificate")?;
     let groups = subject["groups"].as_array().into_iter().flatten();
     let groups: Vec<&str> = groups.filter_map(Value::as_str).collect();
     let user = subject["user"].as_str().unwrap_or_default();
-    params.distinguished_name = pki::name(user, &groups);
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-    let request = params.serialize_request(key);
-    request
-        .and_then(|request| request.pem())
-        .with_context(|| format!("writing a request of {addon}"))
+    pki::request(user, &groups, &[host], key)
 }
 
 /// Asks how a request is getting on.

@@ -13,16 +13,21 @@ use tokio::task::JoinHandle;
 
 /// An object from a revision on; `None`: it is gone.
 #[derive(Clone)]
-pub(crate) struct Version {
-    pub(crate) revision: u64,
-    pub(crate) kind: &'static str,
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-    pub(crate) object: Option<Object>,
+pub struct Version {
+    /// When: of two objects of one API server the later has the larger.
+    pub revision: u64,
+    /// Of what kind.
+    pub kind: &'static str,
+    /// In which namespace.
+    pub namespace: String,
+    /// Which.
+    pub name: String,
+    /// What it was.
+    pub object: Option<Object>,
 }
 
 /// Watches kinds of objects; one etcd holds them all, so their revisions tell which came first.
-pub(crate) struct Recorder {
+pub struct Recorder {
     versions: Arc<Mutex<Vec<Version>>>,
     watches: Vec<JoinHandle<Result<()>>>,
 }
@@ -36,11 +41,11 @@ impl Drop for Recorder {
 }
 
 /// What to watch: API version, kind, and a field selector or none.
-pub(crate) type Watched = (&'static str, &'static str, &'static str);
+pub type Watched = (&'static str, &'static str, &'static str);
 
 impl Recorder {
     /// Records from now on.
-    pub(crate) async fn start(objects: &Objects, kinds: &[Watched]) -> Result<Self> {
+    pub async fn start(objects: &Objects, kinds: &[Watched]) -> Result<Self> {
         let versions: Arc<Mutex<Vec<Version>>> = Arc::default();
         let mut watches = Vec::new();
         for (api_version, kind, fields) in kinds {
@@ -65,7 +70,7 @@ impl Recorder {
     ///
     /// # Errors
     /// When a watch has ended, so that something may be missing.
-    pub(crate) async fn versions(&mut self) -> Result<Vec<Version>> {
+    pub async fn versions(&mut self) -> Result<Vec<Version>> {
         for watch in &mut self.watches {
             if watch.is_finished() {
                 watch.await?.context("a watch has ended")?;
