@@ -7,7 +7,7 @@ use reeve_testkit::{Object, eventually};
 use serde_json::{Value, json};
 
 use crate::addon::{ADDON, AddOn, SOON, WORK, args_of, has_namespace};
-use crate::site::{CLUSTER, Cluster, FRAMEWORK, ON_HUB, Site};
+use crate::site::{CLUSTER, Cluster, FRAMEWORK, ON_HUB, Site, image};
 use crate::steady;
 
 const SYNC: &str = "policy.open-cluster-management.io/sync-policies-on-multicluster-hub";
@@ -55,6 +55,11 @@ async fn is_on_hub(addon: &AddOn<'_>, annotations: Value) -> Result<()> {
     addon.annotate(json!({ "log-level": "8" })).await?;
     addon.args(&[ARG, "--log-level=8"]).await?;
     addon.runs().await?;
+    // What the values say of it counts for nothing.
+    let image = image("governance-policy-framework-addon");
+    addon
+        .container(&image, |container| container["image"] == *image)
+        .await?;
     addon.disable().await?;
     let (hub, name) = (&addon.site.hub, addon.cluster.name());
     steady("the hub's own namespace stays", || has_namespace(hub, name)).await

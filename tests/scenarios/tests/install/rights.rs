@@ -3,13 +3,34 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
+use serde_json::json;
 
-use crate::site::{CONFIG_POLICY, Cluster, FRAMEWORK, Site, USER};
+use crate::addon::AddOn;
+use crate::site::{CONFIG_POLICY, Cluster, FRAMEWORK, STANDALONE, Site, USER};
 
-/// After everything else: this waits for all others.
+/// Whatever other scenarios have asked for by then counts too.
 pub(crate) async fn suffice(site: Arc<Site>) -> Result<()> {
-    let all = Cluster::ALL.map(|cluster| [(FRAMEWORK, cluster), (CONFIG_POLICY, cluster)]);
-    let _turn = site.turns.wait(&all.concat()).await?;
+    let on = Cluster::Two;
+    let _turn = site
+        .turns
+        .wait(&[(FRAMEWORK, on), (CONFIG_POLICY, on)])
+        .await?;
+    let [framework, config_policy, standalone] =
+        [FRAMEWORK, CONFIG_POLICY, STANDALONE].map(|name| AddOn::new(&site, name, on));
+    let all = [&config_policy, &framework, &standalone];
+    for addon in all {
+        addon.configure("nothing", json!({})).await?;
+        addon.enable(json!({}), &["nothing"]).await?;
+    }
+    for addon in [&config_policy, &framework] {
+        addon.runs().await?;
+    }
+    standalone
+        .says("Available", "True", "ManagedClusterAddOnLeaseUpdated")
+        .await?;
+    for addon in [&standalone, &framework, &config_policy] {
+        addon.disable().await?;
+    }
     let asked = site.hub.audit()?.since(site.beginning)?;
     let asked: Vec<_> = asked.iter().filter(|event| event.user == USER).collect();
     ensure!(!asked.is_empty(), "it has asked for nothing");

@@ -241,6 +241,11 @@ async fn join(hub: &Plane, two: &Plane, three: &Plane) -> Result<Vec<Klusterlet>
     ])
 }
 
+/// The image that the controller is told to use for an agent.
+pub(crate) fn image(name: &str) -> String {
+    format!("quay.io/open-cluster-management/{name}:test")
+}
+
 /// As a process with the credentials of its own account.
 async fn start_controller(hub: &Plane, dir: &Path) -> Result<Component> {
     let accounts: Api<ServiceAccount> = Api::namespaced(hub.client(), NAMESPACE);
@@ -266,7 +271,6 @@ async fn start_controller(hub: &Plane, dir: &Path) -> Result<Component> {
     let path = dir.join("kubeconfig");
     std::fs::write(&path, kubeconfig.to_string())?;
     let flag = format!("--kubeconfig={}", path.display());
-    let image = |name: &str| format!("quay.io/open-cluster-management/{name}:test");
     let images = [
         image("config-policy-controller"),
         image("governance-policy-framework-addon"),

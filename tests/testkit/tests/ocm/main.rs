@@ -3,6 +3,7 @@
 mod absence;
 mod configurations;
 mod credentials;
+mod schemas;
 mod works;
 
 use std::time::Duration;
@@ -59,6 +60,7 @@ async fn stand_ins_do_what_open_cluster_management_does() -> Result<()> {
         credentials::all(&site),
         configurations::all(&site),
         absence::all(&site, &lonely),
+        schemas::all(&site),
     );
     let logs = format!(
         "the add-on manager: {}\neast: {}\nwest: {}",

@@ -1,7 +1,5 @@
 //! The work agent.
 
-use std::time::Duration;
-
 use anyhow::{Result, ensure};
 use reeve_testkit::Object;
 use serde_json::{Value, json};
@@ -134,12 +132,16 @@ async fn sharing(site: &Site) -> Result<()> {
         .apply(&work("second", &[second], json!({})))
         .await?;
     until(&site.hub, WORK, EAST, "second", settled).await?;
+    let before = until(&site.managed, MAP, "default", "shared", |_| true).await?;
     site.hub.delete(&work("first", &[], json!({}))).await?;
     site.hub
         .gone(WORK.0, WORK.1, Some(EAST), "first", SOON)
         .await?;
     let shared = until(&site.managed, MAP, "default", "shared", |_| true).await?;
-    ensure!(shared.metadata.deletion_timestamp.is_none(), "{shared:?}");
+    ensure!(
+        shared.metadata.deletion_timestamp.is_none() && shared.metadata.uid == before.metadata.uid,
+        "{shared:?}"
+    );
     site.hub.delete(&work("second", &[], json!({}))).await?;
     site.managed
         .gone(MAP.0, MAP.1, Some("default"), "shared", SOON)
@@ -172,11 +174,8 @@ async fn strategies(site: &Site) -> Result<()> {
         map.data["data"] == json!({ "tea": "1", "coffee": "1" })
     })
     .await?;
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    until(&site.managed, MAP, "default", "once", |map| {
-        map.data["data"] == change["data"]
-    })
-    .await?;
+    let once = until(&site.managed, MAP, "default", "once", |_| true).await?;
+    ensure!(once.data["data"] == change["data"], "{once:?}");
     Ok(())
 }
 

@@ -163,3 +163,75 @@ pub(super) fn rank(manifest: &Value) -> usize {
     let place = ORDER.iter().position(|other| *other == kind);
     place.unwrap_or(ORDER.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Resource, Settings, Strategy, rank};
+
+    fn map(name: &str) -> Resource {
+        Resource {
+            group: String::new(),
+            version: "v1".to_owned(),
+            kind: "ConfigMap".to_owned(),
+            plural: "configmaps".to_owned(),
+            namespace: "shop".to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_others_need_comes_first() {
+        let kinds = [
+            "Deployment",
+            "Unheard",
+            "RoleBinding",
+            "Namespace",
+            "ServiceAccount",
+        ];
+        let mut manifests = kinds.map(|kind| json!({ "kind": kind }));
+        manifests.sort_by_key(rank);
+        let sorted = [
+            "Namespace",
+            "ServiceAccount",
+            "RoleBinding",
+            "Deployment",
+            "Unheard",
+        ];
+        assert_eq!(manifests, sorted.map(|kind| json!({ "kind": kind })));
+    }
+
+    #[test]
+    fn only_what_a_rule_names_is_orphaned() {
+        let rule = json!({ "resource": "configmaps", "namespace": "shop", "name": "stays" });
+        let option = |policy: &str| {
+            let rules = json!({ "orphaningRules": [rule] });
+            let option = json!({ "propagationPolicy": policy, "selectivelyOrphans": rules });
+            Settings::of(&json!({ "deleteOption": option }))
+        };
+        let orphans = |policy: &str, name: &str| option(policy).orphans(&map(name));
+        assert!(orphans("SelectivelyOrphan", "stays") && !orphans("SelectivelyOrphan", "goes"));
+        assert!(orphans("Orphan", "goes") && !orphans("Foreground", "stays"));
+        assert!(!Settings::of(&json!({})).orphans(&map("stays")));
+    }
+
+    #[test]
+    fn an_object_is_updated_unless_its_configuration_says_otherwise() {
+        let config = |name: &str, strategy: serde_json::Value| {
+            let identifier = json!({ "resource": "configmaps", "namespace": "shop", "name": name });
+            json!({ "resourceIdentifier": identifier, "updateStrategy": strategy })
+        };
+        let settings = Settings::of(&json!({ "manifestConfigs": [
+            config("once", json!({ "type": "CreateOnly" })),
+            config("ours", json!({ "type": "ServerSideApply" })),
+        ]}));
+        let server_side = Strategy::ServerSide {
+            manager: "work-agent".to_owned(),
+            force: false,
+        };
+        assert_eq!(settings.strategy(&map("once")), Strategy::CreateOnly);
+        assert_eq!(settings.strategy(&map("ours")), server_side);
+        assert_eq!(settings.strategy(&map("any")), Strategy::Update);
+    }
+}
