@@ -28,10 +28,18 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
 /// Like [`cargo`], with more environment.
 pub(crate) fn cargo_with(arguments: &[&str], env: &[(&str, &OsStr)]) -> Result<()> {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(program)
-        .args(arguments)
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root()?);
+    // What cargo tells this program about itself is not for the build: ring builds anew when it changes, and all on top
+    // of it.
+    for (key, _) in std::env::vars_os() {
+        let told = key.to_str().unwrap_or_default();
+        if told.starts_with("CARGO_PKG_") || told.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(key);
+        }
+    }
+    let status = command
         .envs(env.iter().copied())
-        .current_dir(root()?)
         .status()
         .with_context(|| format!("cannot run cargo {}", arguments.join(" ")))?;
     ensure!(status.success(), "cargo {} failed", arguments.join(" "));

@@ -71,7 +71,7 @@ async fn run() -> Result<()> {
 
 /// Makes the machine look as it does in the Pod.
 fn furnish(sandbox: &Sandbox) -> Result<()> {
-    fs::write("/proc/sys/kernel/hostname", &sandbox.hostname).context("setting the host's name")?;
+    rustix::system::sethostname(sandbox.hostname.as_bytes()).context("setting the host's name")?;
     let up = Command::new("ip")
         .args(["link", "set", "lo", "up"])
         .status();
