@@ -113,7 +113,7 @@ pub async fn reconcile(world: World, addon: Addon) -> Result<Next, kube::Error> 
     let mut changes = Map::new();
     if fresh.default_config_references != status.default_config_references {
         let references = json!(fresh.default_config_references);
-        changes.insert("defaultConfigReferences".to_owned(), references);
+        changes.insert("defaultconfigReferences".to_owned(), references);
     }
     if fresh.install_progressions != status.install_progressions {
         let progressions = json!(fresh.install_progressions);

@@ -173,7 +173,8 @@ pub struct ConfigReferent {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterManagementAddOnStatus {
-    /// Those that apply where nothing else does.
+    /// Those that apply where nothing else does. This version spells them so; v1beta1 does not.
+    #[serde(rename = "defaultconfigReferences")]
     pub default_config_references: Vec<DefaultConfigReference>,
     /// Those that a placement brings.
     pub install_progressions: Vec<InstallProgression>,
