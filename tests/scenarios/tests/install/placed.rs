@@ -1,10 +1,12 @@
 //! What both add-ons have in common: where their agents are, on which nodes, and how large.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use futures::future::try_join_all;
+use reeve_testkit::eventually;
+use reeve_testkit::ocm::spec_hash;
 use serde_json::{Value, json};
 
-use crate::addon::AddOn;
+use crate::addon::{AddOn, SOON};
 use crate::site::{ADDON_API, CONFIG_POLICY, Cluster, Site, offer};
 
 /// By the default of all clusters, the agents are in a namespace of their own.
@@ -22,14 +24,15 @@ pub(crate) async fn installed_elsewhere(
     let config = json!({ "apiVersion": ADDON_API, "kind": "AddOnDeploymentConfig",
         "metadata": { "name": format!("{name}-place"), "namespace": "default" },
         "spec": { "agentInstallNamespace": namespace } });
-    site.hub.apply(&config.to_string()).await?;
+    let applied = site.hub.apply(&config.to_string()).await?;
+    let hash = spec_hash(&applied.first().context("nothing applied")?.data)?;
     let supported = json!([{ "group": "addon.open-cluster-management.io", "resource": "addondeploymentconfigs",
         "defaultConfig": { "name": format!("{name}-place"), "namespace": "default" } }]);
     let patch = json!({ "spec": { "supportedConfigs": supported } });
     site.hub
         .patch(ADDON_API, "ClusterManagementAddOn", None, name, patch)
         .await?;
-    let outcome = try_join_all(on.iter().map(|cluster| async {
+    let agents = try_join_all(on.iter().map(|cluster| async {
         let addon = AddOn::new(site, name, *cluster).inside(namespace);
         addon.enable(json!({}), &[]).await?;
         addon
@@ -39,8 +42,8 @@ pub(crate) async fn installed_elsewhere(
             addon.runs().await?;
         }
         addon.disable().await
-    }))
-    .await;
+    }));
+    let outcome = tokio::try_join!(told_of_version(site, name, &hash), agents);
     let patch = json!({ "spec": { "supportedConfigs": null } });
     site.hub
         .patch(ADDON_API, "ClusterManagementAddOn", None, name, patch)
@@ -48,6 +51,23 @@ pub(crate) async fn installed_elsewhere(
     site.hub.apply(&offer(name)).await?;
     outcome?;
     Ok(())
+}
+
+/// Waits until the definition of the add-on says which version of its default is wanted.
+async fn told_of_version(site: &Site, name: &str, hash: &str) -> Result<()> {
+    let kind = "ClusterManagementAddOn";
+    eventually(
+        format!("the default of {name} has its hash"),
+        SOON,
+        || async {
+            let offer = site.hub.get(ADDON_API, kind, None, name).await?;
+            let status = offer.context("absent")?.data["status"].clone();
+            let desired = &status["defaultconfigReferences"][0]["desiredConfig"];
+            ensure!(desired["specHash"] == hash, "{status}");
+            Ok(())
+        },
+    )
+    .await
 }
 
 /// The given nodes replace the defaults.
