@@ -130,10 +130,10 @@ impl AddOnFacts {
         self.annotations.get(key).map(String::as_str)
     }
 
-    /// The cluster that the agent runs on, if it is another than the one it is for. An empty annotation names none.
-    pub fn hosting(&self) -> Option<&str> {
+    /// The cluster that the agent for `cluster` runs on, if it is another. An empty annotation names none.
+    pub fn hosting(&self, cluster: &str) -> Option<&str> {
         self.annotation(HOSTING_ANNOTATION)
-            .filter(|name| !name.is_empty())
+            .filter(|name| !name.is_empty() && *name != cluster)
     }
 
     /// Whether everything is to be left as it is.
@@ -270,7 +270,7 @@ impl Inputs {
 
 /// The namespace of an agent.
 pub fn install_namespace(cluster: &str, addon: &AddOnFacts, config: &Config) -> String {
-    if addon.hosting().is_some() {
+    if addon.hosting(cluster).is_some() {
         return format!("klusterlet-{cluster}");
     }
     let configured = match config {

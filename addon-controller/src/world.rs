@@ -240,7 +240,7 @@ impl World {
         let (old, new) = change.valid();
         let host = |addon: Option<&Arc<ManagedClusterAddOn>>| {
             let facts = addon.map(|addon| AddOnFacts::of(addon));
-            facts.and_then(|facts| facts.hosting().map(str::to_owned))
+            facts.and_then(|facts| facts.hosting(&installation.cluster).map(str::to_owned))
         };
         self.index_host(&installation, host(old), host(new));
         // What there is of one add-on matters to the others.

@@ -90,8 +90,12 @@ fn requester(request: &CertificateSigningRequest, cluster: &str) -> Result<(), S
         .flatten();
     let user = by_grpc.cloned().unwrap_or(user);
     let agents = format!("system:open-cluster-management:{cluster}");
-    let rest = user.strip_prefix(&agents);
-    if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':')) {
+    // One more part is the agent's name. More are the user of an add-on, on a cluster with a name like `cluster`.
+    let is_agent = |rest: &str| {
+        let name = rest.strip_prefix(':');
+        rest.is_empty() || name.is_some_and(|name| !name.contains(':'))
+    };
+    if user.strip_prefix(&agents).is_some_and(is_agent) {
         Ok(())
     } else {
         Err(unapproved::requester(&user, cluster))

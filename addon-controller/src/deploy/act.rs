@@ -79,10 +79,28 @@ pub async fn write(
     match answer {
         Ok(generation) => Ok(Written::Stored(generation.unwrap_or_default())),
         Err(error) => match Refusal::of(&error) {
+            Refusal::AlreadyExists if !is_ours(&api, desired).await => {
+                Err(failed("create", WORK, key)(error))
+            }
             Refusal::AlreadyExists | Refusal::Conflict => Ok(Written::Overtaken),
             Refusal::NotFound if live.is_some() => Ok(Written::Overtaken),
             _ => Err(failed("write", WORK, key)(error)),
         },
+    }
+}
+
+/// Whether the work that is in the way is one that the watch has yet to tell of. If not, somebody else has made it.
+async fn is_ours(api: &Api<ManifestWork>, desired: &Desired) -> bool {
+    match api.get_metadata(&desired.key.name).await {
+        Ok(found) => {
+            let labels = found.labels();
+            desired
+                .labels
+                .iter()
+                .all(|(key, value)| labels.get(key) == Some(value))
+        }
+        // Whatever it was, it is tried again.
+        Err(_) => true,
     }
 }
 

@@ -1,6 +1,6 @@
 //! From rendered objects to works.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use reeve_runtime::object::ObjectKey;
@@ -31,6 +31,8 @@ pub struct Layouts {
     pub managed: Vec<Vec<Identity>>,
     /// On the hosting cluster.
     pub hosting: Vec<Vec<Identity>>,
+    /// Namespaces on the managed cluster that stay there whatever becomes of the works.
+    pub lets_go: BTreeSet<String>,
 }
 
 /// The works of one installation.
@@ -67,8 +69,9 @@ pub fn build(
     let rendered = render::render(inputs)?;
     let is_hosted = inputs.hosting.is_some();
     let installation = &inputs.installation;
+    let parting = parting(inputs, &rendered, layouts);
     let [mut managed, mut hosting, mut hook, mut hosting_hook] = [const { Vec::new() }; 4];
-    for object in rendered.objects {
+    for object in rendered.objects.into_iter().chain(parting) {
         let Some(side) = side(&object, is_hosted).map_err(BuildError::Location)? else {
             continue;
         };
@@ -97,6 +100,28 @@ pub fn build(
     })
 }
 
+/// The namespace of a cluster that turns out to be the hub: it must not go with the work that holds it. What a work no longer
+/// names is deleted by the work agent, unless it has let go of it before. So it is named until that is so.
+fn parting(inputs: &Inputs, rendered: &render::Rendered, layouts: &Layouts) -> Option<Value> {
+    let cluster = &inputs.installation.cluster;
+    let namespace = json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {
+            "name": cluster,
+            "annotations": { "addon.open-cluster-management.io/deletion-orphan": "" },
+        },
+    });
+    let name = Identity::of(&namespace);
+    let is_wanted = rendered
+        .objects
+        .iter()
+        .any(|object| Identity::of(object) == name);
+    let is_held = layouts.managed.iter().flatten().any(|held| *held == name);
+    let is_parting = rendered.on_hub && is_held && !is_wanted && !layouts.lets_go.contains(cluster);
+    is_parting.then_some(namespace)
+}
+
 /// What all works of an installation share.
 struct Make<'a> {
     installation: &'a Installation,
@@ -118,7 +143,7 @@ impl Make<'_> {
             .filter(|(_, manifests)| !manifests.is_empty())
             .map(|(index, manifests)| {
                 let content = Content {
-                    configs: manifests.iter().filter_map(kept_as_created).collect(),
+                    configs: manifests.iter().filter_map(left_alone).collect(),
                     manifests,
                     config_hash: self.config_hash,
                 };
@@ -145,13 +170,21 @@ impl Make<'_> {
     }
 }
 
-/// The CRDs of the hub itself are the propagator's: an agent brings them only where they are missing.
-fn kept_as_created(object: &Value) -> Option<Value> {
+/// The CRDs of the hub itself are the propagator's: where one is there, the agent's add-on only marks it. A work agent that
+/// does not know yet which fields to leave alone writes all of it, as it would without this.
+fn left_alone(object: &Value) -> Option<Value> {
     let is_crd = object["kind"] == "CustomResourceDefinition";
     (is_crd && super::identity::is_orphan(object)).then(|| {
         json!({
             "resourceIdentifier": resource(object),
-            "updateStrategy": { "type": "CreateOnly" },
+            "updateStrategy": {
+                "type": "ServerSideApply",
+                "serverSideApply": {
+                    "force": true,
+                    "fieldManager": "work-agent",
+                    "ignoreFields": [{ "condition": "OnSpokePresent", "jsonPaths": [".spec"] }],
+                },
+            },
         })
     })
 }

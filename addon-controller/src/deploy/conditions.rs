@@ -35,6 +35,12 @@ impl Say {
         Self::that(kind, false, reason, message.into())
     }
 
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::That { kind, .. } | Self::Nothing { kind } => kind,
+        }
+    }
+
     fn that(kind: &'static str, is_so: bool, reason: &'static str, message: String) -> Self {
         Self::That {
             kind,
@@ -48,7 +54,14 @@ impl Say {
 /// Conditions in which all of that is said. A time changes only where the status does.
 pub fn after(present: &[Condition], said: &[Say], now: Timestamp) -> Vec<Condition> {
     let mut conditions = present.to_vec();
-    for say in said {
+    for (at, say) in said.iter().enumerate() {
+        // What is said later of the same counts: a status must not go to and fro.
+        if said[at + 1..]
+            .iter()
+            .any(|later| later.kind() == say.kind())
+        {
+            continue;
+        }
         match say {
             Say::Nothing { kind } => conditions.retain(|condition| condition.type_ != *kind),
             Say::That {

@@ -198,7 +198,8 @@ impl Installer {
             definition: definition.map(|found| observe::owner_reference(&*found, false)),
         };
         let status = look.addon.status.as_ref();
-        let registered = status.and_then(registration::token_subject);
+        let registered =
+            status.and_then(|status| registration::token_subject(look.installation, status));
         self.grants
             .give(look.installation, &owners, registered)
             .await

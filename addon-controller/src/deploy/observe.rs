@@ -49,7 +49,7 @@ impl Observer {
         cluster: Arc<ClusterFacts>,
     ) -> Result<Inputs, kube::Error> {
         let facts = AddOnFacts::of(addon);
-        let hosting = facts.hosting().map(|name| Hosting {
+        let hosting = facts.hosting(&installation.cluster).map(|name| Hosting {
             name: name.to_owned(),
             facts: self.world.cluster(name),
         });
@@ -180,7 +180,10 @@ pub fn layouts(
         layouts
     };
     let hosting = hosting.map(|hosting| &*hosting.name);
+    let own = |key: &ObjectKey| key.namespace == installation.cluster;
+    let works = live.iter().filter(|(key, _)| own(key));
     Layouts {
+        lets_go: works.flat_map(|(_, live)| live.lets_go.clone()).collect(),
         managed: of(&installation.cluster, &|index| {
             names::deploy(installation, index)
         }),

@@ -68,9 +68,12 @@ impl Story {
         });
         for key in &plan.write {
             let desired = works.as_ref().unwrap().get(key).unwrap();
-            let status = self.works.get(key).map(|work| work["status"].clone());
+            let before = self.works.get(key);
+            let status = before.map(|work| work["status"].clone());
+            let generation = before.and_then(|work| work["metadata"]["generation"].as_i64());
             let mut object = desired.object();
             object["status"] = status.unwrap_or(json!({}));
+            object["metadata"]["generation"] = json!(generation.unwrap_or(0) + 1);
             self.works.insert(key.clone(), object);
         }
         for key in &plan.delete {
@@ -117,9 +120,10 @@ impl Story {
                 "lastTransitionTime": "2026-01-01T00:00:00Z",
             })
         };
-        let conditions = json!([condition("Applied"), condition("Available")]);
         for work in self.works.values_mut() {
-            work["status"]["conditions"] = conditions.clone();
+            let mut conditions = json!([condition("Applied"), condition("Available")]);
+            conditions[0]["observedGeneration"] = work["metadata"]["generation"].clone();
+            work["status"]["conditions"] = conditions;
         }
     }
 
@@ -390,7 +394,9 @@ fn case_f12_f13_an_edited_work_is_put_right() {
         .push(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "extra" } }));
     work["metadata"]["labels"]["foreign"] = json!("label");
     story.settle();
-    assert_eq!(story.works[&key], whole);
+    let mut settled = story.works[&key].clone();
+    settled["metadata"]["generation"] = whole["metadata"]["generation"].clone();
+    assert_eq!(settled, whole);
 }
 
 #[test]
@@ -437,4 +443,34 @@ fn what_is_being_removed_does_not_wait_for_its_configuration() {
             "where it was installed"
         );
     }
+}
+
+#[test]
+fn rough_edge_01_the_namespace_of_a_hub_that_is_recognized_late_is_let_go_of_before_it_is_dropped()
+{
+    let mut story = Story::new(inputs(Addon::Framework));
+    story.settle();
+    story.apply(true);
+    story.settle();
+    let key = ObjectKey::new("c1", "addon-governance-policy-framework-deploy-0");
+    let has_namespace = |story: &Story| {
+        let manifests = story.works[&key]["spec"]["workload"]["manifests"].clone();
+        let manifests = manifests.as_array().unwrap().clone();
+        manifests
+            .iter()
+            .any(|object| object["kind"] == "Namespace" && object["metadata"]["name"] == "c1")
+    };
+    assert!(has_namespace(&story));
+    story.inputs.cluster = cluster(&json!({ "claims": { "id.k8s.io": "1234" } }));
+    story.inputs.hub_id = Some("1234".to_owned());
+    story.settle();
+    let option = story.works[&key]["spec"]["deleteOption"].to_string();
+    assert!(
+        option.contains(r#""name":"c1","resource":"namespaces""#),
+        "{option}"
+    );
+    assert!(has_namespace(&story), "the work agent would delete it");
+    story.apply(true);
+    story.settle();
+    assert!(!has_namespace(&story), "now it is nobody's");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::ResourceExt;
-use reeve_api::work::{ManifestCondition, ManifestWork};
+use reeve_api::work::{ManifestCondition, ManifestWork, ManifestWorkStatus};
 use reeve_runtime::object::ObjectKey;
 use serde_json::{Map, Value, json};
 
@@ -49,6 +49,8 @@ pub struct Live {
     pub keys: Keys,
     /// Whether its objects have been applied, if that has been said.
     pub is_applied: Option<bool>,
+    /// Namespaces in it that the work agent has let go of: they stay, whatever becomes of the work.
+    pub lets_go: Vec<String>,
     /// Whether its objects are there.
     pub is_available: bool,
     /// What is known of the objects that feedback was asked for.
@@ -244,6 +246,7 @@ impl Live {
                 spec: work.spec.0.keys().cloned().collect(),
             },
             is_applied: condition("Applied"),
+            lets_go: lets_go(&work, &status),
             is_available: condition("Available") == Some(true),
             feedback: status
                 .resource_status
@@ -263,6 +266,35 @@ impl Live {
         };
         self.is_available && hooks.iter().all(succeeded)
     }
+}
+
+/// The namespaces that a work leaves behind, once its agent has applied it as it is.
+fn lets_go(work: &ManifestWork, status: &ManifestWorkStatus) -> Vec<String> {
+    let applied = status
+        .conditions
+        .iter()
+        .find(|found| found.type_ == "Applied");
+    let is_applied = applied.is_some_and(|applied| {
+        applied.status == "True" && applied.observed_generation == work.metadata.generation
+    });
+    let Some(option) = work.spec.0.get("deleteOption").filter(|_| is_applied) else {
+        return Vec::new();
+    };
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    if option["propagationPolicy"] == "Orphan" {
+        let manifests = work.spec.0.get("workload").map(|w| &w["manifests"]);
+        let manifests = manifests.and_then(Value::as_array).into_iter().flatten();
+        let namespaces = manifests.filter(|object| object["kind"] == "Namespace");
+        return namespaces
+            .map(|object| text(&object["metadata"]["name"]))
+            .collect();
+    }
+    let rules = option["selectivelyOrphans"]["orphaningRules"].as_array();
+    let namespaces = rules
+        .into_iter()
+        .flatten()
+        .filter(|rule| rule["resource"] == "namespaces");
+    namespaces.map(|rule| text(&rule["name"])).collect()
 }
 
 /// What names a hook in feedback: its plural, namespace and name.

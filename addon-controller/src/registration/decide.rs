@@ -11,8 +11,12 @@ use crate::addon::Installation;
 /// Who signs the agents' certificates.
 pub const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 
-/// The identity of an agent that registers with a token instead of a certificate, once it has said so.
-pub fn token_subject(status: &ManagedClusterAddOnStatus) -> Option<&Subject> {
+/// The identity of an agent that registers with a token instead of a certificate, once it has said so. It is the service
+/// account that OCM makes for that agent: whoever writes the status of the add-on cannot have rights given to anybody else.
+pub fn token_subject<'a>(
+    installation: &Installation,
+    status: &'a ManagedClusterAddOnStatus,
+) -> Option<&'a Subject> {
     if status.kube_client_driver.as_deref() != Some("token") {
         return None;
     }
@@ -21,7 +25,9 @@ pub fn token_subject(status: &ManagedClusterAddOnStatus) -> Option<&Subject> {
         .iter()
         .find(|registration| registration.signer_name == SIGNER);
     let subject = registered.map(|registration| &registration.subject);
-    subject.filter(|subject| !subject.user.is_empty() && subject.groups.is_empty())
+    let Installation { cluster, addon } = installation;
+    let account = format!("system:serviceaccount:{cluster}:{addon}-agent");
+    subject.filter(|subject| subject.user == account && subject.groups.is_empty())
 }
 
 /// The fields of the status that are to change.
@@ -45,7 +51,7 @@ pub fn fields(
     };
     let registrations = vec![Registration {
         signer_name: SIGNER.to_owned(),
-        subject: token_subject(status)
+        subject: token_subject(installation, status)
             .cloned()
             .unwrap_or_else(by_certificate),
     }];
@@ -108,13 +114,20 @@ mod tests {
         ));
         status.kube_client_driver = Some("token".to_owned());
         assert_eq!(
-            token_subject(&status),
+            token_subject(&installation, &status),
             None,
             "the agent has not said who it is"
         );
         status.registrations[0].subject = subject.clone();
-        assert_eq!(token_subject(&status), Some(&subject));
+        assert_eq!(token_subject(&installation, &status), Some(&subject));
         assert!(fields(&installation, &status, "a").is_empty());
+        status.registrations[0].subject.user = "system:anonymous".to_owned();
+        assert_eq!(
+            token_subject(&installation, &status),
+            None,
+            "that is somebody else"
+        );
+        status.registrations[0].subject = subject;
         status.kube_client_driver = Some("csr".to_owned());
         assert!(fields(&installation, &status, "a").contains_key("registrations"));
     }

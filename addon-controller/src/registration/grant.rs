@@ -203,7 +203,21 @@ impl Right for ClusterRole {
 impl Right for ClusterRoleBinding {
     const KIND_NAME: &'static str = "ClusterRoleBinding";
 
-    fn bring_in_line(&mut self, desired: Self) -> bool {
+    /// It is the agents' of all clusters: those that are named in it stay.
+    fn bring_in_line(&mut self, mut desired: Self) -> bool {
+        let wanted = desired.subjects.get_or_insert_default();
+        for subject in self.subjects.iter().flatten() {
+            if rights::is_agent(subject) && !wanted.contains(subject) {
+                wanted.push(subject.clone());
+            }
+        }
+        // The order of those that are there is as good as any.
+        if let Some(present) = &self.subjects
+            && present.len() == wanted.len()
+            && present.iter().all(|subject| wanted.contains(subject))
+        {
+            wanted.clone_from(present);
+        }
         let is_owned = own(&mut self.metadata, desired.metadata.owner_references);
         let is_same = self.subjects == desired.subjects && self.role_ref == desired.role_ref;
         (self.subjects, self.role_ref) = (desired.subjects, desired.role_ref);

@@ -122,3 +122,11 @@ pub fn subjects(installation: &Installation, registered: Option<&Subject>) -> Ve
     }
     subjects
 }
+
+/// Whether this is the service account of an agent of an add-on that is bound for the whole hub.
+pub fn is_agent(subject: &RbacSubject) -> bool {
+    let ends = format!(":{}-agent", Addon::Standalone);
+    subject.kind == "User"
+        && subject.name.starts_with("system:serviceaccount:")
+        && subject.name.ends_with(&ends)
+}

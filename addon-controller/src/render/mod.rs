@@ -23,6 +23,8 @@ pub struct Rendered {
     pub objects: Vec<Value>,
     /// For people.
     pub complaints: Vec<String>,
+    /// Whether the agent's cluster is the hub.
+    pub on_hub: bool,
 }
 
 /// Why nothing can be rendered.
@@ -166,6 +168,7 @@ fn with_agent(inputs: &Inputs, files: &[&'static str]) -> Result<Rendered, Rende
     Ok(Rendered {
         objects,
         complaints: values.complaints,
+        on_hub: context.on_hub,
     })
 }
 
@@ -200,6 +203,7 @@ fn standalone(inputs: &Inputs) -> Result<Rendered, RenderError> {
     Ok(Rendered {
         objects,
         complaints: values::standalone_complaints(inputs),
+        on_hub: false,
     })
 }
 

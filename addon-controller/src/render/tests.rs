@@ -416,7 +416,13 @@ fn rough_edge_15_nothing_of_a_hosted_agent_goes_to_the_managed_cluster() {
 fn rough_edge_16_an_empty_hosting_annotation_is_none() {
     let key = crate::facts::HOSTING_ANNOTATION;
     let inputs = annotated(Addon::Framework, &[(key, "")]);
-    assert_eq!(inputs.addon.hosting(), None);
+    assert_eq!(inputs.addon.hosting("c1"), None);
+    let itself = annotated(Addon::Framework, &[(key, "c1")]);
+    assert_eq!(
+        itself.addon.hosting("c1"),
+        None,
+        "nor is the cluster itself"
+    );
     assert_eq!(inputs.namespace(), "open-cluster-management-agent-addon");
 }
 

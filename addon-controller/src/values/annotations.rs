@@ -101,7 +101,7 @@ impl Read<'_> {
         let inputs = self.inputs;
         let cluster = &inputs.cluster;
         let is_local = inputs.installation.cluster == "local-cluster"
-            || inputs.addon.hosting() == Some("local-cluster")
+            || inputs.addon.hosting(&inputs.installation.cluster) == Some("local-cluster")
             || cluster.label("local-cluster") == Some("true");
         let said = |key: &str| {
             let of_addon = inputs.addon.annotation(key).and_then(either);
