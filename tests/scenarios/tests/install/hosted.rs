@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use reeve_testkit::eventually;
 use serde_json::{Value, json};
 
-use crate::addon::{AddOn, HOSTED_ON, args_of, has_namespace, variables};
+use crate::addon::{AddOn, HOSTED_ON, SOON, args_of, has_namespace, variables};
 use crate::site::{CLUSTER, CONFIG_POLICY, Cluster, FRAMEWORK, ON_HUB, Site};
 use crate::steady;
 use crate::turns::Place;
@@ -62,15 +63,14 @@ async fn framework_of_openshift(site: &Site) -> Result<()> {
     let there = site.three.get("v1", "Namespace", None, policies).await?;
     ensure!(there.is_none(), "{there:?}");
     let name = "policies.policy.open-cluster-management.io";
-    let hosting = addon.works().await?;
-    let manifests = hosting
-        .iter()
-        .filter_map(|work| work.data["spec"]["workload"]["manifests"].as_array());
-    // Marked where it is sent: an object that the hub had before is not written over.
-    let marked = manifests.flatten().any(|it| {
-        it["metadata"]["name"] == name && it["metadata"]["annotations"].get(ORPHAN).is_some()
-    });
-    ensure!(marked, "the CRD is not marked to stay");
+    eventually("the hub's own CRD is marked to stay", SOON, || async {
+        let crd = site.hub.get(CRD.0, CRD.1, None, name).await?;
+        let crd = crd.context("the hub's CRD is gone")?;
+        let annotations = crd.metadata.annotations.unwrap_or_default();
+        ensure!(annotations.contains_key(ORPHAN), "{annotations:?}");
+        Ok(())
+    })
+    .await?;
     addon.disable().await?;
     let crd = site
         .hub

@@ -136,10 +136,21 @@ impl Applier<'_> {
         }
         let written = match (strategy, live) {
             (Strategy::ReadOnly, live) => return Ok(live),
-            (Strategy::ServerSide { manager, force }, _) => {
+            (
+                Strategy::ServerSide {
+                    manager,
+                    force,
+                    left_alone,
+                },
+                live,
+            ) => {
                 let mut params = PatchParams::apply(&manager);
                 params.force = force;
                 let mut wanted = wanted;
+                let fields = wanted.data.as_object_mut().filter(|_| live.is_some());
+                if let Some(fields) = fields {
+                    fields.retain(|name, _| !left_alone.contains(name));
+                }
                 self.own(&mut wanted, owned);
                 let patch = Patch::Apply(&wanted);
                 api.patch(&resource.name, &params, &patch).await

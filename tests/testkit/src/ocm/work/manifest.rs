@@ -66,6 +66,14 @@ struct UpdateStrategy {
 struct ServerSide {
     field_manager: String,
     force: bool,
+    ignore_fields: Vec<IgnoreField>,
+}
+
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct IgnoreField {
+    condition: String,
+    json_paths: Vec<String>,
 }
 
 /// How a manifest reaches its object.
@@ -74,7 +82,12 @@ pub(super) enum Strategy {
     Update,
     CreateOnly,
     ReadOnly,
-    ServerSide { manager: String, force: bool },
+    ServerSide {
+        manager: String,
+        force: bool,
+        /// Fields at the top that are left alone where the object is there.
+        left_alone: Vec<String>,
+    },
 }
 
 impl Settings {
@@ -113,11 +126,13 @@ impl Settings {
             "ReadOnly" => Strategy::ReadOnly,
             "ServerSideApply" => {
                 let how = strategy.server_side_apply.unwrap_or_default();
+                let left_alone = how.left_alone();
                 let named = !how.field_manager.is_empty();
                 let manager = named.then_some(how.field_manager);
                 Strategy::ServerSide {
                     manager: manager.unwrap_or_else(|| "work-agent".to_owned()),
                     force: how.force,
+                    left_alone,
                 }
             }
             _ => Strategy::Update,
@@ -128,6 +143,18 @@ impl Settings {
     pub(super) fn watches(&self) -> bool {
         let mut configs = self.manifest_configs.iter();
         configs.any(|config| config.feedback_scrape_type == "Watch")
+    }
+}
+
+impl ServerSide {
+    fn left_alone(&self) -> Vec<String> {
+        let present = self
+            .ignore_fields
+            .iter()
+            .filter(|field| field.condition == "OnSpokePresent");
+        let paths = present.flat_map(|field| &field.json_paths);
+        let names = paths.filter_map(|path| path.strip_prefix('.'));
+        names.map(str::to_owned).collect()
     }
 }
 
@@ -224,11 +251,17 @@ mod tests {
         };
         let settings = Settings::of(&json!({ "manifestConfigs": [
             config("once", json!({ "type": "CreateOnly" })),
-            config("ours", json!({ "type": "ServerSideApply" })),
+            config("ours", json!({ "type": "ServerSideApply", "serverSideApply": {
+                "ignoreFields": [
+                    { "condition": "OnSpokePresent", "jsonPaths": [".spec"] },
+                    { "condition": "OnSpokeChange", "jsonPaths": [".data"] },
+                ],
+            }})),
         ]}));
         let server_side = Strategy::ServerSide {
             manager: "work-agent".to_owned(),
             force: false,
+            left_alone: vec!["spec".to_owned()],
         };
         assert_eq!(settings.strategy(&map("once")), Strategy::CreateOnly);
         assert_eq!(settings.strategy(&map("ours")), server_side);
