@@ -62,7 +62,7 @@ pub struct Hook {
 /// Makes the works.
 pub fn build(
     inputs: &Inputs,
-    owner: &OwnerReference,
+    owner: Option<&OwnerReference>,
     config_hash: Option<&str>,
     layouts: &Layouts,
 ) -> Result<Works, BuildError> {
@@ -125,7 +125,7 @@ fn parting(inputs: &Inputs, rendered: &render::Rendered, layouts: &Layouts) -> O
 /// What all works of an installation share.
 struct Make<'a> {
     installation: &'a Installation,
-    owner: &'a OwnerReference,
+    owner: Option<&'a OwnerReference>,
     config_hash: Option<&'a str>,
 }
 

@@ -236,7 +236,14 @@ impl Decision<'_> {
         match &shapes.hook {
             None => self.finalizers.drop_one(PRE_DELETE),
             Some(hook) => {
-                self.clean_up(hook, PRE_DELETE);
+                let is_done = self.clean_up(hook, PRE_DELETE);
+                if is_done && Finalizers::is_foreground(self.view.finalizers) {
+                    // Nobody owns them, so that they could outlive what owned them.
+                    let own = &self.view.inputs.installation.cluster;
+                    let works = self.view.live.keys().filter(|key| key.namespace == *own);
+                    self.plan.delete.extend(works.cloned());
+                    self.plan.write.clear();
+                }
             }
         }
     }

@@ -7,6 +7,9 @@ pub const HOSTING_PRE_DELETE: &str = "addon.open-cluster-management.io/hosting-a
 /// Until the works for the hosting cluster are gone, which nothing else would remove.
 pub const HOSTING_CLEANUP: &str = "addon.open-cluster-management.io/hosting-manifests-cleanup";
 
+/// Kubernetes' own: what an object owns goes before it does.
+const FOREGROUND: &str = "foregroundDeletion";
+
 /// Names that the three had once.
 const OLD: [&str; 3] = [
     "cluster.open-cluster-management.io/addon-pre-delete",
@@ -37,6 +40,11 @@ impl Finalizers {
     /// Whether one was there from the start and has not been dropped.
     pub fn hold(&self, name: &str) -> bool {
         self.wanted.contains(&name) && self.present.iter().any(|found| found == name)
+    }
+
+    /// Whether what the add-on owns is being deleted right now, before anything could clean up.
+    pub fn is_foreground(present: &[String]) -> bool {
+        present.iter().any(|found| found == FOREGROUND)
     }
 
     /// Asks for one. What is being deleted gets no more: the API server refuses that.

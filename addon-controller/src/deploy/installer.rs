@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::Resource;
+use kube::{Resource, ResourceExt};
 use parking_lot::Mutex;
 use reeve_api::addon::ManagedClusterAddOn;
 use reeve_runtime::events::{EventWriter, Information};
@@ -75,7 +75,8 @@ struct Wanted {
 struct Look<'a> {
     installation: &'a Installation,
     addon: &'a ManagedClusterAddOn,
-    owner: OwnerReference,
+    /// With whom the works go. `None` while what the add-on owns is taken away from under what cleans up.
+    owner: Option<OwnerReference>,
     inputs: Inputs,
     live: BTreeMap<ObjectKey, Arc<Live>>,
 }
@@ -126,7 +127,8 @@ impl Installer {
         let look = Look {
             installation: &installation,
             addon: &addon,
-            owner: observe::owner_reference(&*addon, true),
+            owner: (!Finalizers::is_foreground(addon.finalizers()))
+                .then(|| observe::owner_reference(&*addon, true)),
             inputs: inputs.map_err(|error| InstallError::Identity(Box::new(error)))?,
             live: self.world.works(&installation),
         };
@@ -390,7 +392,12 @@ fn config_hash(look: &Look<'_>) -> Option<String> {
 
 fn build(look: &Look<'_>) -> Result<Works, BuildError> {
     let hash = config_hash(look);
-    build::build(&look.inputs, &look.owner, hash.as_deref(), &layouts(look))
+    build::build(
+        &look.inputs,
+        look.owner.as_ref(),
+        hash.as_deref(),
+        &layouts(look),
+    )
 }
 
 /// When to look whether the rights are still there: each add-on at another time, so that not all are asked for at once.

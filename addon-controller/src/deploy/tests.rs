@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::build::{self, BuildError, Layouts};
 use super::conditions;
 use super::decide::{Plan, View, decide};
-use super::finalizers::{HOSTING_CLEANUP, HOSTING_PRE_DELETE, PRE_DELETE};
+use super::finalizers::{Finalizers, HOSTING_CLEANUP, HOSTING_PRE_DELETE, PRE_DELETE};
 use super::observe;
 use super::shapes::Shapes;
 use super::work::Live;
@@ -54,9 +54,10 @@ impl Story {
             uid: "1".to_owned(),
             ..OwnerReference::default()
         };
+        let owner = (!Finalizers::is_foreground(&self.finalizers)).then_some(&owner);
         let hosting = self.inputs.hosting.as_ref();
         let layouts: Layouts = observe::layouts(&self.inputs.installation, hosting, &live);
-        let works = build::build(&self.inputs, &owner, None, &layouts);
+        let works = build::build(&self.inputs, owner, None, &layouts);
         let shapes: Result<Shapes, &BuildError> = works.as_ref().map(Shapes::of);
         let plan = decide(&View {
             inputs: &self.inputs,
@@ -473,4 +474,31 @@ fn rough_edge_01_the_namespace_of_a_hub_that_is_recognized_late_is_let_go_of_bef
     story.apply(true);
     story.settle();
     assert!(!has_namespace(&story), "now it is nobody's");
+}
+
+#[test]
+fn rough_edge_26_what_cleans_up_outlives_a_deletion_in_the_foreground() {
+    let mut story = Story::new(inputs(Addon::ConfigPolicy));
+    story.settle();
+    story.inputs.addon.is_deleting = true;
+    story.finalizers.push("foregroundDeletion".to_owned());
+    // The garbage collector has taken what the add-on owned.
+    story.works.clear();
+    story.settle();
+    assert_eq!(
+        story.names().len(),
+        2,
+        "the agent, and what has it clean up"
+    );
+    for work in story.works.values() {
+        assert_eq!(
+            work["metadata"]["ownerReferences"],
+            json!([]),
+            "or it would go again at once"
+        );
+    }
+    story.clean_up("Succeeded");
+    story.settle();
+    assert_eq!(story.names(), Vec::<String>::new());
+    assert_eq!(story.finalizers, ["foregroundDeletion"]);
 }

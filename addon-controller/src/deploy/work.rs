@@ -79,10 +79,10 @@ pub struct Content<'a> {
 }
 
 impl Desired {
-    /// A work of an installation, in a namespace. It is owned by the add-on where that is in the same namespace.
+    /// A work of an installation, in a namespace. It is owned by `owner` where that is in the same namespace.
     pub fn new(
         installation: &Installation,
-        owner: &OwnerReference,
+        owner: Option<&OwnerReference>,
         key: ObjectKey,
         content: &Content<'_>,
     ) -> Self {
@@ -92,7 +92,7 @@ impl Desired {
         )]);
         let mut owners = Vec::new();
         if key.namespace == installation.cluster {
-            owners.push(owner.clone());
+            owners.extend(owner.cloned());
         } else {
             let namespace = installation.cluster.clone();
             labels.insert(ADDON_NAMESPACE_LABEL.to_owned(), namespace);
