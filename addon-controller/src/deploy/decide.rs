@@ -79,16 +79,27 @@ pub fn decide(view: &View<'_>) -> Plan {
     plan
 }
 
-/// What becomes of the works for hosting clusters when the add-on itself is gone, or its cluster.
-pub fn leftovers<'a>(
+/// The works of an installation that are not in its own namespace: nothing owns them.
+fn elsewhere<'a>(
     installation: &Installation,
-    works: impl Iterator<Item = &'a ObjectKey>,
+    works: &'a BTreeMap<ObjectKey, Arc<Live>>,
+) -> impl Iterator<Item = &'a ObjectKey> {
+    let own = installation.cluster.clone();
+    works.keys().filter(move |key| key.namespace != own)
+}
+
+/// The works that nothing else removes when the add-on itself is gone, or its cluster: those elsewhere, and those that have
+/// lost their owner. The garbage collector has the others.
+pub fn leftovers(
+    installation: &Installation,
+    works: &BTreeMap<ObjectKey, Arc<Live>>,
 ) -> Vec<ObjectKey> {
-    // Those in the add-on's own namespace are owned by it: the garbage collector has them.
-    works
-        .filter(|key| key.namespace != installation.cluster)
-        .cloned()
-        .collect()
+    let ownerless = works.iter().filter(|(_, live)| !live.is_owned);
+    let mut left: Vec<ObjectKey> = ownerless.map(|(key, _)| key.clone()).collect();
+    left.extend(elsewhere(installation, works).cloned());
+    left.sort();
+    left.dedup();
+    left
 }
 
 struct Decision<'a> {
@@ -108,8 +119,8 @@ impl Decision<'_> {
 
     /// Somebody takes it upon themselves that nothing is cleaned up.
     fn let_go(&mut self) {
-        let elsewhere = leftovers(&self.view.inputs.installation, self.view.live.keys());
-        self.plan.delete.extend(elsewhere);
+        let works = elsewhere(&self.view.inputs.installation, self.view.live);
+        self.plan.delete.extend(works.cloned());
         self.finalizers.drop_all();
     }
 
@@ -121,6 +132,12 @@ impl Decision<'_> {
             return;
         }
         let own = &inputs.installation.cluster;
+        let needs_finalizer = self.view.wanted.is_ok_and(|shapes| shapes.hook.is_some());
+        let is_new = !self.view.live.keys().any(|key| key.namespace == *own);
+        if is_new && needs_finalizer && !self.finalizers.hold(PRE_DELETE) {
+            // What is installed before would not be cleaned up if the add-on were deleted in between.
+            return;
+        }
         let hook = names::hook(&inputs.installation);
         let present = |key: &ObjectKey| key.namespace == *own && key.name != hook;
         let works = self.view.wanted.map(|shapes| &shapes.managed[..]);
@@ -178,8 +195,8 @@ impl Decision<'_> {
 
     /// The agent runs where it belongs: nothing is to be anywhere else.
     fn without_host(&mut self) {
-        let elsewhere = leftovers(&self.view.inputs.installation, self.view.live.keys());
-        self.plan.delete.extend(elsewhere);
+        let works = elsewhere(&self.view.inputs.installation, self.view.live);
+        self.plan.delete.extend(works.cloned());
         self.finalizers.drop_one(HOSTING_CLEANUP);
         self.finalizers.drop_one(HOSTING_PRE_DELETE);
         for kind in [texts::HOSTING_MANIFEST_APPLIED, texts::HOSTING_VALID] {
@@ -225,8 +242,8 @@ impl Decision<'_> {
     }
 
     fn without_works_elsewhere(&mut self) {
-        let elsewhere = leftovers(&self.view.inputs.installation, self.view.live.keys());
-        self.plan.delete.extend(elsewhere);
+        let works = elsewhere(&self.view.inputs.installation, self.view.live);
+        self.plan.delete.extend(works.cloned());
         self.finalizers.drop_one(HOSTING_CLEANUP);
     }
 
@@ -236,14 +253,7 @@ impl Decision<'_> {
         match &shapes.hook {
             None => self.finalizers.drop_one(PRE_DELETE),
             Some(hook) => {
-                let is_done = self.clean_up(hook, PRE_DELETE);
-                if is_done && Finalizers::is_foreground(self.view.finalizers) {
-                    // Nobody owns them, so that they could outlive what owned them.
-                    let own = &self.view.inputs.installation.cluster;
-                    let works = self.view.live.keys().filter(|key| key.namespace == *own);
-                    self.plan.delete.extend(works.cloned());
-                    self.plan.write.clear();
-                }
+                self.clean_up(hook, PRE_DELETE);
             }
         }
     }

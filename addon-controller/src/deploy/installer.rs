@@ -346,7 +346,7 @@ impl Installer {
     /// Removes the works of an add-on that is gone and that nothing else would remove.
     async fn clear(&self, installation: &Installation) -> Result<(), ActError> {
         let live = self.world.works(installation);
-        for key in decide::leftovers(installation, live.keys()) {
+        for key in decide::leftovers(installation, &live) {
             if let Some(work) = live.get(&key).filter(|work| !work.is_deleting) {
                 act::delete(&self.world.client, &key, work).await?;
             }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::build::{self, BuildError, Layouts};
 use super::conditions;
-use super::decide::{Plan, View, decide};
+use super::decide::{self, Plan, View, decide};
 use super::finalizers::{Finalizers, HOSTING_CLEANUP, HOSTING_PRE_DELETE, PRE_DELETE};
 use super::observe;
 use super::shapes::Shapes;
@@ -499,6 +499,18 @@ fn rough_edge_26_what_cleans_up_outlives_a_deletion_in_the_foreground() {
     }
     story.clean_up("Succeeded");
     story.settle();
-    assert_eq!(story.names(), Vec::<String>::new());
     assert_eq!(story.finalizers, ["foregroundDeletion"]);
+    let left = decide::leftovers(&story.inputs.installation, &story.live());
+    assert_eq!(left.len(), 2, "when the add-on is gone they are deleted");
+}
+
+#[test]
+fn nothing_is_installed_before_the_finalizer_is_there() {
+    let mut story = Story::new(inputs(Addon::Framework));
+    assert!(story.look().write.is_empty());
+    assert_eq!(story.finalizers, [PRE_DELETE]);
+    assert_eq!(story.look().write.len(), 1);
+    // What has no hook needs none.
+    let mut story = Story::new(inputs(Addon::Standalone));
+    assert_eq!(story.look().write.len(), 1);
 }

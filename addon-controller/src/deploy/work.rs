@@ -55,6 +55,8 @@ pub struct Live {
     pub is_available: bool,
     /// What is known of the objects that feedback was asked for.
     pub feedback: Vec<(String, String)>,
+    /// Whether it goes with something.
+    pub is_owned: bool,
     /// Whether it is being deleted.
     pub is_deleting: bool,
 }
@@ -254,6 +256,7 @@ impl Live {
                 .iter()
                 .filter_map(phase)
                 .collect(),
+            is_owned: !owners.is_empty(),
             is_deleting: work.metadata.deletion_timestamp.is_some(),
         }
     }
