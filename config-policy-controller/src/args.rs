@@ -116,7 +116,7 @@ pub struct ControllerArgs {
     /// Requests at once after a pause (default 45, or 22 for each concurrent evaluation and one more if that
     /// is given).
     #[arg(long, value_name = "N")]
-    pub client_burst: Option<u32>,
+    pub client_burst: Option<u16>,
     /// Keep the add-on's lease, which tells the hub that the add-on lives.
     #[arg(long, default_value = "false", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
     pub enable_lease: bool,
@@ -202,7 +202,7 @@ impl ControllerArgs {
         let derived = self
             .evaluation_concurrency
             .map(|workers| 22 * u32::from(workers) + 1);
-        self.client_burst.or(derived).unwrap_or(45)
+        self.client_burst.map(u32::from).or(derived).unwrap_or(45)
     }
 }
 

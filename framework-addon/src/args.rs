@@ -125,7 +125,7 @@ pub struct Args {
     /// two client flags that are not given: 15 requests per second and a burst of 22 for each, and
     /// one more.
     #[arg(long, value_name = "N")]
-    pub evaluation_concurrency: Option<u16>,
+    pub evaluation_concurrency: Option<u8>,
     /// Requests per second to the managed cluster, on average [default: 30].
     #[arg(long, value_name = "N")]
     pub client_max_qps: Option<f32>,

@@ -105,7 +105,11 @@ impl Installer {
     ) -> Result<Next, InstallError> {
         let Some(addon) = self.world.addon(&installation) else {
             if !self.world.has_addon(&installation) {
-                self.clear(&installation).await?;
+                // Works of an add-on that has never been seen may be waiting for it, on a hub that is being restored.
+                let was_there = self.memory.lock().contains_key(&installation);
+                if was_there {
+                    self.clear(&installation).await?;
+                }
                 self.memory.lock().remove(&installation);
                 self.grants.forget(&installation);
             }

@@ -330,10 +330,12 @@ fn rough_edge_11_rates_beyond_a_byte() {
         let pairs = [("policy-evaluation-concurrency", concurrency)];
         args(&annotated(Addon::Framework, &pairs))
     };
-    for (concurrency, burst) in [("1", 23), ("5", 111), ("12", 265), ("300", 6601)] {
+    for (concurrency, burst) in [("1", 23), ("5", 111), ("12", 265), ("255", 5611)] {
         let expected = format!("--client-burst={burst}");
         assert!(of(concurrency).contains(&expected), "{concurrency}");
     }
+    // The agent would end over more than its flag takes.
+    assert!(of("256").contains(&"--evaluation-concurrency=2".to_owned()));
 }
 
 #[test]

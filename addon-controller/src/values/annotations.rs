@@ -74,7 +74,7 @@ impl Read<'_> {
     }
 
     fn rates(&mut self) {
-        let concurrency = self.annotation("policy-evaluation-concurrency", positive);
+        let concurrency = self.annotation("policy-evaluation-concurrency", concurrency);
         let burst = self.annotation("client-burst", positive);
         if let Some(qps) = self.annotation("client-qps", positive) {
             self.set("clientQPS", qps);
@@ -166,6 +166,12 @@ pub(super) fn log_level(text: &str) -> Result<i64, &'static str> {
     }
     let level: i64 = text.parse().map_err(|_| EXPECTED)?;
     (-1..=127).contains(&level).then_some(level).ok_or(EXPECTED)
+}
+
+/// As many as the agents' flag can say.
+pub(super) fn concurrency(text: &str) -> Result<u32, &'static str> {
+    let read = text.parse::<u8>().map(u32::from);
+    read.map_err(|_| "a whole number from 0 to 255")
 }
 
 pub(super) fn positive(text: &str) -> Result<u32, &'static str> {

@@ -3,7 +3,7 @@
 use reeve_api::addon::DeploymentSettings;
 use serde_json::{Value, json};
 
-use super::annotations::{boolean, log_level, log_levels, positive};
+use super::annotations::{boolean, concurrency, log_level, log_levels, positive};
 use super::overlay::{Tree, at};
 use super::tls;
 use crate::addon::Addon;
@@ -89,10 +89,12 @@ fn variable(addon: Addon, name: &str, value: &str) -> Result<Tree, String> {
             "console" | "json" => at("logEncoder", value),
             _ => return Err(invalid("`console` or `json`")),
         },
-        (
-            Addon::Framework | Addon::ConfigPolicy,
-            "evaluationConcurrency" | "clientQPS" | "clientBurst",
-        ) => at(name, number()?),
+        (Addon::Framework | Addon::ConfigPolicy, "evaluationConcurrency") => {
+            at(name, concurrency(value).map_err(invalid)?)
+        }
+        (Addon::Framework | Addon::ConfigPolicy, "clientQPS" | "clientBurst") => {
+            at(name, number()?)
+        }
         (Addon::Framework | Addon::ConfigPolicy, "prometheusEnabled") => {
             at("prometheus.enabled", flag()?)
         }
