@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use reeve_runtime::object::ObjectKey;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::assign::{LIMIT, assign};
@@ -25,7 +26,7 @@ pub enum BuildError {
 }
 
 /// What the works of one installation are like that are there, by index, with the objects in each.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Layouts {
     /// On the managed cluster.
     pub managed: Vec<Vec<Identity>>,

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use reeve_api::names::split_api_version;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// Label or annotation: `hosting`, `managed` or `none`.
@@ -13,7 +14,7 @@ const PRE_DELETE: &str = "addon.open-cluster-management.io/addon-pre-delete";
 const ORPHAN: &str = "addon.open-cluster-management.io/deletion-orphan";
 
 /// Names an object among those of one cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Identity(Box<str>);
 
 impl Identity {

@@ -247,19 +247,7 @@ impl Installer {
     fn wanted(&self, look: &Look<'_>, memory: &Memory) -> Wanted {
         let layouts = layouts(look);
         let config_hash = config_hash(look);
-        let names: Vec<Vec<String>> = layouts
-            .managed
-            .iter()
-            .chain(&layouts.hosting)
-            .map(|layout| layout.iter().map(|name| format!("{name:?}")).collect())
-            .collect();
-        let key = Digest::of(&(
-            &look.inputs,
-            &names,
-            layouts.managed.len(),
-            &config_hash,
-            &look.owner,
-        ));
+        let key = Digest::of(&(&look.inputs, &layouts, &config_hash, &look.owner));
         if let Some((known, shapes)) = &memory.wanted
             && *known == key
         {
