@@ -7,7 +7,9 @@ use kube::api::{Api, DeleteParams, DynamicObject, PropagationPolicy};
 use reeve_testkit::eventually;
 use serde_json::{Value, json};
 
-use crate::hub::{ADDON, CONFIG_POLICY, CONTROLLER, HOSTED_ON, Hub, SOON, STANDALONE, version};
+use crate::hub::{
+    ADDON, CONFIG_POLICY, CONTROLLER, FRAMEWORK, HOSTED_ON, Hub, SOON, STANDALONE, version,
+};
 
 const DEPLOY: &str = "addon-config-policy-controller-deploy-0";
 const HOOK: &str = "addon-config-policy-controller-pre-delete";
@@ -147,18 +149,7 @@ pub(crate) async fn unreachable(hub: Arc<Hub>) -> Result<()> {
             .await
         }
     };
-    eventually("the finalizer is there", SOON, || async {
-        let found = hub
-            .plane
-            .get(ADDON.0, ADDON.1, Some("silent"), CONFIG_POLICY)
-            .await?;
-        let finalizers = found
-            .and_then(|found| found.metadata.finalizers)
-            .unwrap_or_default();
-        ensure!(!finalizers.is_empty(), "there is none");
-        Ok(())
-    })
-    .await?;
+    hub.held("silent", CONFIG_POLICY).await?;
     hub.disable("silent", CONFIG_POLICY).await?;
     because("CleanupRunning").await?;
     hub.answers("silent", "Unknown").await?;
@@ -198,18 +189,7 @@ pub(crate) async fn foreground(hub: Arc<Hub>) -> Result<()> {
     hub.join("front").await?;
     hub.enable("front", CONFIG_POLICY, json!({})).await?;
     hub.work("front", DEPLOY).await?;
-    eventually("the finalizer is there", SOON, || async {
-        let found = hub
-            .plane
-            .get(ADDON.0, ADDON.1, Some("front"), CONFIG_POLICY)
-            .await?;
-        let finalizers = found
-            .and_then(|found| found.metadata.finalizers)
-            .unwrap_or_default();
-        ensure!(!finalizers.is_empty(), "there is none");
-        Ok(())
-    })
-    .await?;
+    hub.held("front", CONFIG_POLICY).await?;
     let (kind, _) = hub.plane.kind(ADDON.0, ADDON.1).await?;
     let api: Api<DynamicObject> = Api::namespaced_with(hub.plane.client(), "front", &kind);
     let parameters = DeleteParams {
@@ -268,4 +248,43 @@ pub(crate) async fn standalone(hub: Arc<Hub>) -> Result<()> {
     hub.disable("alone", STANDALONE).await?;
     hub.gone("alone", STANDALONE).await?;
     mounts(false).await
+}
+
+/// The work agent deletes what a work no longer names, so the namespace is let go of first.
+pub(crate) async fn marked_late(hub: Arc<Hub>) -> Result<()> {
+    hub.join("late").await?;
+    hub.enable("late", FRAMEWORK, json!({})).await?;
+    let work = "addon-governance-policy-framework-deploy-0";
+    let state = || async {
+        let spec = hub.work("late", work).await?.data["spec"].clone();
+        let manifests = spec["workload"]["manifests"].as_array().cloned();
+        let is_own =
+            |object: &Value| object["kind"] == "Namespace" && object["metadata"]["name"] == "late";
+        let rules = spec["deleteOption"]["selectivelyOrphans"]["orphaningRules"].to_string();
+        let is_named = manifests
+            .into_iter()
+            .flatten()
+            .any(|object| is_own(&object));
+        anyhow::Ok((is_named, rules.contains(r#""late""#)))
+    };
+    let becomes = |expected: (bool, bool)| async move {
+        eventually(
+            format!("(named, let go of) is {expected:?}"),
+            SOON,
+            || async {
+                let found = state().await?;
+                ensure!(found == expected, "it is {found:?}");
+                Ok(())
+            },
+        )
+        .await
+    };
+    becomes((true, false)).await?;
+    hub.succeed("late", work).await?;
+    let on_hub = "addon.open-cluster-management.io/on-multicluster-hub";
+    hub.annotate("late", FRAMEWORK, (on_hub, json!("true")))
+        .await?;
+    becomes((true, true)).await?;
+    hub.succeed("late", work).await?;
+    becomes((false, false)).await
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 pub(crate) const CONTROLLER: &str = "governance-policy-addon-controller";
 pub(crate) const CONFIG_POLICY: &str = "config-policy-controller";
+pub(crate) const FRAMEWORK: &str = "governance-policy-framework";
 pub(crate) const STANDALONE: &str = "governance-standalone-hub-templating";
 pub(crate) const HOSTED_ON: &str = "addon.open-cluster-management.io/hosting-cluster-name";
 pub(crate) const ADDON: (&str, &str) = (
@@ -38,7 +39,7 @@ impl Hub {
         .await?;
         plane.install_crds().await?;
         install_addon_crds(&plane).await?;
-        for name in [CONFIG_POLICY, STANDALONE] {
+        for name in [CONFIG_POLICY, FRAMEWORK, STANDALONE] {
             let definition = json!({
                 "apiVersion": ADDON.0, "kind": "ClusterManagementAddOn",
                 "metadata": { "name": name },
@@ -120,6 +121,23 @@ impl Hub {
         self.plane
             .gone(ADDON.0, ADDON.1, Some(cluster), addon, SOON)
             .await
+    }
+
+    /// Waits until an add-on has a finalizer.
+    pub(crate) async fn held(&self, cluster: &str, addon: &str) -> Result<()> {
+        eventually("the finalizer is there", SOON, || async {
+            let found = self
+                .plane
+                .get(ADDON.0, ADDON.1, Some(cluster), addon)
+                .await?;
+            let finalizers = found.and_then(|found| found.metadata.finalizers);
+            ensure!(
+                finalizers.is_some_and(|all| !all.is_empty()),
+                "there is none"
+            );
+            Ok(())
+        })
+        .await
     }
 
     /// The reason of a condition of an add-on.

@@ -22,6 +22,9 @@ fn main() -> ExitCode {
                 "own_case_two_hosted_clusters_on_one_and_one_of_them_goes",
                 |hub| Box::pin(cases::two_hosted(hub)),
             ),
+            scenario("rough_edge_01_a_hub_that_is_marked_late", |hub| {
+                Box::pin(cases::marked_late(hub))
+            }),
             scenario("own_case_another_hosting_cluster", |hub| {
                 Box::pin(cases::moved(hub))
             }),
