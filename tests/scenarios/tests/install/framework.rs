@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::addon::{AddOn, has_namespace, variables};
 use crate::placed::{installed_elsewhere, placed_on_nodes, sized};
 use crate::site::{Cluster, FRAMEWORK, Site};
-use crate::steady;
+use reeve_scenarios::steadily;
 
 /// Where users keep policies; made by the framework.
 const POLICIES: &str = "open-cluster-management-policies";
@@ -165,7 +165,7 @@ pub(crate) async fn orphaned_namespace(site: Arc<Site>) -> Result<()> {
     addon.runs().await?;
     has_namespace(addon.plane, name).await?;
     addon.disable().await?;
-    steady("the cluster's namespace stays", || {
+    steadily("the cluster's namespace stays", || {
         has_namespace(addon.plane, name)
     })
     .await?;

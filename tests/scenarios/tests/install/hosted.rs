@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::addon::{AddOn, HOSTED_ON, SOON, args_of, has_namespace, variables};
 use crate::site::{CLUSTER, CONFIG_POLICY, Cluster, FRAMEWORK, ON_HUB, Site};
-use crate::steady;
 use crate::turns::Place;
+use reeve_scenarios::steadily;
 
 const CRD: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
 const ORPHAN: &str = "addon.open-cluster-management.io/deletion-orphan";
@@ -93,7 +93,7 @@ pub(crate) async fn framework_configured(site: Arc<Site>) -> Result<()> {
     addon.enable(hosted(), &["hosted-framework"]).await?;
     addon.runs().await?;
     addon.disable().await?;
-    steady("the hosting namespace stays", || {
+    steadily("the hosting namespace stays", || {
         has_namespace(&site.hub, &addon.namespace)
     })
     .await
@@ -121,7 +121,7 @@ pub(crate) async fn config_policy_configured(site: Arc<Site>) -> Result<()> {
         )
         .await?;
     with_secret(&addon, secret, &["hosted-config-policy"]).await?;
-    steady("the hosting namespace stays", || {
+    steadily("the hosting namespace stays", || {
         has_namespace(&site.hub, &addon.namespace)
     })
     .await

@@ -11,31 +11,12 @@ mod rights;
 mod site;
 mod turns;
 
-use std::fmt::Display;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
 use reeve_scenarios::{run_beside, scenario};
 
 use crate::on_hub::works;
 use crate::site::Site;
-
-/// Asks again and again for some seconds; every answer must be `Ok`.
-pub(crate) async fn steady<F, Fut>(what: impl Display, mut check: F) -> Result<()>
-where
-    F: FnMut() -> Fut,
-    Fut: Future<Output = Result<()>>,
-{
-    let end = Instant::now() + Duration::from_secs(5);
-    while Instant::now() < end {
-        check()
-            .await
-            .with_context(|| format!("it did not stay so: {what}"))?;
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    Ok(())
-}
 
 fn main() -> ExitCode {
     run_beside(

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::addon::{ADDON, AddOn, SOON, WORK, args_of, has_namespace};
 use crate::site::{CLUSTER, Cluster, FRAMEWORK, ON_HUB, Site, image};
-use crate::steady;
+use reeve_scenarios::steadily;
 
 const SYNC: &str = "policy.open-cluster-management.io/sync-policies-on-multicluster-hub";
 const VALUES: &str = "addon.open-cluster-management.io/values";
@@ -62,7 +62,7 @@ async fn is_on_hub(addon: &AddOn<'_>, annotations: Value) -> Result<()> {
         .await?;
     addon.disable().await?;
     let (hub, name) = (&addon.site.hub, addon.cluster.name());
-    steady("the hub's own namespace stays", || has_namespace(hub, name)).await
+    steadily("the hub's own namespace stays", || has_namespace(hub, name)).await
 }
 
 /// Case 10.
@@ -125,7 +125,7 @@ async fn syncs(addon: &AddOn<'_>) -> Result<()> {
     outcome?;
     addon.args(&[ARG]).await?;
     addon.disable().await?;
-    steady("the hub's own namespace stays", || {
+    steadily("the hub's own namespace stays", || {
         has_namespace(&site.hub, name)
     })
     .await
@@ -156,7 +156,7 @@ pub(crate) mod works {
 
     use super::{
         ADDON, AddOn, Arc, Cluster, FRAMEWORK, Object, PAUSE, Result, SOON, Site, WORK, ensure,
-        eventually, json, steady,
+        eventually, json, steadily,
     };
 
     /// Case 12.
@@ -182,7 +182,7 @@ pub(crate) mod works {
             .await?;
         paused_message(&addon).await?;
         append(&addon, length).await?;
-        steady("the work stays changed", || has(&addon, length + 1)).await?;
+        steadily("the work stays changed", || has(&addon, length + 1)).await?;
         addon.annotate(json!({ PAUSE: null })).await?;
         eventually("the work is as it was", SOON, || has(&addon, length)).await?;
         addon.disable().await
