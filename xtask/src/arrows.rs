@@ -9,6 +9,7 @@ use cargo_metadata::MetadataCommand;
 /// anything and the product uses none of them.
 const PRODUCT: &[(&str, &[&str])] = &[
     ("reeve-api", &[]),
+    ("reeve-apiserver", &[]),
     ("reeve-templates-engine", &[]),
     ("reeve-runtime", &["reeve-api"]),
     (
@@ -36,9 +37,22 @@ const PRODUCT: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "reeve-fleet",
+        &[
+            "reeve-api",
+            "reeve-apiserver",
+            "reeve-runtime",
+            "reeve-propagator",
+            "reeve-framework-addon",
+            "reeve-config-policy-controller",
+        ],
+    ),
+    (
         "reeve-cli",
         &[
             "reeve-api",
+            "reeve-apiserver",
+            "reeve-fleet",
             "reeve-runtime",
             "reeve-propagator",
             "reeve-framework-addon",

@@ -1,0 +1,361 @@
+//! What the server answers when it refuses: `Status` objects with the reasons and texts of a kube-apiserver.
+
+use std::fmt::{self, Write as _};
+
+use serde_json::{Map, Value, json};
+
+/// Why a field is wrong, as `details.causes[].reason` names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// It has to be there.
+    Required,
+    /// It is there twice.
+    Duplicate,
+    /// It is not what it should be.
+    Invalid,
+    /// It is not one of the allowed values.
+    NotSupported,
+    /// It may not be there.
+    Forbidden,
+    /// What it names is not there.
+    NotFound,
+    /// It is too long.
+    TooLong,
+    /// There are too many.
+    TooMany,
+    /// It has the wrong type.
+    TypeInvalid,
+}
+
+impl Cause {
+    /// The machine-readable name.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Required => "FieldValueRequired",
+            Self::Duplicate => "FieldValueDuplicate",
+            Self::NotSupported => "FieldValueNotSupported",
+            Self::Forbidden => "FieldValueForbidden",
+            Self::NotFound => "FieldValueNotFound",
+            Self::TooLong => "FieldValueTooLong",
+            Self::TooMany => "FieldValueTooMany",
+            Self::TypeInvalid => "FieldValueTypeInvalid",
+            Self::Invalid => "FieldValueInvalid",
+        }
+    }
+
+    /// How a message about it begins.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Required => "Required value",
+            Self::Duplicate => "Duplicate value",
+            Self::Invalid | Self::TypeInvalid => "Invalid value",
+            Self::NotSupported => "Unsupported value",
+            Self::Forbidden => "Forbidden",
+            Self::NotFound => "Not found",
+            Self::TooLong => "Too long",
+            Self::TooMany => "Too many",
+        }
+    }
+}
+
+/// One thing that is wrong with one field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldError {
+    /// Why.
+    pub cause: Cause,
+    /// Which, such as `spec.containers[0].name`; `<nil>` of the whole object.
+    pub field: String,
+    /// The message after the field's name, such as `Required value: must be specified`.
+    pub message: String,
+}
+
+impl FieldError {
+    /// Of a field whose value is shown (`value` as the API server writes it: JSON for structures, quoted for strings).
+    pub fn of_value(cause: Cause, field: impl Into<String>, value: &Value, detail: &str) -> Self {
+        Self::with(
+            cause,
+            field,
+            &format!("{}: {}", cause.title(), shown(value)),
+            detail,
+        )
+    }
+
+    /// Of a field whose value is not shown.
+    pub fn new(cause: Cause, field: impl Into<String>, detail: &str) -> Self {
+        Self::with(cause, field, cause.title(), detail)
+    }
+
+    fn with(cause: Cause, field: impl Into<String>, start: &str, detail: &str) -> Self {
+        let message = if detail.is_empty() {
+            start.to_owned()
+        } else {
+            format!("{start}: {detail}")
+        };
+        Self {
+            cause,
+            field: field.into(),
+            message,
+        }
+    }
+
+    /// A value that is not one of those that are allowed.
+    pub fn not_supported(field: impl Into<String>, value: &Value, allowed: &[&str]) -> Self {
+        let detail = if allowed.is_empty() {
+            String::new()
+        } else {
+            let quoted: Vec<String> = allowed.iter().map(|one| format!("{one:?}")).collect();
+            format!("supported values: {}", quoted.join(", "))
+        };
+        Self::of_value(Cause::NotSupported, field, value, &detail)
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.message)
+    }
+}
+
+/// A value in the text of an error.
+pub fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => go_quoted(text),
+        Value::Null => "null".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// A string in double quotes, escaped as Go's `%q` does for what fields usually hold.
+pub fn go_quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for letter in text.chars() {
+        match letter {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            '\r' => quoted.push_str("\\r"),
+            other if (other as u32) < 0x20 || other as u32 == 0x7f => {
+                let _ = write!(quoted, "\\x{:02x}", other as u32);
+            }
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// The kind or resource that a refusal is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// The API group; empty of the core group.
+    pub group: String,
+    /// The resource (`pods`), or the kind (`Pod`) where the API server says that.
+    pub kind: String,
+}
+
+impl About {
+    /// Of a group and a resource or kind.
+    pub fn new(group: &str, kind: &str) -> Self {
+        Self {
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+        }
+    }
+
+    /// `deployments.apps`, or `pods`.
+    fn qualified(&self) -> String {
+        if self.group.is_empty() {
+            self.kind.clone()
+        } else {
+            format!("{}.{}", self.kind, self.group)
+        }
+    }
+}
+
+/// A refusal: everything that a `Status` says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// The HTTP status code.
+    pub code: u16,
+    /// The machine-readable reason; empty if there is none.
+    pub reason: &'static str,
+    /// The text.
+    pub message: String,
+    /// `details`.
+    pub details: Option<Value>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl Failure {
+    fn of(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            reason,
+            message: message.into(),
+            details: None,
+        }
+    }
+
+    fn about(mut self, about: &About, name: &str) -> Self {
+        self.details = Some(details(about, name));
+        self
+    }
+
+    /// 400: the request cannot be understood.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::of(400, "BadRequest", message)
+    }
+
+    /// 401.
+    pub fn unauthorized() -> Self {
+        Self::of(401, "Unauthorized", "Unauthorized")
+    }
+
+    /// 403 with the whole text.
+    pub fn forbidden(about: &About, name: &str, why: &str) -> Self {
+        let message = if name.is_empty() {
+            format!("{} is forbidden: {why}", about.qualified())
+        } else {
+            format!(
+                "{} {} is forbidden: {why}",
+                about.qualified(),
+                go_quoted(name)
+            )
+        };
+        Self::of(403, "Forbidden", message).about(about, name)
+    }
+
+    /// 404: there is no such object.
+    pub fn not_found(about: &About, name: &str) -> Self {
+        let message = format!("{} {} not found", about.qualified(), go_quoted(name));
+        Self::of(404, "NotFound", message).about(about, name)
+    }
+
+    /// 404: there is no such resource.
+    pub fn no_such_path() -> Self {
+        let mut failure = Self::of(
+            404,
+            "NotFound",
+            "the server could not find the requested resource",
+        );
+        failure.details = Some(json!({}));
+        failure
+    }
+
+    /// 405.
+    pub fn method_not_allowed() -> Self {
+        let mut failure = Self::of(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        );
+        failure.details = Some(json!({}));
+        failure
+    }
+
+    /// 409: it is there already.
+    pub fn already_exists(about: &About, name: &str) -> Self {
+        let message = format!("{} {} already exists", about.qualified(), go_quoted(name));
+        Self::of(409, "AlreadyExists", message).about(about, name)
+    }
+
+    /// 409: somebody else was faster, or a precondition does not hold.
+    pub fn conflict(about: &About, name: &str, why: &str) -> Self {
+        let message = format!(
+            "Operation cannot be fulfilled on {} {}: {why}",
+            about.qualified(),
+            go_quoted(name)
+        );
+        Self::of(409, "Conflict", message).about(about, name)
+    }
+
+    /// 410: the resource version or continue token is too old.
+    pub fn expired(message: impl Into<String>) -> Self {
+        Self::of(410, "Expired", message)
+    }
+
+    /// 422: fields are wrong. `about` has the kind, not the resource.
+    pub fn invalid(about: &About, name: &str, errors: &[FieldError]) -> Self {
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let mut unique: Vec<&str> = Vec::new();
+        for text in &texts {
+            if !unique.contains(&text.as_str()) {
+                unique.push(text);
+            }
+        }
+        let all = match unique.as_slice() {
+            [one] => (*one).to_owned(),
+            many => format!("[{}]", many.join(", ")),
+        };
+        let message = format!(
+            "{} {} is invalid: {all}",
+            about.qualified(),
+            go_quoted(name)
+        );
+        let mut failure = Self::of(422, "Invalid", message).about(about, name);
+        let causes: Vec<Value> = errors
+            .iter()
+            .map(|error| {
+                json!({ "reason": error.cause.reason(), "message": error.message, "field": error.field })
+            })
+            .collect();
+        if let (Some(Value::Object(details)), false) = (&mut failure.details, causes.is_empty()) {
+            details.insert("causes".to_owned(), Value::Array(causes));
+        }
+        failure
+    }
+
+    /// 415.
+    pub fn unsupported_media_type(message: impl Into<String>) -> Self {
+        Self::of(415, "UnsupportedMediaType", message)
+    }
+
+    /// 500.
+    pub fn internal(message: impl fmt::Display) -> Self {
+        Self::of(
+            500,
+            "InternalError",
+            format!("Internal error occurred: {message}"),
+        )
+    }
+
+    /// The `Status` object.
+    pub fn status(&self) -> Value {
+        let mut status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": self.message, "code": self.code,
+        });
+        if let Value::Object(status) = &mut status {
+            if !self.reason.is_empty() {
+                status.insert("reason".to_owned(), self.reason.into());
+            }
+            if let Some(details) = &self.details {
+                status.insert("details".to_owned(), details.clone());
+            }
+        }
+        status
+    }
+}
+
+fn details(about: &About, name: &str) -> Value {
+    let mut details = Map::new();
+    for (key, text) in [
+        ("name", name),
+        ("group", &about.group),
+        ("kind", &about.kind),
+    ] {
+        if !text.is_empty() {
+            details.insert(key.to_owned(), text.into());
+        }
+    }
+    Value::Object(details)
+}

@@ -1,0 +1,1 @@
+//! A hub and managed clusters in one process.
