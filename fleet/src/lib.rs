@@ -1,1 +1,3 @@
 //! A hub and managed clusters in one process.
+
+pub mod placement;
