@@ -3,6 +3,7 @@
 //! Watches fill the [`index`], which says whom a change concerns; [`decide`] says, purely, what a placement's decisions
 //! and status should be, by the [`schedule`] and the [`groups`], and which writes that takes, by the [`plan`].
 
+pub mod controller;
 pub mod crds;
 pub mod decide;
 pub mod events;
