@@ -1,4 +1,4 @@
-//! The placement and registration controllers on a real API server.
+//! The placement controller on a real API server.
 //!
 //! A scenario gets a client and a name of its own, nothing else, so that the same list can be run on any server that has
 //! the CRDs and the controllers.
@@ -7,41 +7,23 @@ mod basics;
 mod groups;
 mod hub;
 mod lives;
+mod play;
 mod predicates;
 mod prioritizers;
 mod sets;
 mod taints;
 
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use futures::future::BoxFuture;
-use kube::Client;
-use libtest_mimic::{Arguments, Failed, Trial};
 use reeve_fleet::placement::controller::{self, Means};
-use reeve_fleet::placement::crds::crds;
 use reeve_runtime::CancellationToken;
-use reeve_testkit::{Plane, PlaneOptions, eventually};
-use tokio::runtime::Builder;
 
 use hub::Hub;
+use play::{Scenario, scenarios};
 
-/// A scenario: its name, the short name of what it makes, and what it does.
-struct Scenario(
-    &'static str,
-    &'static str,
-    fn(Hub) -> BoxFuture<'static, Result<()>>,
-);
-
-macro_rules! scenarios {
-    ($($name:literal, $short:literal, $play:path;)*) => {
-        vec![$(Scenario($name, $short, |hub| Box::pin($play(hub)))),*]
-    };
-}
-
-fn scenarios() -> Vec<Scenario> {
+fn list() -> Vec<Scenario> {
     scenarios![
         "case_i01_deleted_decisions_come_back", "i01", basics::deleted_decisions;
         "case_i02_a_terminating_cluster_is_left", "i02", basics::terminating_cluster;
@@ -87,90 +69,9 @@ fn scenarios() -> Vec<Scenario> {
 }
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::from_args();
-    let scenarios = scenarios();
-    arguments.test_threads = arguments.test_threads.or(Some(12));
-    if arguments.list {
-        let trials = scenarios.iter().map(|one| Trial::test(one.0, || Ok(())));
-        return libtest_mimic::run(&arguments, trials.collect()).exit_code();
-    }
-    let runtime = match Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => Arc::new(runtime),
-        Err(error) => return failed(&error.into()),
-    };
-    let (plane, stop) = match runtime.block_on(start()) {
-        Ok(world) => world,
-        Err(error) => return failed(&error),
-    };
-    let trials = scenarios.into_iter().map(|Scenario(name, short, play)| {
-        let runtime = Arc::clone(&runtime);
-        let hub = Hub::new(plane.client(), short);
-        Trial::test(name, move || {
-            let played = runtime.block_on(async {
-                hub.prepare().await?;
-                let played = play(hub.clone()).await;
-                match played {
-                    Ok(()) => Ok(()),
-                    Err(error) => Err(error.context(hub.dump().await)),
-                }
-            });
-            played.map_err(|error| Failed::from(format!("{error:#}")))
-        })
-    });
-    let conclusion = libtest_mimic::run(&arguments, trials.collect());
-    stop.cancel();
-    drop(plane);
-    conclusion.exit_code()
-}
-
-fn failed(error: &anyhow::Error) -> ExitCode {
-    eprintln!("the world could not be started: {error:#}");
-    ExitCode::FAILURE
-}
-
-async fn start() -> Result<(Plane, CancellationToken)> {
-    let plane = Plane::start(PlaneOptions {
-        name: "placement",
-        ..PlaneOptions::default()
+    play::main("placement", list(), |client, stop| {
+        tokio::spawn(controller::run(Means::of(client), stop));
     })
-    .await?;
-    install(&plane.client()).await?;
-    let stop = CancellationToken::new();
-    let means = Means::of(plane.client());
-    tokio::spawn(controller::run(means, stop.clone()));
-    Ok((plane, stop))
-}
-
-/// Installs the CRDs and waits until they are served.
-async fn install(client: &Client) -> Result<()> {
-    use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-    let api: kube::Api<CustomResourceDefinition> = kube::Api::all(client.clone());
-    for crd in crds()? {
-        let crd: CustomResourceDefinition = serde_json::from_value(crd)?;
-        let name = crd.metadata.name.clone().unwrap_or_default();
-        api.create(&kube::api::PostParams::default(), &crd)
-            .await
-            .with_context(|| format!("creating {name}"))?;
-    }
-    for crd in crds()? {
-        let name = crd["metadata"]["name"].as_str().unwrap_or_default();
-        eventually(
-            format!("{name} is served"),
-            Duration::from_mins(1),
-            || async {
-                let crd = api.get(name).await?;
-                let conditions = crd.status.and_then(|status| status.conditions);
-                let mut conditions = conditions.into_iter().flatten();
-                ensure!(
-                    conditions.any(|one| one.type_ == "Established" && one.status == "True"),
-                    "not established"
-                );
-                Ok(())
-            },
-        )
-        .await?;
-    }
-    Ok(())
 }
 
 async fn start_and_stop(hub: Hub) -> Result<()> {
