@@ -1,0 +1,21 @@
+//! What the server knows of the shape of objects: one model for the built-in kinds, read from the published schemas of
+//! a kube-apiserver, and for custom resources, read from their definitions.
+
+mod decode;
+mod defaults;
+mod go;
+mod model;
+mod prune;
+mod read;
+mod scalars;
+
+pub use decode::decode;
+pub use defaults::default;
+pub use model::{
+    Additional, Checks, Edge, ListType, Node, Rule, Special, TypeId, Types, ValueType,
+};
+pub use prune::prune;
+pub use read::{SchemaError, root_metadata};
+
+/// How deep objects may be: deeper ones are refused, or left alone, rather than overflow the stack.
+pub(crate) const MAX_DEPTH: usize = 512;
