@@ -51,6 +51,10 @@ fn resource(
                 } else {
                     format!("{path}.{name}")
                 };
+                let versioned = matches!(name.as_str(), "apiVersion" | "kind");
+                if node.embedded && depth > 0 && versioned && !inner.is_string() {
+                    return Err(format!("{path}: Invalid value: {inner}: must be a string"));
+                }
                 if node.embedded && name == "metadata" {
                     metadata(types, edge, inner).map_err(|error| match depth {
                         0 => error,

@@ -3,11 +3,14 @@
 
 mod decode;
 mod defaults;
+mod formats;
 mod go;
 mod model;
 mod prune;
 mod read;
+mod resources;
 mod scalars;
+mod validate;
 
 pub use decode::decode;
 pub use defaults::default;
@@ -16,6 +19,10 @@ pub use model::{
 };
 pub use prune::prune;
 pub use read::{SchemaError, root_metadata};
+pub use validate::validate;
 
 /// How deep objects may be: deeper ones are refused, or left alone, rather than overflow the stack.
 pub(crate) const MAX_DEPTH: usize = 512;
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,9 @@
 //! The model: nodes in an arena, so that recursive types are no trouble.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
+use regex::Regex;
 use serde_json::Value;
 
 use super::go::GoField;
@@ -104,6 +106,8 @@ pub enum ListType {
 pub struct Checks {
     /// The regular expression as written.
     pub pattern: Option<String>,
+    /// It, made ready when it is needed first; nothing if it cannot be.
+    pub(super) regex: OnceLock<Option<Regex>>,
     /// Lowest number.
     pub minimum: Option<Value>,
     /// Highest number.

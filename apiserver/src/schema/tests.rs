@@ -1,10 +1,11 @@
 //! Built-in kinds and custom resources are read as a kube-apiserver of 1.36.1 reads them.
 
-use reeve_apiserver::schema::{Types, decode, default, prune};
+use super::{Types, decode, default, prune};
 use serde_json::{Value, json};
 
 fn built_in() -> Types {
-    let schemas: Value = serde_json::from_str(include_str!("fixtures/schemas.json")).unwrap();
+    let schemas: Value =
+        serde_json::from_str(include_str!("../../tests/fixtures/schemas.json")).unwrap();
     Types::from_openapi(schemas.as_object().unwrap())
 }
 
@@ -139,13 +140,13 @@ fn unknown_fields_are_dropped_and_told() {
     );
 }
 
-fn custom(spec: Value) -> Value {
+fn custom(spec: &Value) -> Value {
     json!({ "type": "object", "properties": { "spec": { "type": "object", "properties": spec } } })
 }
 
 #[test]
 fn unknown_fields_of_custom_resources_are_told_in_the_server_s_order() {
-    let schema = custom(json!({
+    let schema = custom(&json!({
         "s": { "type": "string" },
         "lm": { "type": "array", "items": { "type": "object", "properties": { "k": { "type": "string" } } } },
         "mapo": { "type": "object", "additionalProperties": { "type": "object" } },
@@ -179,7 +180,7 @@ fn unknown_fields_of_custom_resources_are_told_in_the_server_s_order() {
 
 #[test]
 fn defaults_take_the_place_of_what_is_missing_and_of_wrong_nulls() {
-    let (types, root) = Types::from_crd(&custom(json!({
+    let (types, root) = Types::from_crd(&custom(&json!({
         "must": { "type": "string" },
         "d": { "type": "string", "default": "dd" },
         "nuld": { "type": "string", "nullable": true, "default": "x" },
@@ -200,7 +201,7 @@ fn defaults_take_the_place_of_what_is_missing_and_of_wrong_nulls() {
 
 #[test]
 fn metadata_of_custom_resources_is_typed() {
-    let (types, root) = Types::from_crd(&custom(json!({
+    let (types, root) = Types::from_crd(&custom(&json!({
         "emb": { "type": "object", "x-kubernetes-embedded-resource": true },
     })))
     .unwrap();
@@ -214,4 +215,92 @@ fn metadata_of_custom_resources_is_typed() {
         decode(&types, root, &mut wrong).unwrap_err(),
         r#"spec.emb.metadata: Invalid value: {"labels":{"a":1}}: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"#
     );
+}
+
+/// What is wrong, in the order of the texts: the server's own order is that of a hash.
+fn wrong(spec: &Value, value: &Value) -> Vec<String> {
+    let (types, root) = Types::from_crd(&custom(spec)).unwrap();
+    let errors = super::validate(&types, root, &json!({ "spec": value }), None);
+    let mut texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    texts.sort();
+    texts
+}
+
+#[test]
+fn wrong_values_are_told_with_the_server_s_words() {
+    let schema = json!({
+        "all1": { "type": "object", "allOf": [{ "required": ["a"] }, { "required": ["b"] }] },
+        "any1": { "type": "object", "anyOf": [{ "required": ["a"] }, { "required": ["b"] }] },
+        "arr": { "type": "array", "maxItems": 3, "items": { "type": "object" } },
+        "e": { "type": "string", "enum": ["a", "b"] },
+        "ex": { "type": "integer", "maximum": 10, "exclusiveMaximum": true },
+        "f": { "type": "integer", "multipleOf": 2 },
+        "i": { "type": "integer", "maximum": 10, "multipleOf": 2 },
+        "i32": { "type": "integer", "format": "int32" },
+        "ios": { "x-kubernetes-int-or-string": true },
+        "lm": { "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
+            "items": { "type": "object", "required": ["k"], "properties": { "k": { "type": "string" } } } },
+        "map": { "type": "object", "maxProperties": 1, "additionalProperties": { "type": "string" } },
+        "n": { "type": "number", "multipleOf": 0.5 },
+        "not": { "type": "string", "not": { "enum": ["bad"] } },
+        "one1": { "type": "object", "oneOf": [{ "required": ["a"] }, { "required": ["b"] }] },
+        "set": { "type": "array", "items": { "type": "string" }, "x-kubernetes-list-type": "set" },
+        "long": { "type": "string", "maxLength": 5, "pattern": "^[a-z]+$" },
+        "short": { "type": "string", "minLength": 2, "pattern": "^[a-z]+$" },
+        "pat": { "type": "string", "pattern": "^[a-z]+$" },
+        "time": { "type": "string", "format": "date-time" },
+        "emb": { "type": "object", "x-kubernetes-embedded-resource": true },
+    });
+    let value = json!({ "all1": {}, "any1": {}, "arr": [{}, {}, {}, {}], "e": 3, "ex": 10, "f": 2.5, "i": 11,
+        "i32": 99_999_999_999_i64, "ios": 1.5, "lm": [{ "k": "a" }, { "k": "a" }, { "k": "a" }, {}],
+        "map": { "a": "", "b": "" }, "n": 1, "not": "bad", "one1": { "a": "", "b": "" }, "set": ["a", "a"],
+        "long": "A123456", "short": "", "pat": "A", "time": "x", "emb": { "apiVersion": "a/b/c" } });
+    let mut expected = vec![
+        r"spec.all1.a: Required value",
+        r"spec.all1.b: Required value",
+        r#"<nil>: Invalid value: "": "spec.all1" must validate all the schemas (allOf). None validated"#,
+        r#"<nil>: Invalid value: "": "spec.any1" must validate at least one schema (anyOf)"#,
+        r"spec.any1.a: Required value",
+        r"spec.arr: Too many: 4: must have at most 3 items",
+        r#"spec.e: Invalid value: "integer": spec.e in body must be of type string: "integer""#,
+        r#"spec.e: Unsupported value: 3: supported values: "a", "b""#,
+        r"spec.ex: Invalid value: 10: spec.ex in body should be less than 10",
+        r#"spec.f: Invalid value: "number": spec.f in body must be of type integer: "number""#,
+        r#"<nil>: Invalid value: "": Checked value must be of type integer (default format) in spec.f"#,
+        r"spec.f: Invalid value: 2.5: spec.f in body should be a multiple of 2",
+        r"spec.i: Invalid value: 11: spec.i in body should be a multiple of 2",
+        r"spec.i: Invalid value: 11: spec.i in body should be less than or equal to 10",
+        r#"<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec.i32"#,
+        r#"spec.ios: Invalid value: "number": spec.ios in body must be of type integer,string: "number""#,
+        r#"spec.lm[1]: Duplicate value: {"k":"a"}"#,
+        r"spec.lm[3].k: Required value",
+        r"spec.map: Too many: 2: must have at most 1 item",
+        r"spec.n: Invalid value: 0: factor MultipleOf declared for spec.n must be positive: 0",
+        r#"<nil>: Invalid value: "": "spec.not" must not validate the schema (not)"#,
+        r#"<nil>: Invalid value: "": "spec.one1" must validate one and only one schema (oneOf). Found 2 valid alternatives"#,
+        r#"spec.set[1]: Duplicate value: "a""#,
+        r"spec.long: Too long: may not be more than 5 bytes",
+        r#"spec.short: Invalid value: "": spec.short in body should be at least 2 chars long"#,
+        r#"spec.pat: Invalid value: "A": spec.pat in body should match '^[a-z]+$'"#,
+        r#"spec.time: Invalid value: "x": spec.time in body must be of type date-time: "x""#,
+        r#"spec.emb.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c"#,
+        r"spec.emb.kind: Required value",
+    ];
+    expected.sort_unstable();
+    assert_eq!(wrong(&schema, &value), expected);
+}
+
+#[test]
+fn what_was_wrong_before_may_stay_wrong() {
+    let schema = custom(&json!({
+        "a": { "type": "string", "enum": ["x"] }, "b": { "type": "string" },
+        "lm": { "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
+            "items": { "type": "object", "properties": { "k": { "type": "string" }, "v": { "type": "string", "maxLength": 1 } } } },
+    }));
+    let (types, root) = Types::from_crd(&schema).unwrap();
+    let old = json!({ "spec": { "a": "bad", "lm": [{ "k": "1", "v": "long" }] } });
+    let new = json!({ "spec": { "a": "bad", "b": "new", "lm": [{ "k": "0" }, { "k": "1", "v": "long" }] } });
+    assert_eq!(super::validate(&types, root, &new, Some(&old)), []);
+    let new = json!({ "spec": { "a": "worse", "lm": [{ "k": "1", "v": "longer" }] } });
+    assert_eq!(super::validate(&types, root, &new, Some(&old)).len(), 2);
 }
