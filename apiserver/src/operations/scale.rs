@@ -17,7 +17,7 @@ impl Call {
 
     pub(crate) fn update_scale(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "UpdateOptions")?;
-        let wanted = super::body::parse(&self.content_type, body)?;
+        let wanted = super::body::parse(&self.content_type, body, &self.kind.kind)?;
         self.write_scale(&options, |_| Ok(wanted.clone()))
     }
 
