@@ -2,4 +2,5 @@
 //! custom resources, and answers as a kube-apiserver does, to a client in the same process or over loopback HTTPS.
 
 pub mod failure;
+pub mod patch;
 pub mod schema;
