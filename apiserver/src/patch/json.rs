@@ -54,18 +54,18 @@ pub fn json_patch(current: &Value, body: &[u8]) -> Result<Value, Failure> {
 /// Nothing, if it cannot be done.
 fn apply(document: &mut Value, operation: &Value, copied: &mut usize) -> Option<()> {
     let text = |key: &str| operation.get(key).and_then(Value::as_str);
-    let path = parts(text("path")?);
+    let path = steps(text("path")?);
     let value = || operation.get("value").cloned().unwrap_or(Value::Null);
     match text("op")? {
         "add" => add(document, &path, value()),
         "remove" => remove(document, &path).map(drop),
         "replace" => replace(document, &path, value()),
         "move" => {
-            let moved = remove(document, &parts(text("from")?))?;
+            let moved = remove(document, &steps(text("from")?))?;
             add(document, &path, moved)
         }
         "copy" => {
-            let from = parts(text("from")?);
+            let from = steps(text("from")?);
             let source = get(document, &from)?.cloned().unwrap_or(Value::Null);
             *copied += source.to_string().len();
             if *copied > MOST_COPIED {
@@ -105,16 +105,16 @@ fn same(left: &Value, right: &Value) -> bool {
 }
 
 /// The steps of a pointer; what stands before the first slash counts for nothing.
-fn parts(path: &str) -> Vec<String> {
+fn steps(path: &str) -> Vec<String> {
     path.split('/')
         .skip(1)
-        .map(|part| part.replace("~1", "/").replace("~0", "~"))
+        .map(|step| step.replace("~1", "/").replace("~0", "~"))
         .collect()
 }
 
 /// An index of a list, also counted from its end.
-fn index(part: &str, length: usize) -> Option<usize> {
-    let number: i64 = part.parse().ok()?;
+fn index(step: &str, length: usize) -> Option<usize> {
+    let number: i64 = step.parse().ok()?;
     let index = match usize::try_from(number) {
         Ok(index) => index,
         Err(_) => length.checked_sub(usize::try_from(number.unsigned_abs()).ok()?)?,
@@ -123,13 +123,13 @@ fn index(part: &str, length: usize) -> Option<usize> {
 }
 
 /// The value that the last step is taken in.
-fn container<'a>(document: &'a mut Value, path: &[String]) -> Option<&'a mut Value> {
+fn container<'a>(document: &'a mut Value, way: &[String]) -> Option<&'a mut Value> {
     let mut at = document;
-    for part in path {
+    for step in way {
         at = match at {
-            Value::Object(object) => object.get_mut(part)?,
+            Value::Object(object) => object.get_mut(step)?,
             Value::Array(list) => {
-                let index = index(part, list.len())?;
+                let index = index(step, list.len())?;
                 list.get_mut(index)?
             }
             _ => return None,
@@ -139,14 +139,16 @@ fn container<'a>(document: &'a mut Value, path: &[String]) -> Option<&'a mut Val
 }
 
 /// The value; an inner nothing is a field that an object does not have.
+// The outer nothing is a place that cannot be.
+#[allow(clippy::option_option)]
 fn get<'a>(document: &'a mut Value, path: &[String]) -> Option<Option<&'a Value>> {
-    let Some((last, before)) = path.split_last() else {
+    let Some((end, way)) = path.split_last() else {
         return Some(Some(document));
     };
-    match container(document, before)? {
-        Value::Object(object) => Some(object.get(last)),
+    match container(document, way)? {
+        Value::Object(object) => Some(object.get(end)),
         Value::Array(list) => {
-            let index = index(last, list.len())?;
+            let index = index(end, list.len())?;
             Some(list.get(index))
         }
         _ => None,
@@ -154,19 +156,19 @@ fn get<'a>(document: &'a mut Value, path: &[String]) -> Option<Option<&'a Value>
 }
 
 fn add(document: &mut Value, path: &[String], value: Value) -> Option<()> {
-    let Some((last, before)) = path.split_last() else {
+    let Some((end, way)) = path.split_last() else {
         *document = value;
         return Some(());
     };
-    match container(document, before)? {
+    match container(document, way)? {
         Value::Object(object) => {
-            object.insert(last.clone(), value);
+            object.insert(end.clone(), value);
         }
         Value::Array(list) => {
             let length = list.len();
-            let at = match last.as_str() {
+            let at = match end.as_str() {
                 "-" => length,
-                part => index(part, length + 1)?,
+                step => index(step, length + 1)?,
             };
             list.insert(at, value);
         }
@@ -176,16 +178,16 @@ fn add(document: &mut Value, path: &[String], value: Value) -> Option<()> {
 }
 
 fn replace(document: &mut Value, path: &[String], value: Value) -> Option<()> {
-    let Some((last, before)) = path.split_last() else {
+    let Some((end, way)) = path.split_last() else {
         *document = value;
         return Some(());
     };
-    match container(document, before)? {
+    match container(document, way)? {
         Value::Object(object) => {
-            object.insert(last.clone(), value);
+            object.insert(end.clone(), value);
         }
         Value::Array(list) => {
-            let at = index(last, list.len())?;
+            let at = index(end, list.len())?;
             *list.get_mut(at)? = value;
         }
         _ => return None,
@@ -194,13 +196,13 @@ fn replace(document: &mut Value, path: &[String], value: Value) -> Option<()> {
 }
 
 fn remove(document: &mut Value, path: &[String]) -> Option<Value> {
-    let Some((last, before)) = path.split_last() else {
+    let Some((end, way)) = path.split_last() else {
         return Some(std::mem::replace(document, Value::Object(Map::new())));
     };
-    match container(document, before)? {
-        Value::Object(object) => object.remove(last),
+    match container(document, way)? {
+        Value::Object(object) => object.remove(end),
         Value::Array(list) => {
-            let at = index(last, list.len())?;
+            let at = index(end, list.len())?;
             Some(list.remove(at))
         }
         _ => None,
