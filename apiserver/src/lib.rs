@@ -18,7 +18,7 @@ mod kinds;
 mod meta;
 mod names;
 mod operations;
-
+pub mod patch;
 mod request;
 pub mod schema;
 mod server;

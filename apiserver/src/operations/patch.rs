@@ -37,14 +37,11 @@ impl Call {
             let about = crate::failure::About::new("meta.k8s.io", "PatchOptions");
             return Err(Failure::invalid(&about, "", &[error]));
         }
-        let text = serde_json::from_slice::<Value>(body);
-        let patch =
-            text.map_err(|error| Failure::bad_request(format!("error decoding patch: {error}")))?;
         self.origin = Origin::Patch;
         for _ in 0..ATTEMPTS {
             let current = self.current()?;
             let before = self.presented(current.value());
-            let patched = self.patched(manner, &before, &patch)?;
+            let patched = self.patched(manner, &before, body)?;
             self.warnings.clear();
             let mut object = self.read_patched(patched, options.field_validation)?;
             self.check_identity(&object)?;
@@ -124,7 +121,7 @@ impl Call {
         }
     }
 
-    fn patched(&self, manner: Manner, before: &Value, patch: &Value) -> Result<Value, Failure> {
+    fn patched(&self, manner: Manner, before: &Value, patch: &[u8]) -> Result<Value, Failure> {
         match (manner, &self.kind.schema) {
             (Manner::Json, _) => patch::json_patch(before, patch),
             (Manner::Strategic, Some((types, id))) => patch::strategic(types, *id, before, patch),

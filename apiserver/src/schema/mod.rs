@@ -21,6 +21,8 @@ pub use prune::prune;
 pub use read::{SchemaError, root_metadata};
 pub use validate::validate;
 
+pub(crate) use scalars::kind as json_kind;
+
 /// How deep objects may be: deeper ones are refused, or left alone, rather than overflow the stack.
 pub(crate) const MAX_DEPTH: usize = 512;
 
