@@ -74,13 +74,7 @@ impl Call {
                 if self.kind.custom.is_some() {
                     return failure;
                 }
-                let error = crate::failure::FieldError::of_value(
-                    crate::failure::Cause::Invalid,
-                    "patch",
-                    &text.into(),
-                    why,
-                );
-                Failure::invalid(&crate::failure::About::default(), "", &[error])
+                patch::unreadable(&text, why)
             })
     }
 
