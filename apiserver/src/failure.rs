@@ -328,6 +328,11 @@ impl Failure {
         )
     }
 
+    /// 500 with the whole text, as the server answers errors that it does not know.
+    pub fn internal_text(message: &str) -> Self {
+        Self::of(500, "", message)
+    }
+
     /// The `Status` object.
     pub fn status(&self) -> Value {
         let mut status = json!({

@@ -1,0 +1,299 @@
+//! Which resources there are: the built-in ones, as a kube-apiserver of the same version publishes them, and those of
+//! CRDs.
+
+mod builtin;
+mod custom;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+pub use builtin::{bootstrap_objects, described_metadata, openapi_schemas};
+pub use custom::{Custom, CustomError};
+
+use crate::failure::About;
+use crate::schema::{TypeId, Types};
+use crate::store::TableName;
+
+/// How `scale` of a resource finds its numbers: dotted paths without the leading dot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// The wanted replicas.
+    pub spec_replicas: String,
+    /// The replicas that there are.
+    pub status_replicas: String,
+    /// The selector, as text or as a structure.
+    pub label_selector: Option<String>,
+}
+
+/// A part of a resource with a path of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subresource {
+    /// Its name, such as `status`.
+    pub name: String,
+    /// The kind that it answers with.
+    pub kind: String,
+    /// The group and version of that kind, if they are others.
+    pub of: Option<(String, String)>,
+    /// The verbs that it knows.
+    pub verbs: Vec<String>,
+}
+
+/// One resource in one version.
+#[derive(Debug)]
+pub struct Kind {
+    /// The API group; empty of the core group.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The resource, such as `deployments`.
+    pub resource: String,
+    /// The kind, such as `Deployment`.
+    pub kind: String,
+    /// The kind of lists.
+    pub list_kind: String,
+    /// The resource in the singular.
+    pub singular: String,
+    /// Whether objects are in namespaces.
+    pub namespaced: bool,
+    /// The verbs.
+    pub verbs: Vec<String>,
+    /// Names for the hurried.
+    pub short_names: Vec<String>,
+    /// Groups of resources that it is part of, such as `all`.
+    pub categories: Vec<String>,
+    /// What has a path of its own.
+    pub subresources: Vec<Subresource>,
+    /// Where its objects lie. Versions of a resource share a table.
+    pub table: TableName,
+    /// The `apiVersion` that its objects are kept with.
+    pub kept_as: String,
+    /// Its schema.
+    pub schema: Option<(Arc<Types>, TypeId)>,
+    /// What its CRD says, if it has one.
+    pub custom: Option<Custom>,
+    /// How `scale` finds its numbers, if it has that.
+    pub scale: Option<Scale>,
+}
+
+impl Kind {
+    /// `apps/v1`, or `v1`.
+    pub fn api_version(&self) -> String {
+        api_version(&self.group, &self.version)
+    }
+
+    /// For refusals that name the resource.
+    pub fn about(&self) -> About {
+        About::new(&self.group, &self.resource)
+    }
+
+    /// For refusals that name the kind.
+    pub fn about_kind(&self) -> About {
+        About::new(&self.group, &self.kind)
+    }
+
+    /// A part with a path of its own.
+    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources.iter().find(|one| one.name == name)
+    }
+
+    /// Whether `status` is written apart from the rest.
+    pub fn has_status(&self) -> bool {
+        self.subresource("status").is_some()
+    }
+
+    /// Whether it is `resource` of `group`, in whatever version.
+    pub fn is(&self, group: &str, resource: &str) -> bool {
+        self.group == group && self.resource == resource
+    }
+}
+
+/// `apps/v1`, or `v1` of the core group.
+pub fn api_version(group: &str, version: &str) -> String {
+    if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    }
+}
+
+/// Where the objects of a resource lie.
+pub fn table_name(group: &str, resource: &str) -> TableName {
+    // Events are the same objects in both groups.
+    if group == "events.k8s.io" && resource == "events" {
+        return "/events".into();
+    }
+    format!("{group}/{resource}").into()
+}
+
+/// A group as discovery tells it: its versions, most preferred first.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The name; empty of the core group.
+    pub name: String,
+    /// The versions with their resources, by name.
+    pub versions: Vec<(String, Vec<Arc<Kind>>)>,
+}
+
+/// All resources that a server knows at one moment.
+#[derive(Clone, Debug)]
+pub struct Kinds {
+    groups: Vec<Group>,
+    by_path: HashMap<(String, String, String), Arc<Kind>>,
+    /// CRDs by name, each with the kinds that it serves.
+    custom: BTreeMap<String, Vec<Arc<Kind>>>,
+    /// How often they have changed.
+    pub generation: u64,
+}
+
+impl Kinds {
+    /// The built-in ones.
+    pub fn builtin() -> Self {
+        let mut kinds = Self {
+            groups: builtin::groups(),
+            by_path: HashMap::new(),
+            custom: BTreeMap::new(),
+            generation: 0,
+        };
+        for group in &kinds.groups {
+            for (_, resources) in &group.versions {
+                for kind in resources {
+                    kinds.by_path.insert(path_of(kind), Arc::clone(kind));
+                }
+            }
+        }
+        kinds
+    }
+
+    /// The resource of a path.
+    pub fn find(&self, group: &str, version: &str, resource: &str) -> Option<&Arc<Kind>> {
+        self.by_path
+            .get(&(group.to_owned(), version.to_owned(), resource.to_owned()))
+    }
+
+    /// A kind by its names in an object.
+    pub fn of_object(&self, api_version: &str, kind: &str) -> Option<&Arc<Kind>> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let group = self.groups.iter().find(|one| one.name == group)?;
+        let (_, resources) = group.versions.iter().find(|(name, _)| name == version)?;
+        resources.iter().find(|one| one.kind == kind)
+    }
+
+    /// A resource in whatever version is preferred.
+    pub fn preferred(&self, group: &str, resource: &str) -> Option<&Arc<Kind>> {
+        let group = self.groups.iter().find(|one| one.name == group)?;
+        group
+            .versions
+            .iter()
+            .find_map(|(_, resources)| resources.iter().find(|one| one.resource == resource))
+    }
+
+    /// A kind in whatever version is preferred.
+    pub fn preferred_kind(&self, group: &str, kind: &str) -> Option<&Arc<Kind>> {
+        let group = self.groups.iter().find(|one| one.name == group)?;
+        group
+            .versions
+            .iter()
+            .find_map(|(_, resources)| resources.iter().find(|one| one.kind == kind))
+    }
+
+    /// All groups, as discovery tells them.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// A kind for each table.
+    pub fn each_table(&self) -> Vec<Arc<Kind>> {
+        let mut by_table: BTreeMap<TableName, Arc<Kind>> = BTreeMap::new();
+        for group in &self.groups {
+            for (_, resources) in &group.versions {
+                for kind in resources {
+                    by_table
+                        .entry(Arc::clone(&kind.table))
+                        .or_insert_with(|| Arc::clone(kind));
+                }
+            }
+        }
+        by_table.into_values().collect()
+    }
+
+    /// The same with the resources of a CRD, in place of what it served before.
+    pub fn with_crd(&self, crd: &Value) -> Result<Self, CustomError> {
+        let (name, kinds) = custom::kinds(crd)?;
+        let mut all = self.without_crd(&name);
+        all.custom
+            .insert(name, kinds.into_iter().map(Arc::new).collect());
+        all.collect_custom();
+        Ok(all)
+    }
+
+    /// The same without the resources of a CRD.
+    pub fn without_crd(&self, name: &str) -> Self {
+        let mut all = self.clone();
+        all.custom.remove(name);
+        all.collect_custom();
+        all
+    }
+
+    /// The kinds that a CRD serves.
+    pub fn of_crd(&self, name: &str) -> &[Arc<Kind>] {
+        self.custom.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn collect_custom(&mut self) {
+        self.generation += 1;
+        self.by_path.retain(|_, kind| kind.custom.is_none());
+        for group in &mut self.groups {
+            for (_, resources) in &mut group.versions {
+                resources.retain(|kind| kind.custom.is_none());
+            }
+            group
+                .versions
+                .retain(|(_, resources)| !resources.is_empty());
+        }
+        self.groups.retain(|group| !group.versions.is_empty());
+        let mut added: BTreeMap<&str, Vec<&Arc<Kind>>> = BTreeMap::new();
+        for kind in self.custom.values().flatten() {
+            self.by_path.insert(path_of(kind), Arc::clone(kind));
+            added.entry(&kind.group).or_default().push(kind);
+        }
+        for (name, kinds) in added {
+            if !self.groups.iter().any(|group| group.name == name) {
+                self.groups.push(Group {
+                    name: name.to_owned(),
+                    versions: Vec::new(),
+                });
+            }
+            let Some(group) = self.groups.iter_mut().find(|group| group.name == name) else {
+                continue;
+            };
+            for kind in kinds {
+                match group
+                    .versions
+                    .iter_mut()
+                    .find(|(version, _)| *version == kind.version)
+                {
+                    Some((_, resources)) => resources.push(Arc::clone(kind)),
+                    None => group
+                        .versions
+                        .push((kind.version.clone(), vec![Arc::clone(kind)])),
+                }
+            }
+            for (_, resources) in &mut group.versions {
+                resources.sort_by(|a, b| a.resource.cmp(&b.resource));
+            }
+            group
+                .versions
+                .sort_by(|(a, _), (b, _)| custom::version_order(a, b));
+        }
+    }
+}
+
+fn path_of(kind: &Kind) -> (String, String, String) {
+    (
+        kind.group.clone(),
+        kind.version.clone(),
+        kind.resource.clone(),
+    )
+}

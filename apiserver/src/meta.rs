@@ -1,0 +1,406 @@
+//! `metadata`: what the server sets, what it checks, and when an object counts as changed.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use crate::failure::{Cause, FieldError};
+use crate::kinds::Kind;
+use crate::names;
+
+/// How many bytes all annotations of an object may have together.
+const ANNOTATIONS_LENGTH: usize = 256 * 1024;
+
+/// Now, as Kubernetes writes times: in whole seconds.
+pub fn now() -> String {
+    let seconds = Timestamp::now().as_second();
+    Timestamp::from_second(seconds)
+        .unwrap_or_default()
+        .to_string()
+}
+
+/// A new uid: a random UUID.
+pub fn uid() -> String {
+    let mut bytes = [0_u8; 16];
+    // Without randomness the time has to do: uids only have to differ.
+    if getrandom::fill(&mut bytes).is_err() {
+        bytes = Timestamp::now().as_nanosecond().to_le_bytes();
+    }
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    let mut text = String::with_capacity(36);
+    for (place, byte) in bytes.iter().enumerate() {
+        if matches!(place, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// Five letters for `generateName`.
+pub fn suffix() -> String {
+    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+    uid()
+        .bytes()
+        .filter(|byte| *byte != b'-')
+        .collect::<Vec<u8>>()
+        .chunks(4)
+        .take(5)
+        .map(|four| {
+            let number = four
+                .iter()
+                .fold(0_usize, |sum, byte| sum * 31 + usize::from(*byte));
+            LETTERS
+                .get(number % LETTERS.len())
+                .copied()
+                .map_or('x', char::from)
+        })
+        .collect()
+}
+
+/// The metadata of an object, made if it is not there; nothing if this is no object.
+pub fn metadata(object: &mut Value) -> Option<&mut Map<String, Value>> {
+    let slot = object
+        .as_object_mut()?
+        .entry("metadata")
+        .or_insert_with(|| Value::Object(Map::new()));
+    if !slot.is_object() {
+        *slot = Value::Object(Map::new());
+    }
+    slot.as_object_mut()
+}
+
+/// A text in the metadata; empty if it is not there.
+pub fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    let found = object
+        .get("metadata")
+        .and_then(|metadata| metadata.get(field));
+    found.and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The finalizers of an object.
+pub fn finalizers(object: &Value) -> Vec<&str> {
+    let list = object
+        .pointer("/metadata/finalizers")
+        .and_then(Value::as_array);
+    list.into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+/// Sets the finalizers; none of them leaves no field.
+pub fn set_finalizers(object: &mut Value, finalizers: &[String]) {
+    if let Some(metadata) = metadata(object) {
+        if finalizers.is_empty() {
+            metadata.remove("finalizers");
+        } else {
+            metadata.insert("finalizers".to_owned(), finalizers.into());
+        }
+    }
+}
+
+/// Whether an object is being deleted.
+pub fn is_deleted(object: &Value) -> bool {
+    !text(object, "deletionTimestamp").is_empty()
+}
+
+/// Takes out what says the kind: objects are kept without it.
+pub fn strip_type(object: &mut Value) {
+    if let Some(object) = object.as_object_mut() {
+        object.remove("apiVersion");
+        object.remove("kind");
+    }
+}
+
+/// Puts in what says the kind.
+pub fn put_type(object: &mut Value, api_version: &str, kind: &str) {
+    if let Some(object) = object.as_object_mut() {
+        object.insert("apiVersion".to_owned(), api_version.into());
+        object.insert("kind".to_owned(), kind.into());
+    }
+}
+
+/// Whether objects of a kind count their changes.
+pub fn counts_changes(kind: &Kind) -> bool {
+    kind.custom.is_some()
+        || matches!(
+            (kind.group.as_str(), kind.resource.as_str()),
+            ("", "pods" | "replicationcontrollers")
+                | (
+                    "apps",
+                    "deployments" | "replicasets" | "statefulsets" | "daemonsets"
+                )
+                | ("batch", "jobs" | "cronjobs")
+                | (
+                    "networking.k8s.io",
+                    "ingresses" | "networkpolicies" | "ingressclasses"
+                )
+                | ("policy", "poddisruptionbudgets")
+                | ("scheduling.k8s.io", "priorityclasses")
+                | ("discovery.k8s.io", "endpointslices")
+                | (
+                    "admissionregistration.k8s.io"
+                        | "apiextensions.k8s.io"
+                        | "flowcontrol.apiserver.k8s.io",
+                    _
+                )
+        )
+}
+
+/// Makes the metadata that a new object has.
+pub fn begin(object: &mut Value, kind: &Kind) {
+    let Some(metadata) = metadata(object) else {
+        return;
+    };
+    for field in [
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+        "resourceVersion",
+    ] {
+        metadata.remove(field);
+    }
+    metadata.insert("uid".to_owned(), uid().into());
+    metadata.insert("creationTimestamp".to_owned(), now().into());
+    if counts_changes(kind) {
+        metadata.insert("generation".to_owned(), 1.into());
+    } else {
+        metadata.remove("generation");
+    }
+}
+
+/// Carries over what a change cannot change.
+pub fn carry(new: &mut Value, old: &Value) {
+    let before = old.get("metadata");
+    let Some(metadata) = metadata(new) else {
+        return;
+    };
+    for field in [
+        "uid",
+        "creationTimestamp",
+        "generation",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "resourceVersion",
+    ] {
+        match before.and_then(|before| before.get(field)) {
+            Some(value) => {
+                metadata.insert(field.to_owned(), value.clone());
+            }
+            None => {
+                metadata.remove(field);
+            }
+        }
+    }
+    metadata.remove("selfLink");
+}
+
+/// Counts a change of what was asked for.
+pub fn count_change(object: &mut Value) {
+    if let Some(metadata) = metadata(object) {
+        let generation = metadata
+            .get("generation")
+            .and_then(Value::as_i64)
+            .unwrap_or_default();
+        metadata.insert("generation".to_owned(), (generation + 1).into());
+    }
+}
+
+/// What is wrong with the metadata of an object.
+pub fn check(object: &Value, kind: &Kind) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    check_name(object, kind, &mut errors);
+    let namespace = text(object, "namespace");
+    if kind.namespaced && namespace.is_empty() {
+        errors.push(FieldError::new(Cause::Required, "metadata.namespace", ""));
+    }
+    check_labels(object, &mut errors);
+    check_annotations(object, &mut errors);
+    check_owners(object, &mut errors);
+    for (place, finalizer) in finalizers(object).into_iter().enumerate() {
+        let field = format!("metadata.finalizers[{place}]");
+        let wrong = names::qualified_name(finalizer);
+        for why in &wrong {
+            errors.push(FieldError::of_value(
+                Cause::Invalid,
+                "metadata.finalizers",
+                &finalizer.into(),
+                why,
+            ));
+        }
+        let known = ["orphan", "foregroundDeletion", "kubernetes"].contains(&finalizer);
+        if wrong.is_empty() && !known && !finalizer.contains('/') && kind.custom.is_none() {
+            errors.push(FieldError::of_value(
+                Cause::Invalid,
+                field,
+                &finalizer.into(),
+                "name is neither a standard finalizer name nor is it fully qualified",
+            ));
+        }
+    }
+    errors
+}
+
+fn check_name(object: &Value, kind: &Kind, errors: &mut Vec<FieldError>) {
+    let name = text(object, "name");
+    let base = text(object, "generateName");
+    let rule = crate::builtin::name_rule(kind);
+    if !base.is_empty() {
+        // Only the beginning of a name: it may end with a hyphen.
+        let beginning = base
+            .strip_suffix('-')
+            .map_or_else(|| base.to_owned(), |base| format!("{base}a"));
+        for why in rule(&beginning) {
+            errors.push(FieldError::of_value(
+                Cause::Invalid,
+                "metadata.generateName",
+                &base.into(),
+                &why,
+            ));
+        }
+    }
+    if name.is_empty() {
+        errors.push(FieldError::new(
+            Cause::Required,
+            "metadata.name",
+            "name or generateName is required",
+        ));
+    } else {
+        for why in rule(name) {
+            errors.push(FieldError::of_value(
+                Cause::Invalid,
+                "metadata.name",
+                &name.into(),
+                &why,
+            ));
+        }
+    }
+}
+
+fn check_labels(object: &Value, errors: &mut Vec<FieldError>) {
+    let labels = object
+        .pointer("/metadata/labels")
+        .and_then(Value::as_object);
+    for (key, value) in labels.into_iter().flatten() {
+        for why in names::qualified_name(key) {
+            errors.push(FieldError::of_value(
+                Cause::Invalid,
+                "metadata.labels",
+                &key.as_str().into(),
+                &why,
+            ));
+        }
+        for why in names::label_value(value.as_str().unwrap_or_default()) {
+            errors.push(FieldError::of_value(
+                Cause::Invalid,
+                "metadata.labels",
+                value,
+                &why,
+            ));
+        }
+    }
+}
+
+fn check_annotations(object: &Value, errors: &mut Vec<FieldError>) {
+    let annotations = object
+        .pointer("/metadata/annotations")
+        .and_then(Value::as_object);
+    let mut length = 0;
+    for (key, value) in annotations.into_iter().flatten() {
+        length += key.len() + value.as_str().map_or(0, str::len);
+        for why in names::qualified_name(&key.to_lowercase()) {
+            errors.push(FieldError::of_value(
+                Cause::Invalid,
+                "metadata.annotations",
+                &key.as_str().into(),
+                &why,
+            ));
+        }
+    }
+    if length > ANNOTATIONS_LENGTH {
+        errors.push(FieldError::new(
+            Cause::TooLong,
+            "metadata.annotations",
+            &format!("may not be more than {ANNOTATIONS_LENGTH} bytes"),
+        ));
+    }
+}
+
+fn check_owners(object: &Value, errors: &mut Vec<FieldError>) {
+    let owners = object
+        .pointer("/metadata/ownerReferences")
+        .and_then(Value::as_array);
+    let mut controllers: Vec<String> = Vec::new();
+    for owner in owners.into_iter().flatten() {
+        let field = "metadata.ownerReferences";
+        for (name, why) in [
+            ("apiVersion", "version must not be empty"),
+            ("kind", "must not be empty"),
+            ("name", "must not be empty"),
+            ("uid", "must not be empty"),
+        ] {
+            let text = owner.get(name).and_then(Value::as_str).unwrap_or_default();
+            if text.is_empty() {
+                errors.push(FieldError::of_value(
+                    Cause::Invalid,
+                    format!("{field}.{name}"),
+                    &"".into(),
+                    why,
+                ));
+            }
+        }
+        if owner.get("controller") == Some(&Value::Bool(true)) {
+            let of = |key: &str| owner.get(key).and_then(Value::as_str).unwrap_or_default();
+            controllers.push(format!("{}/{}", of("kind"), of("name")));
+        }
+    }
+    if let [first, second, ..] = controllers.as_slice() {
+        errors.push(FieldError::of_value(
+            Cause::Invalid,
+            "metadata.ownerReferences",
+            owners.map_or(&Value::Null, |_| {
+                object.pointer("/metadata/ownerReferences").unwrap_or(&Value::Null)
+            }),
+            &format!(
+                "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {second}"
+            ),
+        ));
+    }
+}
+
+/// What is wrong with a change of the metadata.
+pub fn check_update(new: &Value, old: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for field in ["name", "namespace"] {
+        if text(new, field) != text(old, field) {
+            errors.push(FieldError::of_value(
+                Cause::Invalid,
+                format!("metadata.{field}"),
+                &text(new, field).into(),
+                "field is immutable",
+            ));
+        }
+    }
+    if is_deleted(old) {
+        let before = finalizers(old);
+        let added: Vec<&str> = finalizers(new)
+            .into_iter()
+            .filter(|finalizer| !before.contains(finalizer))
+            .collect();
+        if !added.is_empty() {
+            let quoted: Vec<String> = added.iter().map(|one| format!("{one:?}")).collect();
+            errors.push(FieldError::new(
+                Cause::Forbidden,
+                "metadata.finalizers",
+                &format!(
+                    "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                    quoted.join(", ")
+                ),
+            ));
+        }
+    }
+    errors
+}

@@ -1,0 +1,229 @@
+//! Bodies of requests.
+
+use serde_json::Value;
+
+use super::Call;
+use crate::convert;
+use crate::failure::{Failure, go_quoted};
+use crate::request::query::FieldValidation;
+use crate::schema;
+
+/// What is known of one that can be read.
+/// The Go type that the kind of an object is read into; it is part of a text.
+const TYPE_META: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+
+/// Reads a body by its type: JSON or YAML. `kind` is what it should hold.
+pub(crate) fn parse(content_type: &str, body: &[u8], kind: &str) -> Result<Value, Failure> {
+    let media = content_type.split(';').next().unwrap_or_default().trim();
+    match media {
+        "" | "application/json" => serde_json::from_slice(body)
+            .map_err(|error| Failure::bad_request(unrecognized(kind, &json_error(&error), body))),
+        "application/yaml" => yaml(body),
+        _ => Err(Failure::unsupported_media_type(format!(
+            "the body of the request was in an unknown format - accepted media types include: {ACCEPTED}"
+        ))),
+    }
+}
+
+fn unrecognized(kind: &str, why: &str, body: &[u8]) -> String {
+    let shown = match body.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => String::from_utf8_lossy(body.get(..1024).unwrap_or(body)).into_owned(),
+        Some(_) => body
+            .iter()
+            .take(1024)
+            .map(|byte| format!("{byte:02x}"))
+            .collect(),
+    };
+    format!(
+        "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error: \
+         {why} ({shown})"
+    )
+}
+
+/// Reads YAML.
+pub(crate) fn yaml(body: &[u8]) -> Result<Value, Failure> {
+    let text = std::str::from_utf8(body)
+        .map_err(|_| Failure::bad_request("error decoding YAML: the body is not UTF-8"))?;
+    let options = serde_saphyr::options! { legacy_octal_numbers: true };
+    serde_saphyr::from_str_with_options(text, options)
+        .map_err(|error| Failure::bad_request(format!("error decoding YAML: {error}")))
+}
+
+fn json_error(error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        "unexpected end of JSON input".to_owned()
+    } else {
+        error.to_string()
+    }
+}
+
+impl Call {
+    /// Reads the object that is to be written: checks its kind, drops what the schema does not know, and brings it
+    /// into the form that is kept, without what says the kind.
+    pub(crate) fn decoded(
+        &mut self,
+        body: Value,
+        validation: FieldValidation,
+    ) -> Result<Value, Failure> {
+        let object = self.checked_kind(body)?;
+        self.known_fields(object, validation, "strict decoding error")
+    }
+
+    /// Reads an object that was not sent as such, but made by a patch.
+    pub(crate) fn known_fields(
+        &mut self,
+        mut object: Value,
+        validation: FieldValidation,
+        strict: &str,
+    ) -> Result<Value, Failure> {
+        let kind = std::sync::Arc::clone(&self.kind);
+        if let Some((types, id)) = &kind.schema {
+            let preserve = self
+                .kind
+                .custom
+                .as_ref()
+                .is_some_and(|custom| custom.preserve_unknown);
+            let unknown = if preserve {
+                Vec::new()
+            } else {
+                schema::prune(types, *id, &mut object)
+            };
+            self.judge_unknown(&unknown, validation, strict)?;
+            let decoded = schema::decode(types, *id, &mut object);
+            decoded.map_err(|why| {
+                Failure::bad_request(format!(
+                    "{} in version {} cannot be handled as a {}: {why}",
+                    self.kind.kind,
+                    go_quoted(&self.kind.version),
+                    self.kind.kind
+                ))
+            })?;
+        }
+        convert::to_kept(&self.kind, &mut object);
+        crate::meta::strip_type(&mut object);
+        Ok(object)
+    }
+
+    fn judge_unknown(
+        &mut self,
+        unknown: &[String],
+        validation: FieldValidation,
+        strict: &str,
+    ) -> Result<(), Failure> {
+        let told = unknown
+            .iter()
+            .map(|path| format!("unknown field {}", go_quoted(path)));
+        match validation {
+            _ if unknown.is_empty() => {}
+            FieldValidation::Ignore => {}
+            FieldValidation::Warn => self.warnings.extend(told),
+            FieldValidation::Strict => {
+                let told: Vec<String> = told.collect();
+                return Err(Failure::bad_request(format!(
+                    "{} in version {} cannot be handled as a {}: {strict}: {}",
+                    self.kind.kind,
+                    go_quoted(&self.kind.version),
+                    self.kind.kind,
+                    told.join(", ")
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn checked_kind(&self, mut body: Value) -> Result<Value, Failure> {
+        let want = self.kind.api_version();
+        let kind = &self.kind.kind;
+        let text = body.to_string();
+        let Some(object) = body.as_object_mut() else {
+            let json_type = match &body {
+                Value::String(_) => "string",
+                Value::Number(_) => "number",
+                Value::Bool(_) => "bool",
+                _ => "array",
+            };
+            let why =
+                format!("json: cannot unmarshal {json_type} into Go value of type {TYPE_META}");
+            return Err(Failure::bad_request(unrecognized(
+                kind,
+                &why,
+                text.as_bytes(),
+            )));
+        };
+        let field = |key: &str| {
+            object
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let (given_version, given_kind) = (field("apiVersion"), field("kind"));
+        if self.kind.custom.is_some() {
+            self.check_custom_kind(&given_version, &given_kind, &text)?;
+            return Ok(body);
+        }
+        let version = if given_version.is_empty() {
+            want.clone()
+        } else {
+            given_version
+        };
+        let is_kind = given_kind.is_empty() || given_kind == *kind;
+        if version == want && is_kind {
+            return Ok(body);
+        }
+        let known = self
+            .server
+            .kinds()
+            .of_object(&version, &given_kind)
+            .is_some();
+        let number = version.rsplit('/').next().unwrap_or_default();
+        let group = match self.kind.group.split('.').next().unwrap_or_default() {
+            "" => "core",
+            group => group,
+        };
+        let given_kind = if given_kind.is_empty() {
+            kind.clone()
+        } else {
+            given_kind
+        };
+        let why = if known {
+            format!("converting ({number}.{given_kind}) to ({group}.{kind}): unknown conversion")
+        } else {
+            format!(
+                "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+                go_quoted(&given_kind),
+                go_quoted(&version)
+            )
+        };
+        Err(Failure::bad_request(format!(
+            "{given_kind} in version {} cannot be handled as a {kind}: {why}",
+            go_quoted(number)
+        )))
+    }
+
+    fn check_custom_kind(&self, version: &str, kind: &str, text: &str) -> Result<(), Failure> {
+        let want = self.kind.api_version();
+        if kind.is_empty() {
+            return Err(Failure::bad_request(format!(
+                "Object 'Kind' is missing in '{text}'"
+            )));
+        }
+        if version != want {
+            return Err(Failure::bad_request(format!(
+                "the API version in the data ({version}) does not match the expected API version ({want})"
+            )));
+        }
+        if kind != self.kind.kind {
+            return Err(Failure::bad_request(format!(
+                "{kind} in version {} cannot be handled as a {}: the kind in the data ({kind}) does not match the \
+                 expected kind ({})",
+                go_quoted(&self.kind.version),
+                self.kind.kind,
+                self.kind.kind
+            )));
+        }
+        Ok(())
+    }
+}

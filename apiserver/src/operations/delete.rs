@@ -1,0 +1,177 @@
+//! Deleting.
+
+use serde_json::{Value, json};
+
+use super::{Call, Reply};
+use crate::admission::Action;
+use crate::builtin;
+use crate::failure::Failure;
+use crate::meta;
+use crate::request::query::{DeleteOptions, Propagation};
+use crate::store::{Key, Stored, Write};
+
+/// How often a deletion that names no state is tried anew when somebody changed the object meanwhile.
+const ATTEMPTS: usize = 100;
+
+/// What came of a deletion.
+enum Deleted {
+    /// The object is gone; this was its last state.
+    Gone(Value),
+    /// It is marked, and waits for its finalizers.
+    Waits(Value),
+}
+
+impl Call {
+    pub(crate) fn delete(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+        let options = self.delete_options(body)?;
+        let key = self.key();
+        let deleted = self.delete_one(&key, &options)?;
+        let reply = match deleted {
+            Deleted::Waits(object) => self.presented(object),
+            Deleted::Gone(object) if builtin::answers_deleted(&self.kind) => self.presented(object),
+            Deleted::Gone(object) => {
+                let mut details = json!({
+                    "name": &*key.name, "kind": self.kind.resource, "uid": meta::text(&object, "uid"),
+                });
+                if !self.kind.group.is_empty() {
+                    details["group"] = self.kind.group.clone().into();
+                }
+                json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details })
+            }
+        };
+        Ok((self, Reply::Object(200, reply)))
+    }
+
+    fn delete_options(&self, body: &[u8]) -> Result<DeleteOptions, Failure> {
+        let body = if body.is_empty() {
+            Value::Null
+        } else {
+            super::body::parse(&self.content_type, body, "DeleteOptions")?
+        };
+        DeleteOptions::of(&self.query, &body)
+    }
+
+    pub(crate) fn delete_collection(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+        let options = self.delete_options(body)?;
+        let listed = self.selected()?;
+        for (key, _) in listed.objects() {
+            match self.delete_one(key, &options) {
+                Err(failure) if failure.reason != "NotFound" => return Err(failure),
+                _ => {}
+            }
+        }
+        Ok((self, Reply::List(listed)))
+    }
+
+    fn delete_one(&mut self, key: &Key, options: &DeleteOptions) -> Result<Deleted, Failure> {
+        for _ in 0..ATTEMPTS {
+            let stored = self.server.store.get(&self.kind.table, key);
+            let stored = stored.ok_or_else(|| Failure::not_found(&self.kind.about(), &key.name))?;
+            if let Some(deleted) = self.try_delete(key, &stored, options)? {
+                return Ok(deleted);
+            }
+        }
+        Err(Failure::conflict(
+            &self.kind.about(),
+            &key.name,
+            super::update::MODIFIED,
+        ))
+    }
+
+    fn try_delete(
+        &mut self,
+        key: &Key,
+        stored: &Stored,
+        options: &DeleteOptions,
+    ) -> Result<Option<Deleted>, Failure> {
+        let old = stored.value();
+        self.check_delete(key, &old, options)?;
+        self.admit(Action::Delete, &key.name, &mut Value::Null, Some(&old))?;
+        if builtin::is_protected(&self.kind, &key.name) {
+            return Err(Failure::forbidden(
+                &self.kind.about(),
+                &key.name,
+                "this namespace may not be deleted",
+            ));
+        }
+        let mut new = old.clone();
+        let finalizers = finalizers_for(&old, options.propagation);
+        meta::set_finalizers(&mut new, &finalizers);
+        let grace = builtin::grace(&self.kind, &old, options.grace_period);
+        if finalizers.is_empty() && grace == 0 && builtin::may_go(&self.kind, &old) {
+            if options.dry_run {
+                return Ok(Some(Deleted::Gone(old)));
+            }
+            let write = Write::Delete(stored.revision, old);
+            let Ok(written) = self.server.store.write(&self.kind.table, key, write) else {
+                return Ok(None);
+            };
+            let last = written.stored.value();
+            self.server.after_delete(&self.kind, &last);
+            return Ok(Some(Deleted::Gone(last)));
+        }
+        if !meta::is_deleted(&old) {
+            if let Some(metadata) = meta::metadata(&mut new) {
+                metadata.insert("deletionTimestamp".to_owned(), meta::now().into());
+                metadata.insert("deletionGracePeriodSeconds".to_owned(), grace.into());
+            }
+            if meta::counts_changes(&self.kind) {
+                meta::count_change(&mut new);
+            }
+            builtin::mark_deleted(&self.kind, &mut new);
+        }
+        if new == old || options.dry_run {
+            return Ok(Some(Deleted::Waits(new)));
+        }
+        let write = Write::Replace(stored.revision, new);
+        let Ok(written) = self.server.store.write(&self.kind.table, key, write) else {
+            return Ok(None);
+        };
+        let object = written.stored.value();
+        self.server.after_write(&self.kind, &object, Some(&old));
+        Ok(Some(Deleted::Waits(object)))
+    }
+
+    fn check_delete(&self, key: &Key, old: &Value, options: &DeleteOptions) -> Result<(), Failure> {
+        if let Some(uid) = &options.uid {
+            let real = meta::text(old, "uid");
+            if uid != real {
+                let why = format!(
+                    "the UID in the precondition ({uid}) does not match the UID in record ({real}). \
+                     The object might have been deleted and then recreated"
+                );
+                return Err(Failure::conflict(&self.kind.about_kind(), &key.name, &why));
+            }
+        }
+        if let Some(version) = &options.resource_version {
+            let real = meta::text(old, "resourceVersion");
+            if version != real {
+                let why = format!(
+                    "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record \
+                     ({real}). The object might have been modified"
+                );
+                return Err(Failure::conflict(&self.kind.about_kind(), &key.name, &why));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The finalizers of an object that is to be deleted in this manner.
+fn finalizers_for(old: &Value, propagation: Option<Propagation>) -> Vec<String> {
+    const ORPHAN: &str = "orphan";
+    const FOREGROUND: &str = "foregroundDeletion";
+    let mut finalizers: Vec<String> = meta::finalizers(old)
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    let wanted = match propagation {
+        None => return finalizers,
+        Some(Propagation::Background) => None,
+        Some(Propagation::Foreground) => Some(FOREGROUND),
+        Some(Propagation::Orphan) => Some(ORPHAN),
+    };
+    finalizers.retain(|one| ![ORPHAN, FOREGROUND].contains(&one.as_str()));
+    finalizers.extend(wanted.map(str::to_owned));
+    finalizers
+}

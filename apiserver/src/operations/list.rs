@@ -1,0 +1,235 @@
+//! Lists.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Value, json};
+use std::cell::LazyCell;
+use std::sync::Arc;
+
+use super::{Call, Reply};
+use crate::builtin;
+use crate::failure::{Failure, go_quoted};
+use crate::kinds::Kind;
+use crate::request::selectors::{FieldSelector, LabelSelector};
+use crate::store::{Key, Stored};
+
+/// What of a resource is selected.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selection {
+    pub(crate) namespace: Option<String>,
+    labels: LabelSelector,
+    fields: FieldSelector,
+}
+
+/// Objects with the list's metadata.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    objects: Vec<(Key, Arc<Stored>)>,
+    pub(crate) revision: u64,
+    pub(crate) next: Option<String>,
+    pub(crate) remaining: Option<usize>,
+}
+
+impl Listed {
+    pub(crate) fn objects(&self) -> &[(Key, Arc<Stored>)] {
+        &self.objects
+    }
+}
+
+impl Selection {
+    /// Whether an object is selected.
+    pub(crate) fn matches(&self, kind: &Kind, key: &Key, stored: &Stored) -> bool {
+        if self
+            .namespace
+            .as_deref()
+            .is_some_and(|namespace| namespace != &*key.namespace)
+        {
+            return false;
+        }
+        if !self.labels.matches(&stored.labels) {
+            return false;
+        }
+        if self.fields.0.is_empty() {
+            return true;
+        }
+        // Only other fields than these two are worth reading the object for.
+        let object = LazyCell::new(|| stored.value());
+        self.fields.matches(|field| match field {
+            "metadata.name" => key.name.to_string(),
+            "metadata.namespace" => key.namespace.to_string(),
+            field => builtin::field(kind, &object, field),
+        })
+    }
+}
+
+impl Call {
+    /// What the query selects.
+    pub(crate) fn selection(&self) -> Result<Selection, Failure> {
+        let labels = LabelSelector::parse(self.query.get("labelSelector").unwrap_or_default())?;
+        let fields = FieldSelector::parse(self.query.get("fieldSelector").unwrap_or_default())?;
+        for one in &fields.0 {
+            let known = ["metadata.name", "metadata.namespace"].contains(&one.field.as_str())
+                || builtin::selectable(&self.kind, &one.field);
+            if !known {
+                return Err(Failure::bad_request(builtin::unknown_field(
+                    &self.kind, &one.field,
+                )));
+            }
+        }
+        let namespace = self
+            .kind
+            .namespaced
+            .then(|| self.namespace.clone())
+            .flatten();
+        let mut selection = Selection {
+            namespace,
+            labels,
+            fields,
+        };
+        // A watch or list of one object by its path.
+        if let Some(name) = &self.name {
+            selection
+                .fields
+                .0
+                .push(crate::request::selectors::FieldRequirement {
+                    field: "metadata.name".to_owned(),
+                    value: name.clone(),
+                    not: false,
+                });
+        }
+        Ok(selection)
+    }
+
+    /// The objects that the query selects, a page of them if it asks for pages.
+    pub(crate) fn selected(&self) -> Result<Listed, Failure> {
+        let selection = self.selection()?;
+        let limit = self.query.number("limit")?.filter(|limit| *limit > 0);
+        let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+        let start = self.query.text("continue").map(read_token).transpose()?;
+        let version = self.query.text("resourceVersion");
+        self.check_version(version, start.is_some())?;
+        let at = start.as_ref().map(|(revision, _)| *revision);
+        let exact = match (self.query.text("resourceVersionMatch"), version) {
+            (Some("Exact"), Some(version)) => version.parse().ok(),
+            _ => None,
+        };
+        let page = self.server.store.list_at(
+            &self.kind.table,
+            at.or(exact),
+            selection.namespace.as_deref(),
+            start.as_ref().map(|(_, key)| key),
+            limit,
+            |key, stored| selection.matches(&self.kind, key, stored),
+        );
+        let page = page.map_err(|_| expired_token(start.is_some()))?;
+        let last = page.objects.last().map(|(key, _)| key.clone());
+        let plain = selection.labels.is_empty() && selection.fields.0.is_empty();
+        let more = page.remaining > 0;
+        Ok(Listed {
+            next: last
+                .filter(|_| more)
+                .map(|key| write_token(page.revision, &key)),
+            remaining: (more && plain).then_some(page.remaining),
+            objects: page.objects,
+            revision: page.revision,
+        })
+    }
+
+    fn check_version(&self, version: Option<&str>, continues: bool) -> Result<(), Failure> {
+        let about = crate::failure::About::new("meta.k8s.io", "ListOptions");
+        let refuse = |field: &str, why: &str| {
+            let error =
+                crate::failure::FieldError::new(crate::failure::Cause::Forbidden, field, why);
+            Err(Failure::invalid(&about, "", &[error]))
+        };
+        let matching = self.query.text("resourceVersionMatch");
+        match (matching, version) {
+            (Some(_), None) if !continues => {
+                return refuse(
+                    "resourceVersionMatch",
+                    "resourceVersionMatch is forbidden unless resourceVersion is provided",
+                );
+            }
+            (Some("Exact"), Some("0")) => {
+                return refuse(
+                    "resourceVersionMatch",
+                    "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+                );
+            }
+            _ => {}
+        }
+        if let Some(version) = version {
+            if continues && version != "0" {
+                return Err(Failure::bad_request(
+                    "specifying resource version is not allowed when using continue",
+                ));
+            }
+            let number: u64 = version.parse().map_err(|_| {
+                let error = crate::failure::FieldError::of_value(
+                    crate::failure::Cause::Invalid,
+                    "resourceVersion",
+                    &version.into(),
+                    &format!(
+                        "strconv.ParseUint: parsing {}: invalid syntax",
+                        go_quoted(version)
+                    ),
+                );
+                Failure::invalid(&about, "", &[error])
+            })?;
+            if number > self.server.store.revision() {
+                return Err(too_large(number, self.server.store.revision()));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn list(self) -> Result<(Self, Reply), Failure> {
+        let listed = self.selected()?;
+        Ok((self, Reply::List(listed)))
+    }
+}
+
+fn too_large(asked: u64, newest: u64) -> Failure {
+    Failure {
+        code: 504,
+        reason: "Timeout",
+        message: format!("Timeout: Too large resource version: {asked}, current: {newest}"),
+        details: Some(json!({
+            "causes": [{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }],
+            "retryAfterSeconds": 1,
+        })),
+    }
+}
+
+fn expired_token(continues: bool) -> Failure {
+    if continues {
+        return Failure::expired(
+            "The provided continue parameter is too old to display a consistent list result. You can start a new list \
+             without the continue parameter, or use the continue token in this response to retrieve the remainder of \
+             the results. Continuing with the provided token results in an inconsistent list - objects that were \
+             created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+        );
+    }
+    Failure::expired("The resourceVersion for the provided list is too old.")
+}
+
+fn write_token(revision: u64, last: &Key) -> String {
+    let text = json!({ "v": "meta.k8s.io/v1", "rv": revision, "ns": &*last.namespace, "start": &*last.name });
+    URL_SAFE_NO_PAD.encode(text.to_string())
+}
+
+fn read_token(token: &str) -> Result<(u64, Key), Failure> {
+    let wrong = || {
+        Failure::bad_request("continue key is not valid: illegal base64 data or an unknown format")
+    };
+    let bytes = URL_SAFE_NO_PAD
+        .decode(token.trim_end_matches('='))
+        .map_err(|_| wrong())?;
+    let read: Value = serde_json::from_slice(&bytes).map_err(|_| wrong())?;
+    let text = |key: &str| read.get(key).and_then(Value::as_str).ok_or_else(wrong);
+    if text("v")? != "meta.k8s.io/v1" {
+        return Err(wrong());
+    }
+    let revision = read.get("rv").and_then(Value::as_u64).ok_or_else(wrong)?;
+    Ok((revision, Key::new(text("ns")?, text("start")?)))
+}

@@ -1,0 +1,301 @@
+//! Patching.
+
+use serde_json::{Value, json};
+
+use super::{Call, Origin, Reply};
+use crate::failure::Failure;
+use crate::meta;
+use crate::patch;
+use crate::request::query::{FieldValidation, WriteOptions};
+use crate::tracking::{self, Applied};
+
+/// How often a patch is made anew when somebody else was faster.
+const ATTEMPTS: usize = 100;
+
+/// How a patch is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    Json,
+    Merge,
+    Strategic,
+    Apply,
+}
+
+impl Call {
+    pub(crate) fn patch(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+        let options = WriteOptions::of(&self.query, "PatchOptions")?;
+        let manner = self.manner()?;
+        if manner == Manner::Apply {
+            return self.apply(body, &options);
+        }
+        if options.force {
+            let error = crate::failure::FieldError::new(
+                crate::failure::Cause::Forbidden,
+                "force",
+                "may not be specified for non-apply patch",
+            );
+            let about = crate::failure::About::new("meta.k8s.io", "PatchOptions");
+            return Err(Failure::invalid(&about, "", &[error]));
+        }
+        self.origin = Origin::Patch;
+        for _ in 0..ATTEMPTS {
+            let current = self.current()?;
+            let before = self.presented(current.value());
+            let patched = self.patched(manner, &before, body)?;
+            self.warnings.clear();
+            let mut object = self.read_patched(patched, options.field_validation)?;
+            self.check_identity(&object)?;
+            self.place_back(&mut object);
+            if let Some(reply) = self.replace_patched(object, &before, &current, &options)? {
+                return Ok((self, Reply::Object(200, reply)));
+            }
+        }
+        let name = self.name.clone().unwrap_or_default();
+        Err(Failure::conflict(
+            &self.kind.about(),
+            &name,
+            super::update::MODIFIED,
+        ))
+    }
+
+    /// What a patch has made of an object. One that is none any more is the patch's fault.
+    fn read_patched(
+        &mut self,
+        patched: Value,
+        validation: FieldValidation,
+    ) -> Result<Value, Failure> {
+        let text = patched.to_string();
+        self.known_fields(patched, validation, "strict decoding error")
+            .map_err(|failure| {
+                let why = failure
+                    .message
+                    .split_once(": ")
+                    .map_or(failure.message.as_str(), |(_, why)| why);
+                if self.kind.custom.is_some() {
+                    return failure;
+                }
+                patch::unreadable(&text, why)
+            })
+    }
+
+    /// A patch that leaves the resource version as it is names no state.
+    fn replace_patched(
+        &mut self,
+        mut object: Value,
+        before: &Value,
+        current: &std::sync::Arc<crate::store::Stored>,
+        options: &WriteOptions,
+    ) -> Result<Option<Value>, Failure> {
+        let version = meta::text(&object, "resourceVersion");
+        let same = version == meta::text(before, "resourceVersion");
+        if same && let Some(metadata) = meta::metadata(&mut object) {
+            metadata.remove("resourceVersion");
+        }
+        self.replace(object, current, options)
+    }
+
+    fn manner(&self) -> Result<Manner, Failure> {
+        let media = self
+            .content_type
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim();
+        let builtin = self.kind.custom.is_none();
+        match media {
+            "application/json-patch+json" => Ok(Manner::Json),
+            "application/merge-patch+json" => Ok(Manner::Merge),
+            "application/strategic-merge-patch+json" if builtin => Ok(Manner::Strategic),
+            "application/apply-patch+yaml" => Ok(Manner::Apply),
+            _ => {
+                let mut failure = Failure::unsupported_media_type("415: Unsupported Media Type");
+                failure.details = Some(json!({}));
+                Err(failure)
+            }
+        }
+    }
+
+    fn patched(&self, manner: Manner, before: &Value, patch: &[u8]) -> Result<Value, Failure> {
+        match (manner, &self.kind.schema) {
+            (Manner::Json, _) => patch::json_patch(before, patch),
+            (Manner::Strategic, Some((types, id))) => patch::strategic(types, *id, before, patch),
+            _ => patch::merge_patch(before, patch),
+        }
+    }
+
+    /// A patch changes neither the kind nor the name.
+    fn check_identity(&self, object: &Value) -> Result<(), Failure> {
+        let given = meta::text(object, "name");
+        let name = self.name.as_deref().unwrap_or_default();
+        if !given.is_empty() && given != name {
+            return Err(Failure::bad_request(format!(
+                "the name of the object ({given}) does not match the name on the URL ({name})"
+            )));
+        }
+        let given = meta::text(object, "namespace");
+        if !given.is_empty() && given != self.namespace() {
+            return Err(Failure::bad_request(
+                "the namespace of the object does not match the namespace on the request",
+            ));
+        }
+        Ok(())
+    }
+
+    fn place_back(&self, object: &mut Value) {
+        let (name, namespace) = (
+            self.name.clone().unwrap_or_default(),
+            self.namespace().to_owned(),
+        );
+        if let Some(metadata) = meta::metadata(object) {
+            metadata.insert("name".to_owned(), name.into());
+            if !namespace.is_empty() {
+                metadata.insert("namespace".to_owned(), namespace.into());
+            }
+        }
+    }
+
+    /// Server-side apply.
+    fn apply(mut self, body: &[u8], options: &WriteOptions) -> Result<(Self, Reply), Failure> {
+        if options.field_manager.is_none() {
+            let error = crate::failure::FieldError::new(
+                crate::failure::Cause::Required,
+                "fieldManager",
+                "is required for apply patch",
+            );
+            let about = crate::failure::About::new("meta.k8s.io", "PatchOptions");
+            return Err(Failure::invalid(&about, "", &[error]));
+        }
+        let wanted = super::body::yaml(body)?;
+        self.check_applied(&wanted)?;
+        self.origin = Origin::Apply;
+        let unknown = self.unknown_fields(&wanted, options.field_validation)?;
+        for _ in 0..ATTEMPTS {
+            self.warnings.clone_from(&unknown);
+            let key = self.key();
+            let current = self.server.store.get(&self.kind.table, &key);
+            let before = current
+                .as_ref()
+                .map(|stored| self.presented(stored.value()));
+            if let Some(reply) = self.applied(&wanted, before, current, options)? {
+                return Ok((self, reply));
+            }
+        }
+        let name = self.name.clone().unwrap_or_default();
+        Err(Failure::conflict(
+            &self.kind.about(),
+            &name,
+            super::update::MODIFIED,
+        ))
+    }
+
+    fn applied(
+        &mut self,
+        wanted: &Value,
+        before: Option<Value>,
+        current: Option<std::sync::Arc<crate::store::Stored>>,
+        options: &WriteOptions,
+    ) -> Result<Option<Reply>, Failure> {
+        let name = self.name.clone().unwrap_or_default();
+        if current.is_none() {
+            let uid = meta::text(wanted, "uid");
+            if !uid.is_empty() {
+                let why = format!(
+                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                );
+                return Err(Failure::conflict(&self.kind.about(), &name, &why));
+            }
+            if self.subresource.is_some() {
+                return Err(Failure::not_found(&self.kind.about(), &name));
+            }
+        }
+        let live = before.unwrap_or_else(|| {
+            let mut empty = json!({ "metadata": { "name": name } });
+            if !self.namespace().is_empty() {
+                empty["metadata"]["namespace"] = self.namespace().into();
+            }
+            meta::put_type(&mut empty, &self.kind.api_version(), &self.kind.kind);
+            empty
+        });
+        let writer = self.writer(options);
+        let merged = tracking::apply(&Applied {
+            kind: &self.kind,
+            live: &live,
+            wanted,
+            writer: &writer,
+            force: options.force,
+        })?;
+        let mut object =
+            self.known_fields(merged, FieldValidation::Ignore, "strict decoding error")?;
+        self.place_back(&mut object);
+        let Some(current) = current else {
+            let reply = match self.create_object(object, options) {
+                Err(failure) if failure.reason == "AlreadyExists" && !options.dry_run => {
+                    return Ok(None);
+                }
+                outcome => outcome?,
+            };
+            return Ok(Some(Reply::Object(201, reply)));
+        };
+        let given = meta::text(wanted, "resourceVersion").to_owned();
+        if let Some(metadata) = meta::metadata(&mut object) {
+            if given.is_empty() {
+                metadata.remove("resourceVersion");
+            } else {
+                metadata.insert("resourceVersion".to_owned(), given.into());
+            }
+        }
+        let reply = self.replace(object, &current, options)?;
+        Ok(reply.map(|reply| Reply::Object(200, reply)))
+    }
+
+    fn check_applied(&self, wanted: &Value) -> Result<(), Failure> {
+        let text = |key: &str| wanted.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (version, kind) = (text("apiVersion"), text("kind"));
+        if kind.is_empty() {
+            return Err(Failure::bad_request(format!(
+                "error decoding apply patch: Object 'Kind' is missing in '{wanted}'"
+            )));
+        }
+        if kind != self.kind.kind || version != self.kind.api_version() {
+            return Err(Failure::bad_request(format!(
+                "patch version {version} {kind} does not match {} {}",
+                self.kind.api_version(),
+                self.kind.kind
+            )));
+        }
+        if wanted
+            .pointer("/metadata/managedFields")
+            .and_then(Value::as_array)
+            .is_some_and(|list| !list.is_empty())
+        {
+            return Err(Failure::bad_request("metadata.managedFields must be nil"));
+        }
+        self.check_identity(wanted)
+    }
+
+    /// Tells of the fields of an applied object that nobody knows.
+    fn unknown_fields(
+        &mut self,
+        wanted: &Value,
+        validation: FieldValidation,
+    ) -> Result<Vec<String>, Failure> {
+        let mut probe = wanted.clone();
+        let Some((types, id)) = &self.kind.schema else {
+            return Ok(Vec::new());
+        };
+        let unknown = crate::schema::prune(types, *id, &mut probe);
+        if let Some(first) = unknown.first() {
+            // Unlike with other writes, what nobody knows cannot be owned, and is refused.
+            if validation != FieldValidation::Ignore || self.kind.custom.is_none() {
+                return Err(Failure::internal_text(&format!(
+                    "failed to create typed patch object ({}/{}; {}, Kind={}): .{first}: field not declared in schema",
+                    self.namespace(),
+                    self.name.as_deref().unwrap_or_default(),
+                    self.kind.api_version(),
+                    self.kind.kind
+                )));
+            }
+        }
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,145 @@
+//! The subresource `scale`.
+
+use serde_json::{Value, json};
+
+use super::{Call, Reply};
+use crate::failure::{About, Cause, Failure, FieldError};
+use crate::kinds::Scale;
+use crate::meta;
+use crate::request::query::WriteOptions;
+
+impl Call {
+    pub(crate) fn get_scale(self) -> Result<(Self, Reply), Failure> {
+        let object = self.current()?.value();
+        let scale = self.scale_of(&object)?;
+        Ok((self, Reply::Object(200, scale)))
+    }
+
+    pub(crate) fn update_scale(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+        let options = WriteOptions::of(&self.query, "UpdateOptions")?;
+        let wanted = super::body::parse(&self.content_type, body, &self.kind.kind)?;
+        self.write_scale(&options, |_| Ok(wanted.clone()))
+    }
+
+    pub(crate) fn patch_scale(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+        let options = WriteOptions::of(&self.query, "PatchOptions")?;
+        let json = self.content_type.starts_with("application/json-patch+json");
+        self.write_scale(&options, |scale| {
+            if json {
+                crate::patch::json_patch(scale, body)
+            } else {
+                crate::patch::merge_patch(scale, body)
+            }
+        })
+    }
+
+    fn write_scale(
+        mut self,
+        options: &WriteOptions,
+        change: impl Fn(&Value) -> Result<Value, Failure>,
+    ) -> Result<(Self, Reply), Failure> {
+        let paths = self.paths()?.clone();
+        for _ in 0..100 {
+            let current = self.current()?;
+            let object = current.value();
+            let wanted = change(&self.scale_of(&object)?)?;
+            let replicas = wanted
+                .pointer("/spec/replicas")
+                .cloned()
+                .unwrap_or_else(|| 0.into());
+            let number = replicas.as_i64().unwrap_or_default();
+            if number < 0 {
+                let error = FieldError::of_value(
+                    Cause::Invalid,
+                    "spec.replicas",
+                    &replicas,
+                    "must be greater than or equal to 0",
+                );
+                let about = About::new("autoscaling", "Scale");
+                let name = meta::text(&object, "name");
+                return Err(Failure::invalid(&about, name, &[error]));
+            }
+            let mut new = object.clone();
+            set(&mut new, &paths.spec_replicas, replicas);
+            let version = meta::text(&wanted, "resourceVersion").to_owned();
+            if let Some(metadata) = meta::metadata(&mut new) {
+                if version.is_empty() || version == meta::text(&object, "resourceVersion") {
+                    metadata.remove("resourceVersion");
+                } else {
+                    metadata.insert("resourceVersion".to_owned(), version.into());
+                }
+            }
+            self.origin = super::Origin::Patch;
+            let part = self.subresource.take();
+            let replaced = self.replace(new, &current, options);
+            self.subresource = part;
+            if let Some(object) = replaced? {
+                let scale = self.scale_of(&object)?;
+                return Ok((self, Reply::Object(200, scale)));
+            }
+        }
+        let name = self.name.clone().unwrap_or_default();
+        Err(Failure::conflict(
+            &self.kind.about(),
+            &name,
+            super::update::MODIFIED,
+        ))
+    }
+
+    fn paths(&self) -> Result<&Scale, Failure> {
+        self.kind.scale.as_ref().ok_or_else(Failure::no_such_path)
+    }
+
+    fn scale_of(&self, object: &Value) -> Result<Value, Failure> {
+        let paths = self.paths()?;
+        let number = |path: &str| at(object, path).and_then(Value::as_i64).unwrap_or_default();
+        let mut status = json!({ "replicas": number(&paths.status_replicas) });
+        let selector = paths
+            .label_selector
+            .as_deref()
+            .and_then(|path| at(object, path));
+        match selector {
+            Some(Value::String(text)) => status["selector"] = text.clone().into(),
+            Some(selector) => status["selector"] = crate::table::selector_text(selector).into(),
+            None => {}
+        }
+        let mut spec = json!({});
+        if let Some(replicas) =
+            at(object, &paths.spec_replicas).filter(|value| value.as_i64() != Some(0))
+        {
+            spec["replicas"] = replicas.clone();
+        }
+        let mut metadata = json!({});
+        for field in [
+            "name",
+            "namespace",
+            "uid",
+            "resourceVersion",
+            "creationTimestamp",
+        ] {
+            let text = meta::text(object, field);
+            if !text.is_empty() {
+                metadata[field] = text.into();
+            }
+        }
+        Ok(json!({
+            "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status,
+        }))
+    }
+}
+
+fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.')
+        .try_fold(object, |value, part| value.get(part))
+}
+
+fn set(object: &mut Value, path: &str, value: Value) {
+    let mut slot = object;
+    for part in path.split('.') {
+        let Some(map) = slot.as_object_mut() else {
+            return;
+        };
+        slot = map.entry(part).or_insert_with(|| json!({}));
+    }
+    *slot = value;
+}

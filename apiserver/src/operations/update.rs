@@ -1,0 +1,203 @@
+//! Replacing.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::prepare::{Part, asks_for_else, is_same, keep_all_but_status, keep_status};
+use super::{Call, Origin, Reply};
+use crate::admission::Action;
+use crate::builtin;
+use crate::failure::{Cause, Failure, FieldError};
+use crate::meta;
+use crate::request::query::WriteOptions;
+use crate::store::{Stale, Stored, Write};
+use crate::tracking;
+
+/// What the server says when somebody else was faster.
+pub(crate) const MODIFIED: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
+/// How often a change that names no state is made anew when somebody else was faster.
+const ATTEMPTS: usize = 100;
+
+impl Call {
+    pub(crate) fn update(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+        let options = WriteOptions::of(&self.query, "UpdateOptions")?;
+        let body = super::body::parse(&self.content_type, body, &self.kind.kind)?;
+        let object = self.decoded(body, options.field_validation)?;
+        let given = meta::text(&object, "name");
+        let name = self.name.clone().unwrap_or_default();
+        if given.is_empty() {
+            return Err(Failure::bad_request(format!(
+                "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+            )));
+        }
+        if given != name {
+            return Err(Failure::bad_request(format!(
+                "the name of the object ({given}) does not match the name on the URL ({name})"
+            )));
+        }
+        let mut object = object;
+        self.place(&mut object)?;
+        if self.part() == Part::Main
+            && builtin::creates_on_update(&self.kind)
+            && self
+                .server
+                .store
+                .get(&self.kind.table, &self.key())
+                .is_none()
+        {
+            let reply = self.create_object(object, &options)?;
+            return Ok((self, Reply::Object(201, reply)));
+        }
+        for _ in 0..ATTEMPTS {
+            let current = self.current()?;
+            match self.replace(object.clone(), &current, &options)? {
+                Some(reply) => return Ok((self, Reply::Object(200, reply))),
+                None => continue,
+            }
+        }
+        Err(Failure::conflict(&self.kind.about(), &name, MODIFIED))
+    }
+
+    /// Replaces an object by a decoded one. Answers nothing if somebody else was faster and the new object names no
+    /// state that it was made from.
+    pub(crate) fn replace(
+        &mut self,
+        mut new: Value,
+        current: &Arc<Stored>,
+        options: &WriteOptions,
+    ) -> Result<Option<Value>, Failure> {
+        let old = current.value();
+        let name = meta::text(&old, "name").to_owned();
+        let version = meta::text(&new, "resourceVersion").to_owned();
+        self.check_preconditions(&new, &old, &name, &version)?;
+        let kept = self.kept_kind();
+        meta::carry(&mut new, &old);
+        match self.part() {
+            Part::Main => {
+                if kept.has_status() && builtin::drops_status(&kept) {
+                    keep_status(&mut new, &old);
+                }
+                builtin::prepare_update(&kept, &mut new, &old);
+            }
+            Part::Status => keep_all_but_status(&kept, &mut new, &old),
+            Part::Other => builtin::prepare_part(
+                &kept,
+                self.subresource.as_deref().unwrap_or_default(),
+                &mut new,
+                &old,
+                &self.user,
+            ),
+        }
+        self.filled(&kept, &mut new);
+        self.admit(Action::Update, &name, &mut new, Some(&old))?;
+        if self.origin != Origin::Apply {
+            let writer = self.writer(options);
+            tracking::track(&kept, Some(&old), &mut new, &writer);
+        }
+        if meta::counts_changes(&kept)
+            && self.part() != Part::Status
+            && asks_for_else(&kept, &new, &old)
+        {
+            meta::count_change(&mut new);
+        }
+        let errors = self.wrong(&kept, &new, Some(&old));
+        self.refuse_wrong(&name, &errors)?;
+        self.warnings.extend(builtin::warnings(&kept, &new));
+        if is_same(&new, &old) {
+            return Ok(Some(self.presented(old)));
+        }
+        self.put(&kept, new, &old, current, options, !version.is_empty())
+    }
+
+    fn put(
+        &mut self,
+        kept: &crate::kinds::Kind,
+        new: Value,
+        old: &Value,
+        current: &Arc<Stored>,
+        options: &WriteOptions,
+        names_state: bool,
+    ) -> Result<Option<Value>, Failure> {
+        let goes = meta::is_deleted(&new)
+            && meta::finalizers(&new).is_empty()
+            && builtin::may_go(kept, &new);
+        if options.dry_run {
+            return Ok(Some(self.presented(new)));
+        }
+        let write = if goes {
+            Write::Delete(current.revision, new)
+        } else {
+            Write::Replace(current.revision, new)
+        };
+        match self
+            .server
+            .store
+            .write(&self.kind.table, &self.key(), write)
+        {
+            Ok(written) => {
+                let object = written.stored.value();
+                if goes {
+                    self.server.after_delete(kept, &object);
+                } else {
+                    self.server.after_write(kept, &object, Some(old));
+                }
+                Ok(Some(self.presented(object)))
+            }
+            Err(Stale::Gone | Stale::Changed) if names_state => {
+                let name = meta::text(old, "name");
+                Err(Failure::conflict(&self.kind.about(), name, MODIFIED))
+            }
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Where a server with an etcd would keep the object.
+    fn storage_key(&self) -> String {
+        let group = match &self.kind.custom {
+            Some(_) => format!("{}/", self.kind.group),
+            None => String::new(),
+        };
+        let key = self.key();
+        let namespace = if key.namespace.is_empty() {
+            String::new()
+        } else {
+            format!("{}/", key.namespace)
+        };
+        format!(
+            "/registry/{group}{}/{namespace}{}",
+            self.kind.resource, key.name
+        )
+    }
+
+    fn check_preconditions(
+        &self,
+        new: &Value,
+        old: &Value,
+        name: &str,
+        version: &str,
+    ) -> Result<(), Failure> {
+        if version.is_empty() && self.kind.custom.is_some() && self.origin == Origin::Body {
+            let error = FieldError {
+                cause: Cause::Invalid,
+                field: "metadata.resourceVersion".to_owned(),
+                message: "Invalid value: 0: must be specified for an update".to_owned(),
+            };
+            return Err(Failure::invalid(&self.kind.about_kind(), name, &[error]));
+        }
+        if !version.is_empty() && version != meta::text(old, "resourceVersion") {
+            return Err(Failure::conflict(&self.kind.about(), name, MODIFIED));
+        }
+        let (given, real) = (meta::text(new, "uid"), meta::text(old, "uid"));
+        if !given.is_empty() && given != real {
+            let why = format!(
+                "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
+                 failed: UID in precondition: {given}, UID in object meta: {real}",
+                self.storage_key()
+            );
+            return Err(Failure::conflict(&self.kind.about(), name, &why));
+        }
+        Ok(())
+    }
+}

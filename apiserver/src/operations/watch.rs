@@ -1,0 +1,301 @@
+//! Watching.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::stream::{self, Stream};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::list::Selection;
+use super::{Call, Reply};
+use crate::answer;
+use crate::failure::{Failure, go_quoted};
+use crate::kinds::Kind;
+use crate::request::accept::{Form, Shape};
+use crate::server::Inner;
+use crate::store::{Change, ChangeKind, Cursor, Key, Stored};
+
+/// How many changes are taken out of the log at once.
+const BATCH: usize = 128;
+/// How often those who ask for it are told how far they have seen.
+const BOOKMARKS: Duration = Duration::from_secs(60);
+/// How long a watch lives that names no end: as a real server, between half an hour and an hour.
+const LIFETIME: Duration = Duration::from_mins(45);
+
+/// The lines of a watch.
+pub(crate) type Lines = std::pin::Pin<Box<dyn Stream<Item = Bytes> + Send>>;
+
+struct Watch {
+    server: Arc<Inner>,
+    kind: Arc<Kind>,
+    selection: Selection,
+    form: Form,
+    cursor: Cursor,
+    ready: std::collections::VecDeque<Bytes>,
+    bookmarks: bool,
+    /// The first table has its columns, the later ones do not repeat them.
+    first: bool,
+    next_bookmark: Instant,
+    end: Instant,
+    over: bool,
+    seen: u64,
+}
+
+impl Call {
+    pub(crate) fn watch(self) -> Result<(Self, Reply), Failure> {
+        let selection = self.selection()?;
+        let timeout = self
+            .query
+            .number("timeoutSeconds")?
+            .and_then(|seconds| u64::try_from(seconds).ok());
+        let lifetime = timeout
+            .filter(|seconds| *seconds > 0)
+            .map_or(LIFETIME, Duration::from_secs);
+        let version = self.query.text("resourceVersion").unwrap_or_default();
+        let initial_events = self
+            .query
+            .get("sendInitialEvents")
+            .map(|_| self.query.on("sendInitialEvents"));
+        self.check_initial(initial_events)?;
+        let number: u64 = if version.is_empty() {
+            0
+        } else {
+            version.parse().map_err(|_| {
+                let error = crate::failure::FieldError::of_value(
+                    crate::failure::Cause::Invalid,
+                    "resourceVersion",
+                    &version.into(),
+                    &format!(
+                        "strconv.ParseUint: parsing {}: invalid syntax",
+                        go_quoted(version)
+                    ),
+                );
+                let about = crate::failure::About::new("meta.k8s.io", "ListOptions");
+                Failure::invalid(&about, "", &[error])
+            })?
+        };
+        let state = initial_events.unwrap_or(number == 0);
+        let (cursor, objects, revision) =
+            self.follow(&selection, (!state && number > 0).then_some(number));
+        let now = Instant::now();
+        let mut watch = Watch {
+            server: Arc::clone(&self.server),
+            kind: Arc::clone(&self.kind),
+            selection,
+            form: self.form,
+            ready: std::collections::VecDeque::new(),
+            bookmarks: self.query.on("allowWatchBookmarks"),
+            first: true,
+            next_bookmark: now + BOOKMARKS,
+            end: now + lifetime,
+            over: false,
+            seen: revision,
+            cursor: match cursor {
+                Ok(cursor) => cursor,
+                Err(failure) => return Ok((self, Reply::Lines(only_error(&failure)))),
+            },
+        };
+        if state {
+            for (_, stored) in &objects {
+                let line = watch.line("ADDED", stored);
+                watch.ready.push_back(line);
+            }
+            if initial_events == Some(true) && watch.bookmarks {
+                let line = watch.bookmark(revision, true);
+                watch.ready.push_back(line);
+            }
+        }
+        let lines = stream::unfold(watch, |mut watch| async move {
+            let line = watch.next().await?;
+            Some((line, watch))
+        });
+        Ok((self, Reply::Lines(Box::pin(lines))))
+    }
+
+    fn check_initial(&self, wanted: Option<bool>) -> Result<(), Failure> {
+        let matching = self.query.text("resourceVersionMatch");
+        let why = match (wanted, matching) {
+            (Some(_), None) => Some((
+                "resourceVersionMatch",
+                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+            )),
+            (None, Some(_)) => Some((
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            )),
+            _ => None,
+        };
+        match why {
+            None => Ok(()),
+            Some((field, why)) => {
+                let error =
+                    crate::failure::FieldError::new(crate::failure::Cause::Forbidden, field, why);
+                let about = crate::failure::About::new("meta.k8s.io", "ListOptions");
+                Err(Failure::invalid(&about, "", &[error]))
+            }
+        }
+    }
+
+    /// A place in the log: after a revision, or after the objects that are there now.
+    #[allow(clippy::type_complexity)]
+    fn follow(
+        &self,
+        selection: &Selection,
+        after: Option<u64>,
+    ) -> (Result<Cursor, Failure>, Vec<(Key, Arc<Stored>)>, u64) {
+        let table = &self.kind.table;
+        if let Some(after) = after {
+            let cursor = self.server.store.follow(table, after).map_err(|old| {
+                Failure::expired(format!(
+                    "too old resource version: {} ({})",
+                    old.asked, old.oldest
+                ))
+            });
+            return (cursor, Vec::new(), after);
+        }
+        // The list first: what changes in between is told twice rather than never.
+        let wanted = |key: &Key, stored: &Stored| selection.matches(&self.kind, key, stored);
+        let page = self.server.store.list_at(
+            table,
+            None,
+            selection.namespace.as_deref(),
+            None,
+            None,
+            wanted,
+        );
+        // Only of an earlier revision there might be nothing to tell.
+        let page = page.unwrap_or_default();
+        let cursor = self.server.store.follow(table, page.revision);
+        let cursor = cursor.map_err(|old| {
+            Failure::expired(format!(
+                "too old resource version: {} ({})",
+                old.asked, old.oldest
+            ))
+        });
+        (cursor, page.objects, page.revision)
+    }
+}
+
+impl Watch {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(line) = self.ready.pop_front() {
+                return Some(line);
+            }
+            if self.over || self.server.faults.drops_watch(&self.kind) {
+                return None;
+            }
+            match self.server.store.changes(&mut self.cursor, BATCH) {
+                Err(old) => {
+                    let text = format!("too old resource version: {} ({})", old.asked, old.oldest);
+                    self.over = true;
+                    return Some(error_line(&Failure::expired(text)));
+                }
+                Ok(changes) if changes.is_empty() => {
+                    if !self.wait().await {
+                        return None;
+                    }
+                }
+                Ok(changes) => {
+                    for change in changes {
+                        self.seen = change.revision;
+                        let line = self.told(&change);
+                        self.ready.extend(line);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits for changes, the next bookmark, or the end.
+    async fn wait(&mut self) -> bool {
+        let dropped = self.server.faults.watch_dropped();
+        tokio::select! {
+            there = self.cursor.changed() => there,
+            () = dropped => true,
+            () = tokio::time::sleep_until(self.end) => false,
+            () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks => {
+                self.next_bookmark = Instant::now() + BOOKMARKS;
+                let newest = self.server.store.revision().max(self.seen);
+                let line = self.bookmark(newest, false);
+                self.ready.push_back(line);
+                true
+            }
+        }
+    }
+
+    /// What a change is to those who see a part of the objects only.
+    fn told(&mut self, change: &Change) -> Option<Bytes> {
+        let selects = |stored: &Stored| self.selection.matches(&self.kind, &change.key, stored);
+        let is = selects(&change.object);
+        let was = change.before.as_deref().is_some_and(selects);
+        match (change.kind, was, is) {
+            (ChangeKind::Deleted, _, true) | (ChangeKind::Deleted, true, false) => {
+                Some(self.line("DELETED", &change.object))
+            }
+            (ChangeKind::Deleted, false, false) => None,
+            (_, true, true) => Some(self.line("MODIFIED", &change.object)),
+            (_, false, true) => Some(self.line("ADDED", &change.object)),
+            (_, true, false) => {
+                // The last state that was seen, at the revision at which it went out of sight.
+                let before = change.before.as_deref()?;
+                let mut object = before.value();
+                if let Some(metadata) = crate::meta::metadata(&mut object) {
+                    metadata.insert(
+                        "resourceVersion".to_owned(),
+                        change.revision.to_string().into(),
+                    );
+                }
+                let seen = before.with_bytes(Bytes::from(object.to_string()));
+                Some(self.line("DELETED", &seen))
+            }
+            (_, false, false) => None,
+        }
+    }
+
+    fn line(&mut self, event: &str, stored: &Stored) -> Bytes {
+        let object = match self.form.shape {
+            Shape::Whole => super::sent(&self.kind, stored),
+            Shape::Metadata => Bytes::from(answer::metadata_of(&stored.value()).to_string()),
+            Shape::Table => {
+                let with_columns = std::mem::take(&mut self.first);
+                let table = answer::table_of_one(&self.kind, stored, with_columns);
+                Bytes::from(table.to_string())
+            }
+        };
+        line(event, &object)
+    }
+
+    fn bookmark(&self, revision: u64, ends_initial: bool) -> Bytes {
+        let mut metadata =
+            json!({ "resourceVersion": revision.to_string(), "creationTimestamp": null });
+        if ends_initial {
+            metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
+        }
+        let object = json!({
+            "kind": self.kind.kind, "apiVersion": self.kind.api_version(), "metadata": metadata,
+        });
+        line("BOOKMARK", &Bytes::from(object.to_string()))
+    }
+}
+
+fn line(event: &str, object: &Bytes) -> Bytes {
+    let mut line = Vec::with_capacity(object.len() + event.len() + 24);
+    line.extend_from_slice(b"{\"type\":\"");
+    line.extend_from_slice(event.as_bytes());
+    line.extend_from_slice(b"\",\"object\":");
+    line.extend_from_slice(object);
+    line.extend_from_slice(b"}\n");
+    Bytes::from(line)
+}
+
+fn error_line(failure: &Failure) -> Bytes {
+    line("ERROR", &Bytes::from(Value::to_string(&failure.status())))
+}
+
+fn only_error(failure: &Failure) -> Lines {
+    let line = error_line(failure);
+    Box::pin(stream::once(async move { line }))
+}

@@ -1,0 +1,44 @@
+//! JSON merge patches (RFC 7386).
+
+use serde_json::{Map, Value};
+
+use super::{parse, undecodable};
+use crate::failure::Failure;
+use crate::schema::json_kind;
+
+/// What the patch in `body` makes of `current`.
+pub fn merge_patch(current: &Value, body: &[u8]) -> Result<Value, Failure> {
+    let patch = parse(body).map_err(|error| undecodable(&error))?;
+    match patch {
+        Value::Object(patch) => {
+            let mut result = current.clone();
+            merge(&mut result, patch);
+            Ok(result)
+        }
+        Value::Null => Err(Failure::bad_request("Invalid JSON Patch")),
+        other => Err(undecodable(&format!(
+            "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+            json_kind(&other)
+        ))),
+    }
+}
+
+fn merge(target: &mut Value, patch: Map<String, Value>) {
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    let Value::Object(target) = target else {
+        return;
+    };
+    for (key, value) in patch {
+        match value {
+            Value::Null => {
+                target.remove(&key);
+            }
+            Value::Object(inner) => merge(target.entry(key).or_insert(Value::Null), inner),
+            other => {
+                target.insert(key, other);
+            }
+        }
+    }
+}

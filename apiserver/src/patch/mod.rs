@@ -1,0 +1,65 @@
+//! The three kinds of patches that change an object on the server: JSON patches, merge patches and strategic merge
+//! patches. What they make is not checked here.
+
+mod go;
+mod json;
+mod merge;
+mod strategic;
+#[cfg(test)]
+mod tests;
+
+pub use json::json_patch;
+pub use merge::merge_patch;
+pub use strategic::strategic;
+
+use serde_json::Value;
+
+use crate::failure::{About, Cause, Failure, FieldError};
+
+/// The server's answer to a patch that makes an object it cannot read. `shown` is what it shows: of strategic patches
+/// the patch as Go prints it ([`printed`]), of the others the object that came out, as JSON.
+pub fn unreadable(shown: &str, error: &str) -> Failure {
+    let shown = Value::String(shown.to_owned());
+    let error = FieldError::of_value(Cause::Invalid, "patch", &shown, error);
+    Failure::invalid(&About::default(), "", &[error])
+}
+
+/// A value as Go prints it with `%v`: `map[a:1 b:[x y]]`.
+pub fn printed(value: &Value) -> String {
+    go::printed(value)
+}
+
+/// Reads the body of a patch.
+fn parse(body: &[u8]) -> Result<Value, String> {
+    serde_json::from_slice(body).map_err(|error| {
+        if error.is_eof() {
+            return "unexpected end of JSON input".to_owned();
+        }
+        let line = body
+            .split(|byte| *byte == b'\n')
+            .nth(error.line().saturating_sub(1));
+        let at = line.and_then(|line| line.get(error.column().saturating_sub(1)));
+        match at {
+            Some(byte) => format!(
+                "invalid character '{}' looking for beginning of value",
+                char::from(*byte)
+            ),
+            None => "invalid JSON".to_owned(),
+        }
+    })
+}
+
+/// The patch is not what it should be: 400.
+fn undecodable(error: &str) -> Failure {
+    Failure::bad_request(format!("error decoding patch: {error}"))
+}
+
+/// The patch cannot be done: 422 without a reason that says more.
+fn rejected() -> Failure {
+    Failure {
+        code: 422,
+        reason: "Invalid",
+        message: "the server rejected our request due to an error in our request".to_owned(),
+        details: Some(Value::Object(serde_json::Map::new())),
+    }
+}

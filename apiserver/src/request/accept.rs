@@ -1,0 +1,97 @@
+//! The form of an answer.
+
+use http::HeaderMap;
+use http::header::ACCEPT;
+
+use crate::failure::Failure;
+
+/// What objects are turned into before they are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// Nothing: whole objects.
+    #[default]
+    Whole,
+    /// Their metadata.
+    Metadata,
+    /// Rows of a table.
+    Table,
+}
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encoding {
+    /// As JSON.
+    #[default]
+    Json,
+    /// As YAML.
+    Yaml,
+}
+
+/// The form of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Form {
+    /// What objects become.
+    pub shape: Shape,
+    /// How that is written.
+    pub encoding: Encoding,
+}
+
+/// One of the forms that a client takes.
+#[derive(Debug, Default)]
+pub struct Clause<'a> {
+    /// Such as `application/json`.
+    pub media: &'a str,
+    /// Such as `as=Table`.
+    pub parameters: Vec<(&'a str, &'a str)>,
+}
+
+impl Clause<'_> {
+    /// A parameter's value; empty if it is not there.
+    pub fn parameter(&self, key: &str) -> &str {
+        let found = self.parameters.iter().find(|(name, _)| *name == key);
+        found.map(|(_, value)| *value).unwrap_or_default()
+    }
+}
+
+/// The forms that a client takes, best first as it wrote them.
+pub fn clauses(headers: &HeaderMap) -> Vec<Clause<'_>> {
+    let text = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    let text = text.filter(|text| !text.is_empty()).unwrap_or("*/*");
+    text.split(',')
+        .map(|clause| {
+            let mut parts = clause.split(';').map(str::trim);
+            Clause {
+                media: parts.next().unwrap_or_default(),
+                parameters: parts.filter_map(|part| part.split_once('=')).collect(),
+            }
+        })
+        .collect()
+}
+
+/// The form to answer in.
+pub fn form(headers: &HeaderMap) -> Result<Form, Failure> {
+    for clause in clauses(headers) {
+        let encoding = match clause.media {
+            "application/json" | "*/*" | "application/*" => Encoding::Json,
+            "application/yaml" => Encoding::Yaml,
+            _ => continue,
+        };
+        let of_meta = clause.parameter("g") == "meta.k8s.io" && clause.parameter("v") == "v1";
+        let shape = match clause.parameter("as") {
+            "" => Shape::Whole,
+            "Table" if of_meta => Shape::Table,
+            "PartialObjectMetadata" | "PartialObjectMetadataList" if of_meta => Shape::Metadata,
+            _ => continue,
+        };
+        return Ok(Form { shape, encoding });
+    }
+    Err(Failure {
+        code: 406,
+        reason: "NotAcceptable",
+        message:
+            "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
+            application/vnd.kubernetes.protobuf"
+                .to_owned(),
+        details: Some(serde_json::json!({})),
+    })
+}

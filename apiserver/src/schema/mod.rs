@@ -1,0 +1,30 @@
+//! What the server knows of the shape of objects: one model for the built-in kinds, read from the published schemas of
+//! a kube-apiserver, and for custom resources, read from their definitions.
+
+mod decode;
+mod defaults;
+mod formats;
+mod go;
+mod model;
+mod prune;
+mod read;
+mod resources;
+mod scalars;
+mod validate;
+
+pub use decode::decode;
+pub use defaults::default;
+pub use model::{
+    Additional, Checks, Edge, ListType, Node, Rule, Special, TypeId, Types, ValueType,
+};
+pub use prune::prune;
+pub use read::{SchemaError, root_metadata};
+pub use validate::validate;
+
+pub(crate) use scalars::kind as json_kind;
+
+/// How deep objects may be: deeper ones are refused, or left alone, rather than overflow the stack.
+pub(crate) const MAX_DEPTH: usize = 512;
+
+#[cfg(test)]
+mod tests;

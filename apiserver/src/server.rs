@@ -1,0 +1,106 @@
+//! A server: its objects, its kinds, and what is the same for all its requests.
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::admission::Admission;
+use crate::auth::Auth;
+use crate::controllers::{self, Note};
+use crate::faults::Faults;
+use crate::kinds::{self, Kinds, table_name};
+use crate::store::{Key, Store, Write};
+
+/// How a server is made.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// Who may change or refuse objects on their way in, in this order.
+    pub admission: Vec<Arc<dyn Admission>>,
+    /// The certificate authority that clients are told to trust, as PEM; empty if there is none.
+    pub authority: String,
+    /// Whether rights are asked for. Otherwise everybody may do everything.
+    pub rbac: bool,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Store,
+    pub(crate) kinds: RwLock<Arc<Kinds>>,
+    pub(crate) options: Options,
+    pub(crate) auth: Auth,
+    pub(crate) faults: Faults,
+    notes: mpsc::UnboundedSender<Note>,
+}
+
+/// A Kubernetes API server in memory. Clones are the same server.
+#[derive(Clone)]
+pub struct Server {
+    pub(crate) inner: Arc<Inner>,
+}
+
+impl Server {
+    /// A server with what a fresh cluster has. Its controllers (garbage collection, namespaces, definitions, accounts)
+    /// run until the last clone is gone. Has to be called in a runtime.
+    pub fn start(options: Options) -> Self {
+        let (notes, inbox) = mpsc::unbounded_channel();
+        let inner = Arc::new(Inner {
+            store: Store::new(),
+            kinds: RwLock::new(Arc::new(Kinds::builtin())),
+            options,
+            auth: Auth::new(),
+            faults: Faults::default(),
+            notes,
+        });
+        inner.bootstrap();
+        tokio::spawn(controllers::run(Arc::downgrade(&inner), inbox));
+        inner.note(Note::Started);
+        Self { inner }
+    }
+
+    /// The faults that tests ask for.
+    pub fn faults(&self) -> &Faults {
+        &self.inner.faults
+    }
+
+    /// How many objects there are of a resource.
+    pub fn count(&self, group: &str, resource: &str) -> usize {
+        self.inner.store.count(&table_name(group, resource))
+    }
+
+    /// Forgets the changes of a resource up to now, so that watches from earlier revisions have expired.
+    pub fn compact(&self, group: &str, resource: &str) {
+        self.inner.store.compact(&table_name(group, resource));
+    }
+}
+
+impl Inner {
+    pub(crate) fn kinds(&self) -> Arc<Kinds> {
+        Arc::clone(&self.kinds.read())
+    }
+
+    /// Tells the controllers. They are gone only if the server is.
+    pub(crate) fn note(&self, note: Note) {
+        let _ = self.notes.send(note);
+    }
+
+    fn bootstrap(&self) {
+        let kinds = self.kinds();
+        for mut object in kinds::bootstrap_objects() {
+            let text = |path: &str| {
+                object
+                    .pointer(path)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+            };
+            let Some(kind) = kinds.of_object(text("/apiVersion"), text("/kind")) else {
+                continue;
+            };
+            let key = Key::new(text("/metadata/namespace"), text("/metadata/name"));
+            crate::meta::begin(&mut object, kind);
+            crate::meta::strip_type(&mut object);
+            // A fresh store refuses nothing.
+            let _ = self.store.write(&kind.table, &key, Write::Create(object));
+        }
+    }
+}

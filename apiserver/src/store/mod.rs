@@ -1,0 +1,513 @@
+//! Where objects lie: tables of serialized objects under one revision, and a bounded log of changes for each table.
+//!
+//! An object is kept as the JSON that is sent, so that reading costs a copy of a pointer, and an object costs its own
+//! length. Everything that is decided about a change is decided outside: a change names the revision that it was made
+//! from, and is refused if there is a newer one.
+
+mod log;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::RwLock;
+use serde_json::Value;
+use tokio::sync::watch;
+
+pub use log::{Change, ChangeKind, Cursor, Log, TooOld};
+
+/// The name of a table: the resource with its group, such as `apps/deployments`; `/pods` of the core group.
+pub type TableName = Arc<str>;
+
+/// An object's key: its namespace (empty of cluster-scoped objects) and its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// The namespace.
+    pub namespace: Arc<str>,
+    /// The name.
+    pub name: Arc<str>,
+}
+
+impl Key {
+    /// Of a namespace (empty of cluster-scoped objects) and a name.
+    pub fn new(namespace: &str, name: &str) -> Self {
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+}
+
+/// An object as it is kept.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// Its JSON, with its resource version.
+    pub bytes: Bytes,
+    /// The revision of its last change.
+    pub revision: u64,
+    /// Its labels.
+    pub labels: Arc<BTreeMap<String, String>>,
+    uid: Arc<str>,
+    owners: Box<[Arc<str>]>,
+}
+
+impl Stored {
+    /// The same object with other bytes.
+    #[must_use]
+    pub fn with_bytes(&self, bytes: Bytes) -> Self {
+        Self {
+            bytes,
+            ..self.clone()
+        }
+    }
+
+    /// The object. It was made by serializing one.
+    pub fn value(&self) -> Value {
+        serde_json::from_slice(&self.bytes).unwrap_or_default()
+    }
+}
+
+/// Why a change was not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stale {
+    /// The object has another revision, or is there although it should not be.
+    Changed,
+    /// The object is not there.
+    Gone,
+}
+
+/// What a change does.
+#[derive(Debug)]
+pub enum Write {
+    /// Makes an object that is not there.
+    Create(Value),
+    /// Replaces the object of that revision.
+    Replace(u64, Value),
+    /// Takes the object of that revision away; its last state is told to those who watch.
+    Delete(u64, Value),
+}
+
+/// A change that was made.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// Its revision.
+    pub revision: u64,
+    /// The object, or its last state.
+    pub stored: Arc<Stored>,
+}
+
+/// Somebody who is told of every change before it counts as made, in order.
+pub trait Journal: Send + Sync {
+    /// A change: the table, the key, and the object or nothing if it is gone.
+    fn note(&self, revision: u64, table: &str, key: &Key, object: Option<&Bytes>);
+}
+
+struct Table {
+    objects: BTreeMap<Key, Arc<Stored>>,
+    log: Log,
+    newest: watch::Sender<u64>,
+}
+
+impl Table {
+    fn new(revision: u64) -> Self {
+        Self {
+            objects: BTreeMap::new(),
+            log: Log::new(revision),
+            newest: watch::Sender::new(revision),
+        }
+    }
+}
+
+/// Which part of a table is asked for.
+struct Range<'a> {
+    namespace: Option<&'a str>,
+    after: Option<&'a Key>,
+    limit: Option<usize>,
+}
+
+impl Range<'_> {
+    fn page(
+        &self,
+        objects: &BTreeMap<Key, Arc<Stored>>,
+        revision: u64,
+        mut wanted: impl FnMut(&Key, &Stored) -> bool,
+    ) -> Page {
+        let start = match (self.after, self.namespace) {
+            (Some(key), _) => Bound::Excluded(key.clone()),
+            (None, Some(namespace)) => Bound::Included(Key::new(namespace, "")),
+            (None, None) => Bound::Unbounded,
+        };
+        let inside = |key: &Key| {
+            self.namespace
+                .is_none_or(|namespace| &*key.namespace == namespace)
+        };
+        let mut rest = objects
+            .range((start, Bound::Unbounded))
+            .take_while(|(key, _)| inside(key))
+            .filter(|(key, stored)| wanted(key, stored));
+        let most = self.limit.unwrap_or(usize::MAX);
+        let objects = rest
+            .by_ref()
+            .take(most)
+            .map(|(key, stored)| (key.clone(), Arc::clone(stored)))
+            .collect();
+        // Only those who ask for pages are told what is left.
+        let remaining = if self.limit.is_some() {
+            rest.count()
+        } else {
+            0
+        };
+        Page {
+            objects,
+            revision,
+            remaining,
+        }
+    }
+}
+
+struct Inner {
+    revision: u64,
+    /// The objects that name a uid as their owner.
+    dependents: HashMap<Arc<str>, BTreeSet<(TableName, Key)>>,
+    /// The uids of all objects.
+    uids: HashSet<Arc<str>>,
+    tables: HashMap<TableName, Table>,
+    journal: Option<Arc<dyn Journal>>,
+}
+
+/// The objects of one server.
+pub struct Store {
+    inner: RwLock<Inner>,
+}
+
+/// A part of a list.
+#[derive(Debug, Default)]
+pub struct Page {
+    /// The objects, by key.
+    pub objects: Vec<(Key, Arc<Stored>)>,
+    /// The revision that the list is of.
+    pub revision: u64,
+    /// How many more objects are wanted.
+    pub remaining: usize,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Store {
+    /// Without an object.
+    pub fn new() -> Self {
+        Self {
+            inner: RwLock::new(Inner {
+                revision: 1,
+                dependents: HashMap::new(),
+                uids: HashSet::new(),
+                tables: HashMap::new(),
+                journal: None,
+            }),
+        }
+    }
+
+    /// From now on tells every change to `journal`.
+    pub fn keep_journal(&self, journal: Arc<dyn Journal>) {
+        self.inner.write().journal = Some(journal);
+    }
+
+    /// The revision of the last change.
+    pub fn revision(&self) -> u64 {
+        self.inner.read().revision
+    }
+
+    /// An object.
+    pub fn get(&self, table: &str, key: &Key) -> Option<Arc<Stored>> {
+        let inner = self.inner.read();
+        inner.tables.get(table)?.objects.get(key).cloned()
+    }
+
+    /// How many objects a table has.
+    pub fn count(&self, table: &str) -> usize {
+        let inner = self.inner.read();
+        inner
+            .tables
+            .get(table)
+            .map_or(0, |table| table.objects.len())
+    }
+
+    /// Objects of a namespace (or of all, if it is absent) that come after a key, at most `limit` of those that are
+    /// `wanted`; as they were at a revision, if one is given and still remembered.
+    pub fn list_at(
+        &self,
+        table: &str,
+        revision: Option<u64>,
+        namespace: Option<&str>,
+        after: Option<&Key>,
+        limit: Option<usize>,
+        wanted: impl FnMut(&Key, &Stored) -> bool,
+    ) -> Result<Page, TooOld> {
+        let inner = self.inner.read();
+        let newest = inner.revision;
+        let Some(table) = inner.tables.get(table) else {
+            return Ok(Page {
+                objects: Vec::new(),
+                revision: revision.unwrap_or(newest),
+                remaining: 0,
+            });
+        };
+        let range = Range {
+            namespace,
+            after,
+            limit,
+        };
+        match revision {
+            Some(revision) if revision < table.log.newest() => {
+                let mut objects = table.objects.clone();
+                table.log.undo(&mut objects, revision)?;
+                Ok(range.page(&objects, revision, wanted))
+            }
+            _ => Ok(range.page(&table.objects, revision.unwrap_or(newest), wanted)),
+        }
+    }
+
+    /// All objects of a table.
+    pub fn all(&self, table: &str) -> Vec<(Key, Arc<Stored>)> {
+        let inner = self.inner.read();
+        let objects = inner.tables.get(table).map(|table| table.objects.iter());
+        let objects = objects.into_iter().flatten();
+        objects
+            .map(|(key, stored)| (key.clone(), Arc::clone(stored)))
+            .collect()
+    }
+
+    /// The objects that name this uid as their owner: table and key.
+    pub fn dependents(&self, uid: &str) -> Vec<(TableName, Key)> {
+        let inner = self.inner.read();
+        let found = inner.dependents.get(uid);
+        found.into_iter().flatten().cloned().collect()
+    }
+
+    /// Whether there is an object with this uid.
+    pub fn has_uid(&self, uid: &str) -> bool {
+        self.inner.read().uids.contains(uid)
+    }
+
+    /// The names of all tables that hold anything.
+    pub fn tables(&self) -> Vec<TableName> {
+        let inner = self.inner.read();
+        let mut names: Vec<TableName> = inner
+            .tables
+            .iter()
+            .filter(|(_, table)| !table.objects.is_empty())
+            .map(|(name, _)| Arc::clone(name))
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Makes a change. The object's resource version is set here.
+    pub fn write(&self, table: &str, key: &Key, write: Write) -> Result<Written, Stale> {
+        let mut inner = self.inner.write();
+        let before = inner
+            .tables
+            .get(table)
+            .and_then(|table| table.objects.get(key))
+            .cloned();
+        match (&write, &before) {
+            (Write::Create(_), Some(_)) => return Err(Stale::Changed),
+            (Write::Replace(..) | Write::Delete(..), None) => return Err(Stale::Gone),
+            (Write::Replace(revision, _) | Write::Delete(revision, _), Some(stored))
+                if stored.revision != *revision =>
+            {
+                return Err(Stale::Changed);
+            }
+            _ => {}
+        }
+        let revision = inner.revision + 1;
+        inner.revision = revision;
+        let (kind, object) = match write {
+            Write::Create(object) => (ChangeKind::Added, object),
+            Write::Replace(_, object) => (ChangeKind::Modified, object),
+            Write::Delete(_, object) => (ChangeKind::Deleted, object),
+        };
+        let stored = Arc::new(serialized(object, revision));
+        if let Some(journal) = &inner.journal {
+            let kept = (kind != ChangeKind::Deleted).then_some(&stored.bytes);
+            journal.note(revision, table, key, kept);
+        }
+        inner.put(table, key, kind, before, &stored);
+        Ok(Written { revision, stored })
+    }
+
+    /// Puts objects back that were there before, without telling anybody.
+    pub fn restore(
+        &self,
+        revision: u64,
+        objects: impl IntoIterator<Item = (TableName, Key, Stored)>,
+    ) {
+        let mut inner = self.inner.write();
+        inner.revision = inner.revision.max(revision);
+        let newest = inner.revision;
+        for (name, key, stored) in objects {
+            let stored = Arc::new(stored);
+            inner.index(&name, &key, None, Some(&stored));
+            let table = inner
+                .tables
+                .entry(name)
+                .or_insert_with(|| Table::new(newest));
+            table.objects.insert(key, stored);
+        }
+        // Whoever watched an earlier revision has to list again.
+        for table in inner.tables.values_mut() {
+            table.log = Log::new(newest);
+            table.newest.send_replace(newest);
+        }
+    }
+
+    /// Forgets the changes of a table up to now, as a compaction does: older watches and pages have expired.
+    pub fn compact(&self, table: &str) {
+        let mut inner = self.inner.write();
+        let revision = inner.revision;
+        if let Some(table) = inner.tables.get_mut(table) {
+            table.log = Log::new(revision);
+            table.newest.send_replace(revision);
+        }
+    }
+
+    /// Follows a table's changes after a revision.
+    pub fn follow(&self, table: &str, after: u64) -> Result<Cursor, TooOld> {
+        let mut inner = self.inner.write();
+        let name: TableName = table.into();
+        let table = inner
+            .tables
+            .entry(Arc::clone(&name))
+            .or_insert_with(|| Table::new(0));
+        table.log.check(after)?;
+        Ok(Cursor {
+            table: name,
+            after,
+            newest: table.newest.subscribe(),
+        })
+    }
+
+    /// The changes that a cursor has not seen, and moves it behind them. At most `limit`.
+    pub fn changes(&self, cursor: &mut Cursor, limit: usize) -> Result<Vec<Change>, TooOld> {
+        let inner = self.inner.read();
+        let Some(table) = inner.tables.get(&cursor.table) else {
+            return Ok(Vec::new());
+        };
+        let changes = table.log.after(cursor.after, limit)?;
+        if let Some(last) = changes.last() {
+            cursor.after = last.revision;
+        }
+        Ok(changes)
+    }
+}
+
+impl Inner {
+    fn put(
+        &mut self,
+        name: &str,
+        key: &Key,
+        kind: ChangeKind,
+        before: Option<Arc<Stored>>,
+        stored: &Arc<Stored>,
+    ) {
+        let revision = stored.revision;
+        let after = (kind != ChangeKind::Deleted).then_some(&**stored);
+        self.index(name, key, before.as_deref(), after);
+        if !self.tables.contains_key(name) {
+            self.tables.insert(name.into(), Table::new(0));
+        }
+        let Some(table) = self.tables.get_mut(name) else {
+            return;
+        };
+        if kind == ChangeKind::Deleted {
+            table.objects.remove(key);
+        } else {
+            table.objects.insert(key.clone(), Arc::clone(stored));
+        }
+        table.log.push(Change {
+            revision,
+            kind,
+            key: key.clone(),
+            object: Arc::clone(stored),
+            before,
+        });
+        table.newest.send_replace(revision);
+    }
+
+    fn index(&mut self, table: &str, key: &Key, before: Option<&Stored>, after: Option<&Stored>) {
+        let place = || (TableName::from(table), key.clone());
+        if let Some(before) = before {
+            for owner in &before.owners {
+                if let Some(dependents) = self.dependents.get_mut(owner) {
+                    dependents.remove(&place());
+                    if dependents.is_empty() {
+                        self.dependents.remove(owner);
+                    }
+                }
+            }
+            self.uids.remove(&before.uid);
+        }
+        if let Some(after) = after {
+            for owner in &after.owners {
+                let dependents = self.dependents.entry(Arc::clone(owner)).or_default();
+                dependents.insert(place());
+            }
+            self.uids.insert(Arc::clone(&after.uid));
+        }
+    }
+}
+
+/// An object with its resource version, as JSON.
+fn serialized(mut object: Value, revision: u64) -> Stored {
+    if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+        metadata.insert("resourceVersion".to_owned(), revision.to_string().into());
+    }
+    let bytes = Bytes::from(object.to_string());
+    summarized(&object, bytes, revision)
+}
+
+fn summarized(object: &Value, bytes: Bytes, revision: u64) -> Stored {
+    let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
+    let owners = object
+        .pointer("/metadata/ownerReferences")
+        .and_then(Value::as_array);
+    let owners = owners.into_iter().flatten();
+    let owners = owners.filter_map(|owner| owner.get("uid")?.as_str().map(Arc::from));
+    Stored {
+        bytes,
+        revision,
+        labels: Arc::new(labels(object)),
+        uid: uid.unwrap_or_default().into(),
+        owners: owners.collect(),
+    }
+}
+
+/// An object that was kept as JSON.
+pub fn read_back(bytes: Bytes) -> Option<(Key, Stored)> {
+    let object: Value = serde_json::from_slice(&bytes).ok()?;
+    let text = |path: &str| object.pointer(path).and_then(Value::as_str);
+    let key = Key::new(
+        text("/metadata/namespace").unwrap_or_default(),
+        text("/metadata/name")?,
+    );
+    let revision = text("/metadata/resourceVersion")?.parse().ok()?;
+    let stored = summarized(&object, bytes, revision);
+    Some((key, stored))
+}
+
+fn labels(object: &Value) -> BTreeMap<String, String> {
+    let Some(Value::Object(labels)) = object.pointer("/metadata/labels") else {
+        return BTreeMap::new();
+    };
+    labels
+        .iter()
+        .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+        .collect()
+}
