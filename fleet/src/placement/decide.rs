@@ -10,7 +10,7 @@ use super::index::Index;
 use super::membership::Availability;
 use super::messages;
 use super::plan::{Write, plan};
-use super::schedule::{Inputs, Schedule, Verdict, schedule, selectors};
+use super::schedule::{Inputs, Mark, Schedule, Verdict, schedule, selectors};
 use super::status::status;
 use super::types::placement::PlacementStatus;
 use super::types::{Placement, PlacementDecision};
@@ -59,11 +59,11 @@ pub struct Decision {
     pub status: PlacementStatus,
 }
 
-/// Decides.
-pub fn decide(observed: &Observed) -> Decision {
+/// Decides, and tells `watch` of every step of scheduling.
+pub fn decide(observed: &Observed, watch: &mut dyn FnMut(Mark<'_>)) -> Decision {
     let placement = &observed.inputs.placement;
     let name = placement.metadata.name.as_deref().unwrap_or_default();
-    let mut schedule = schedule(&observed.inputs);
+    let mut schedule = schedule(&observed.inputs, watch);
     let strategy = &placement.spec.decision_strategy.group_strategy;
     let grouped = groups::groups(&schedule.selected, strategy);
     let groups = grouped.unwrap_or_else(|verdict| {

@@ -11,6 +11,7 @@ pub mod groups;
 pub mod index;
 pub mod membership;
 pub mod messages;
+pub mod metrics;
 pub mod plan;
 pub mod schedule;
 pub mod status;

@@ -7,6 +7,7 @@ mod act;
 mod error;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use jiff::Timestamp;
 use kube::Client;
@@ -24,6 +25,7 @@ use reeve_runtime::watch::Watch;
 use super::decide::{Observed, decide};
 use super::events;
 use super::index::{Concerned, Index};
+use super::metrics::PlacementMetrics;
 
 pub use error::Error;
 
@@ -41,6 +43,8 @@ pub struct Means {
     pub metrics: ControllerMetrics,
     /// What is counted of events.
     pub announced: AnnouncementMetrics,
+    /// How long scheduling takes.
+    pub scheduling: PlacementMetrics,
 }
 
 impl Means {
@@ -50,6 +54,7 @@ impl Means {
             client,
             metrics: ControllerMetrics::default(),
             announced: AnnouncementMetrics::default(),
+            scheduling: PlacementMetrics::default(),
         }
     }
 }
@@ -64,6 +69,7 @@ pub async fn run(means: Means, stop: CancellationToken) -> Result<(), Ended> {
         client,
         index: Arc::default(),
         queue: Queue::new(CONTROLLER, &means.metrics),
+        metrics: means.scheduling,
     };
     controller.start(&mut tasks);
     tasks.run().await
@@ -76,6 +82,7 @@ struct Controller {
     events: EventWriter,
     index: Arc<RwLock<Index>>,
     queue: Queue<ObjectKey>,
+    metrics: PlacementMetrics,
 }
 
 /// Watches a kind, and tells the index what it is told.
@@ -155,9 +162,13 @@ impl Controller {
         let Some(observed) = observed else {
             return Ok(Next::Done);
         };
-        let decision = decide(&observed);
+        let began = Instant::now();
+        let decision = decide(&observed, &mut self.metrics.stopwatch());
+        self.metrics.scheduled(began.elapsed());
         let placement = &observed.inputs.placement;
+        let began = Instant::now();
         let acted = self.act(placement, decision.writes).await;
+        self.metrics.bound(began.elapsed());
         self.tell(placement, &acted.deeds, &decision.schedule);
         if !acted.failures.is_empty() {
             return error::outcome(&key, acted.failures);

@@ -153,10 +153,23 @@ pub struct Schedule {
     pub again_at: Option<Timestamp>,
 }
 
-/// Chooses.
-pub fn schedule(inputs: &Inputs) -> Schedule {
+/// A step of scheduling that has just been made, for who measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark<'a> {
+    /// The plugin that follows begins.
+    Begin,
+    /// The expressions of the filter that ends next.
+    Expressions,
+    /// A filter, by its name.
+    Filter(&'a str),
+    /// A prioritizer, by its name.
+    Prioritizer(&'a str),
+}
+
+/// Chooses, and tells `watch` of every step.
+pub fn schedule(inputs: &Inputs, watch: &mut dyn FnMut(Mark<'_>)) -> Schedule {
     let mut schedule = Schedule::default();
-    if let Err(verdict) = run(inputs, &mut schedule) {
+    if let Err(verdict) = run(inputs, &mut schedule, watch) {
         schedule.verdict = verdict;
         schedule.selected.clear();
         schedule.unscheduled = 0;
@@ -165,7 +178,28 @@ pub fn schedule(inputs: &Inputs) -> Schedule {
     schedule
 }
 
-fn run(inputs: &Inputs, schedule: &mut Schedule) -> Result<(), Verdict> {
+fn run(
+    inputs: &Inputs,
+    schedule: &mut Schedule,
+    watch: &mut dyn FnMut(Mark<'_>),
+) -> Result<(), Verdict> {
+    let left = filtered(inputs, schedule, watch)?;
+    let left = ranked(inputs, left, schedule, watch)?;
+    select(&inputs.placement, left, schedule);
+    Ok(())
+}
+
+fn names(clusters: &[Arc<ManagedCluster>]) -> Vec<String> {
+    let names = clusters.iter().map(|cluster| cluster.name().to_owned());
+    names.collect()
+}
+
+/// The clusters that the placement may choose.
+fn filtered(
+    inputs: &Inputs,
+    schedule: &mut Schedule,
+    watch: &mut dyn FnMut(Mark<'_>),
+) -> Result<Vec<Arc<ManagedCluster>>, Verdict> {
     let spec = &inputs.placement.spec;
     if let Some(number) = spec.number_of_clusters.filter(|number| *number < 0) {
         return Err(Verdict::misconfigured(
@@ -173,13 +207,14 @@ fn run(inputs: &Inputs, schedule: &mut Schedule) -> Result<(), Verdict> {
             messages::negative_number(number),
         ));
     }
-    let names = |clusters: &[Arc<ManagedCluster>]| -> Vec<String> {
-        let names = clusters.iter().map(|cluster| cluster.name().to_owned());
-        names.collect()
-    };
+    watch(Mark::Begin);
     let predicates = predicate::Predicates::of(spec, &inputs.scores)
         .map_err(|message| Verdict::misconfigured(predicate::NAME, message))?;
     let left = predicates.filter(&inputs.clusters);
+    if predicates.have_expressions() {
+        watch(Mark::Expressions);
+    }
+    watch(Mark::Filter(predicate::NAME));
     schedule.filters.push(FilterRecord {
         name: predicate::NAME.to_owned(),
         clusters: names(&left),
@@ -187,21 +222,34 @@ fn run(inputs: &Inputs, schedule: &mut Schedule) -> Result<(), Verdict> {
     taints::check(&spec.tolerations)
         .map_err(|message| Verdict::misconfigured(taints::NAME, message))?;
     let tolerated = taints::filter(&left, &spec.tolerations, &inputs.placed.here, inputs.now);
+    watch(Mark::Filter(taints::NAME));
     schedule.again_at = tolerated.again_at;
-    let mut left = tolerated.clusters;
+    let left = tolerated.clusters;
     schedule.filters.push(FilterRecord {
         name: format!("{},{}", predicate::NAME, taints::NAME),
         clusters: names(&left),
     });
 
-    let weights = weights::weights(&spec.prioritizer_policy)
+    Ok(left)
+}
+
+/// The same clusters, the preferred first.
+fn ranked(
+    inputs: &Inputs,
+    mut left: Vec<Arc<ManagedCluster>>,
+    schedule: &mut Schedule,
+    watch: &mut dyn FnMut(Mark<'_>),
+) -> Result<Vec<Arc<ManagedCluster>>, Verdict> {
+    let weights = weights::weights(&inputs.placement.spec.prioritizer_policy)
         .map_err(|message| Verdict::misconfigured("", message))?;
     let mut totals: BTreeMap<String, i64> = left
         .iter()
         .map(|cluster| (cluster.name().to_owned(), 0))
         .collect();
     for (prioritizer, weight) in weights {
+        watch(Mark::Begin);
         let said = prioritizers::score(&prioritizer, &left, inputs);
+        watch(Mark::Prioritizer(&prioritizer.to_string()));
         for (cluster, score) in &said.scores {
             *totals.entry(cluster.clone()).or_default() += i64::from(weight) * score;
         }
@@ -227,13 +275,17 @@ fn run(inputs: &Inputs, schedule: &mut Schedule) -> Result<(), Verdict> {
         last.clusters = names(&left);
     }
     schedule.totals = totals;
-    if let Some(number) = spec.number_of_clusters {
+    Ok(left)
+}
+
+/// As many as were asked for.
+fn select(placement: &Placement, mut left: Vec<Arc<ManagedCluster>>, schedule: &mut Schedule) {
+    if let Some(number) = placement.spec.number_of_clusters {
         let number = usize::try_from(number).unwrap_or(0);
         left.truncate(number);
         schedule.unscheduled = number - left.len();
     }
     schedule.selected = left;
-    Ok(())
 }
 
 /// The earlier of two times that may be absent.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::types::ManagedCluster;
 use super::super::types::placement::PlacementSpec;
 use super::Scores;
-use super::cel::{Budget, Expressions, Subject};
+use super::cel::{Budget, Expressions, Subject, on_a_large_stack};
 use super::selectors::Selector;
 
 pub(super) const NAME: &str = "Predicate";
@@ -38,12 +38,22 @@ impl Predicates {
         predicates.collect::<Result<_, String>>().map(Self)
     }
 
+    /// Whether there is an expression among them.
+    pub(super) fn have_expressions(&self) -> bool {
+        self.0.iter().any(|one| one.expressions.is_some())
+    }
+
     /// The clusters of which any predicate is true; all if there is none.
     pub(super) fn filter(&self, clusters: &[Arc<ManagedCluster>]) -> Vec<Arc<ManagedCluster>> {
-        let fits = |cluster: &Arc<ManagedCluster>| {
+        let fits = |cluster: &&Arc<ManagedCluster>| {
             self.0.is_empty() || self.0.iter().any(|one| one.matches(cluster))
         };
-        clusters.iter().filter(|one| fits(one)).cloned().collect()
+        let filter = || clusters.iter().filter(fits).cloned().collect();
+        if self.have_expressions() {
+            on_a_large_stack(filter)
+        } else {
+            filter()
+        }
     }
 }
 

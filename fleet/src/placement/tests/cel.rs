@@ -265,6 +265,13 @@ fn what_is_too_deep_or_too_long_is_refused() {
     );
 }
 
+#[test]
+fn what_is_just_not_too_deep_is_evaluated() {
+    let sum = format!("{}1 > 0", "1 + ".repeat(150));
+    let schedule = Case::new(predicate(cel(&[&sum])), clouds()).run();
+    assert_eq!(chosen(&schedule), ["c1", "c2"]);
+}
+
 #[rstest]
 #[case(json!({"key": "a", "operator": "In"}), "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty")]
 #[case(json!({"key": "a", "operator": "Exists", "values": ["x"]}),

@@ -4,13 +4,17 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::super::decide::{Decision, Observed, decide};
+use super::super::decide::{Decision, Observed, decide as decide_and_tell};
 use super::super::events::{self, Deed};
 use super::super::membership::Availability;
 use super::super::plan::Write;
 use super::super::schedule::{Inputs, Placed, Scores};
 use super::super::types::{ManagedCluster, PlacementDecision};
 use super::fixture::{bare, decision, labelled, named, now};
+
+fn decide(observed: &Observed) -> Decision {
+    decide_and_tell(observed, &mut |_| {})
+}
 
 fn observed(
     name: &str,
@@ -546,4 +550,41 @@ fn rough_edge_20_an_adopted_decision_gets_its_owner() {
     let owners = patch.owners.as_ref().unwrap();
     assert_eq!((&*owners[0].uid, owners.len()), ("u1", 1));
     assert!(!patch.clusters && !patch.labels);
+}
+
+#[test]
+fn case_p175_two_cycles_are_counted() {
+    use super::super::metrics::PlacementMetrics;
+    let registry = reeve_runtime::metrics::Metrics::default();
+    let metrics = PlacementMetrics::new(&registry);
+    let expression = json!({"celSelector": {"celExpressions": ["true"]}});
+    let spec = json!({"predicates": [{ "requiredClusterSelector": expression }]});
+    for _ in 0..2 {
+        let observed = observed("placement1", spec.clone(), bare(&["c1"]), vec![]);
+        decide_and_tell(&observed, &mut metrics.stopwatch());
+        metrics.scheduled(std::time::Duration::from_micros(5));
+        metrics.bound(std::time::Duration::from_millis(5));
+    }
+    let text = registry.text();
+    let named = "{name=\"placement_scheduling\"} 2";
+    for series in ["scheduling", "bind", "cel_runtime"] {
+        let line = format!("scheduling_{series}_duration_seconds_count{named}");
+        assert!(text.contains(&line), "{line}: {text}");
+    }
+    for (kind, plugin) in [
+        ("filter", "Predicate"),
+        ("filter", "TaintToleration"),
+        ("prioritizer", "Balance"),
+        ("prioritizer", "Steady"),
+    ] {
+        let labels = format!("plugin_type=\"{kind}\",plugin_name=\"{plugin}\"}} 2");
+        let counts = text
+            .lines()
+            .filter(|line| line.contains("_count{") && line.contains(&labels));
+        assert_eq!(counts.count(), 1, "{labels}: {text}");
+    }
+    assert!(
+        text.contains("scheduling_bind_duration_seconds_bucket{le=\"0.01\""),
+        "{text}"
+    );
 }

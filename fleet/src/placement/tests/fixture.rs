@@ -132,7 +132,7 @@ impl Case {
     }
 
     pub(super) fn run(&self) -> Schedule {
-        schedule(&self.inputs)
+        schedule(&self.inputs, &mut |_| {})
     }
 }
 

@@ -23,6 +23,11 @@ use super::Scores;
 /// What a compiler may take of the stack: it recurses over the whole of a chain of operators.
 const STACK: usize = 64 * 1024 * 1024;
 
+/// Runs what compiles or evaluates expressions: both recurse.
+pub(super) fn on_a_large_stack<T>(work: impl FnOnce() -> T) -> T {
+    stacker::grow(STACK, work)
+}
+
 /// Expressions that must all be true of a cluster.
 pub struct Expressions {
     compiled: Vec<Expression>,
@@ -64,7 +69,7 @@ impl Expressions {
 
 fn compile(text: &str) -> Result<Expression, String> {
     check::length(text)?;
-    stacker::grow(STACK, || {
+    on_a_large_stack(|| {
         let parser = Parser::default().enable_optional_syntax(true);
         let parsed = catch_unwind(AssertUnwindSafe(|| parser.parse(text)))
             .map_err(|_| "it cannot be parsed".to_owned())?;
