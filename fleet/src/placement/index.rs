@@ -25,6 +25,7 @@ pub struct Index {
     clusters: BTreeMap<String, Arc<ManagedCluster>>,
     decisions: BTreeMap<ObjectKey, Arc<PlacementDecision>>,
     scores: Arc<Scores>,
+    synced: bool,
 }
 
 /// An object before and after a change.
@@ -65,6 +66,21 @@ fn is_stale<T: kube::Resource>(present: Option<&Arc<T>>, known: Option<&Known<T>
 }
 
 impl Index {
+    /// Everything has been seen once: what is absent now is not there.
+    pub fn set_synced(&mut self) {
+        self.synced = true;
+    }
+
+    /// Whether everything has been seen once.
+    pub fn is_synced(&self) -> bool {
+        self.synced
+    }
+
+    /// A placement, whoever makes its decisions.
+    pub fn placement_of(&self, key: &ObjectKey) -> Option<Arc<Placement>> {
+        self.placements.get(key).cloned()
+    }
+
     /// A placement has changed.
     pub fn placement(&mut self, key: &ObjectKey, known: Option<Known<Placement>>) -> Concerned {
         if is_stale(self.placements.get(key), known.as_ref()) {

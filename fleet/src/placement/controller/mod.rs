@@ -22,6 +22,7 @@ use reeve_runtime::queue::{Next, Queue};
 use reeve_runtime::supervisor::{Ended, Supervisor};
 use reeve_runtime::watch::Watch;
 
+use super::debug::Debugger;
 use super::decide::{Observed, decide};
 use super::events;
 use super::index::{Concerned, Index};
@@ -45,6 +46,8 @@ pub struct Means {
     pub announced: AnnouncementMetrics,
     /// How long scheduling takes.
     pub scheduling: PlacementMetrics,
+    /// What the controller knows; filled while it runs.
+    pub index: Arc<RwLock<Index>>,
 }
 
 impl Means {
@@ -55,7 +58,13 @@ impl Means {
             metrics: ControllerMetrics::default(),
             announced: AnnouncementMetrics::default(),
             scheduling: PlacementMetrics::default(),
+            index: Arc::default(),
         }
+    }
+
+    /// What explains the placements of the controller that is run with these means.
+    pub fn debugger(&self) -> Debugger {
+        Debugger::new(self.client.clone(), Arc::clone(&self.index))
     }
 }
 
@@ -67,7 +76,7 @@ pub async fn run(means: Means, stop: CancellationToken) -> Result<(), Ended> {
     let controller = Controller {
         events: EventWriter::new(client.clone(), CONTROLLER, announcements),
         client,
-        index: Arc::default(),
+        index: means.index,
         queue: Queue::new(CONTROLLER, &means.metrics),
         metrics: means.scheduling,
     };
@@ -147,6 +156,7 @@ impl Controller {
                 () = stop.cancelled() => return,
                 () = synced => {}
             }
+            controller.index.write().set_synced();
             let queue = controller.queue.clone();
             let work = move |key| {
                 let controller = controller.clone();
