@@ -381,6 +381,22 @@ impl Hub {
                 }
             }
         }
+        for of in ["ManagedClusterSet", "ManagedCluster"] {
+            if let Ok(list) = self.all(of).list(&ListParams::default()).await {
+                let ours = |name: &str| {
+                    name.starts_with(&self.full("")) || ["default", "global"].contains(&name)
+                };
+                // A scenario with very many clusters is not about one of them.
+                for one in list
+                    .items
+                    .iter()
+                    .filter(|one| ours(&one.name_any()))
+                    .take(20)
+                {
+                    let _ = writeln!(text, "{of} {}: {}", one.name_any(), one.data);
+                }
+            }
+        }
         text
     }
 }
