@@ -70,7 +70,10 @@ fn or(object: &mut Value, field: &str, value: impl Into<Value>) {
         *object = json!({});
     }
     if let Some(object) = object.as_object_mut() {
-        object.entry(field).or_insert_with(|| value.into());
+        let slot = object.entry(field).or_insert(Value::Null);
+        if slot.is_null() || slot.as_str() == Some("") {
+            *slot = value.into();
+        }
     }
 }
 

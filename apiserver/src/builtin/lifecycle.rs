@@ -42,13 +42,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
                 finalizers.push("kubernetes".into());
             }
             spec["finalizers"] = finalizers.into();
-            let name = meta::text(object, "name").to_owned();
-            if let Some(metadata) = meta::metadata(object) {
-                let labels = metadata.entry("labels").or_insert_with(|| json!({}));
-                if !name.is_empty() {
-                    labels["kubernetes.io/metadata.name"] = name.into();
-                }
-            }
+            label_with_name(object);
         }
         ("", "persistentvolumeclaims") => {
             fields.insert("status".to_owned(), json!({ "phase": "Pending" }));
@@ -110,10 +104,22 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
     }
 }
 
+/// Namespaces can be selected by their name as a label.
+fn label_with_name(namespace: &mut Value) {
+    let name = meta::text(namespace, "name").to_owned();
+    if let Some(metadata) = meta::metadata(namespace) {
+        let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+        if !name.is_empty() {
+            labels["kubernetes.io/metadata.name"] = name.into();
+        }
+    }
+}
+
 /// What a change of the whole object leaves as it is.
 pub(crate) fn prepare_update(kind: &Kind, new: &mut Value, old: &Value) {
     match (kind.group.as_str(), kind.resource.as_str()) {
         ("", "namespaces") => {
+            label_with_name(new);
             new["spec"]["finalizers"] =
                 old.pointer("/spec/finalizers").cloned().unwrap_or_default();
         }

@@ -10,7 +10,7 @@ use crate::names;
 pub(crate) fn name_rule(kind: &Kind) -> fn(&str) -> Vec<String> {
     match (kind.group.as_str(), kind.resource.as_str()) {
         ("", "namespaces") => names::label,
-        ("", "services") => names::label_1035,
+        ("", "services") => names::label,
         ("rbac.authorization.k8s.io" | "certificates.k8s.io", _) => names::path_segment,
         _ => names::subdomain,
     }

@@ -12,6 +12,10 @@ use crate::tracking::{self, Applied};
 /// How often a patch is made anew when somebody else was faster.
 const ATTEMPTS: usize = 100;
 
+/// The patches that custom resources take.
+const TYPES: &str =
+    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+
 /// How a patch is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
@@ -65,6 +69,11 @@ impl Call {
         validation: FieldValidation,
     ) -> Result<Value, Failure> {
         let text = patched.to_string();
+        let kind = patched
+            .get("kind")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        self.check_is_of_kind(kind, &text)?;
         self.known_fields(patched, validation, "strict decoding error")
             .map_err(|failure| {
                 let why = failure
@@ -108,6 +117,11 @@ impl Call {
             "application/strategic-merge-patch+json" if builtin => Ok(Manner::Strategic),
             "application/apply-patch+yaml" => Ok(Manner::Apply),
             _ => {
+                if !builtin {
+                    return Err(Failure::unsupported_media_type(format!(
+                        "the body of the request was in an unknown format - accepted media types include: {TYPES}"
+                    )));
+                }
                 let mut failure = Failure::unsupported_media_type("415: Unsupported Media Type");
                 failure.details = Some(json!({}));
                 Err(failure)

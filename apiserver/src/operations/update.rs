@@ -184,7 +184,7 @@ impl Call {
                 field: "metadata.resourceVersion".to_owned(),
                 message: "Invalid value: 0: must be specified for an update".to_owned(),
             };
-            return Err(Failure::invalid(&self.kind.about_kind(), name, &[error]));
+            return Err(Failure::invalid(&self.kind.about(), name, &[error]));
         }
         if !version.is_empty() && version != meta::text(old, "resourceVersion") {
             return Err(Failure::conflict(&self.kind.about(), name, MODIFIED));
