@@ -38,5 +38,10 @@ pub struct Attributes<'a> {
 /// Looks at writes.
 pub trait Admission: Send + Sync {
     /// Changes the object that is to be kept, or refuses. `new` is `null` of a deletion.
-    fn admit(&self, of: &Attributes<'_>, new: &mut Value, old: Option<&Value>) -> Result<(), Failure>;
+    fn admit(
+        &self,
+        of: &Attributes<'_>,
+        new: &mut Value,
+        old: Option<&Value>,
+    ) -> Result<(), Failure>;
 }

@@ -53,7 +53,10 @@ pub fn to_kept(kind: &Kind, object: &mut Value) {
     }
 }
 
-fn rename(object: &mut Map<String, Value>, way: fn((&'static str, &'static str)) -> (&'static str, &'static str)) {
+fn rename(
+    object: &mut Map<String, Value>,
+    way: fn((&'static str, &'static str)) -> (&'static str, &'static str),
+) {
     for pair in EVENT {
         let (from, to) = way(pair);
         if let Some(value) = object.remove(from) {
@@ -68,14 +71,21 @@ fn autoscaler_from_v2(object: &mut Map<String, Value>) {
     };
     spec.remove("behavior");
     let metrics = spec.remove("metrics");
-    let utilization = metrics.as_ref().and_then(Value::as_array).and_then(|metrics| {
-        metrics.iter().find_map(|metric| {
-            let is_cpu = metric.pointer("/resource/name").and_then(Value::as_str) == Some("cpu");
-            is_cpu.then(|| metric.pointer("/resource/target/averageUtilization"))?
-        })
-    });
+    let utilization = metrics
+        .as_ref()
+        .and_then(Value::as_array)
+        .and_then(|metrics| {
+            metrics.iter().find_map(|metric| {
+                let is_cpu =
+                    metric.pointer("/resource/name").and_then(Value::as_str) == Some("cpu");
+                is_cpu.then(|| metric.pointer("/resource/target/averageUtilization"))?
+            })
+        });
     if let Some(utilization) = utilization {
-        spec.insert("targetCPUUtilizationPercentage".to_owned(), utilization.clone());
+        spec.insert(
+            "targetCPUUtilizationPercentage".to_owned(),
+            utilization.clone(),
+        );
     }
 }
 

@@ -1,6 +1,35 @@
 //! A Kubernetes API server in memory. It knows nothing of policies: it stores objects of the built-in kinds and of
 //! custom resources, and answers as a kube-apiserver does, to a client in the same process or over loopback HTTPS.
+//!
+//! A request walks through the modules in this order: [`service`](crate::Service) reads who asks and what for (`request`,
+//! `auth`), `operations` does it by the rules of the kind (`kinds`, `schema`, `builtin`, `patch`, `tracking`), `store`
+//! keeps it, `answer` and `table` give it the form that was asked for, and `controllers` see to what follows.
 
+mod admission;
+mod answer;
+mod auth;
+mod builtin;
+mod controllers;
+mod convert;
+mod discovery;
 pub mod failure;
+mod faults;
+mod kinds;
+mod meta;
+mod names;
+mod operations;
 pub mod patch;
+mod request;
 pub mod schema;
+mod server;
+mod service;
+mod store;
+mod table;
+mod tracking;
+
+pub use admission::{Action, Admission, Attributes};
+pub use auth::Identity;
+pub use faults::{Fault, Faults, Meets};
+pub use kinds::Kind;
+pub use server::{Options, Server};
+pub use service::Service;

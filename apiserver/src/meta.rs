@@ -15,7 +15,9 @@ const ANNOTATIONS_LENGTH: usize = 256 * 1024;
 /// Now, as Kubernetes writes times: in whole seconds.
 pub fn now() -> String {
     let seconds = Timestamp::now().as_second();
-    Timestamp::from_second(seconds).unwrap_or_default().to_string()
+    Timestamp::from_second(seconds)
+        .unwrap_or_default()
+        .to_string()
 }
 
 /// A new uid: a random UUID.
@@ -47,8 +49,13 @@ pub fn suffix() -> String {
         .chunks(4)
         .take(5)
         .map(|four| {
-            let number = four.iter().fold(0_usize, |sum, byte| sum * 31 + usize::from(*byte));
-            LETTERS.get(number % LETTERS.len()).copied().map_or('x', char::from)
+            let number = four
+                .iter()
+                .fold(0_usize, |sum, byte| sum * 31 + usize::from(*byte));
+            LETTERS
+                .get(number % LETTERS.len())
+                .copied()
+                .map_or('x', char::from)
         })
         .collect()
 }
@@ -67,14 +74,21 @@ pub fn metadata(object: &mut Value) -> Option<&mut Map<String, Value>> {
 
 /// A text in the metadata; empty if it is not there.
 pub fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    let found = object.get("metadata").and_then(|metadata| metadata.get(field));
+    let found = object
+        .get("metadata")
+        .and_then(|metadata| metadata.get(field));
     found.and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The finalizers of an object.
 pub fn finalizers(object: &Value) -> Vec<&str> {
-    let list = object.pointer("/metadata/finalizers").and_then(Value::as_array);
-    list.into_iter().flatten().filter_map(Value::as_str).collect()
+    let list = object
+        .pointer("/metadata/finalizers")
+        .and_then(Value::as_array);
+    list.into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 /// Sets the finalizers; none of them leaves no field.
@@ -115,14 +129,22 @@ pub fn counts_changes(kind: &Kind) -> bool {
         || matches!(
             (kind.group.as_str(), kind.resource.as_str()),
             ("", "pods" | "replicationcontrollers")
-                | ("apps", "deployments" | "replicasets" | "statefulsets" | "daemonsets")
+                | (
+                    "apps",
+                    "deployments" | "replicasets" | "statefulsets" | "daemonsets"
+                )
                 | ("batch", "jobs" | "cronjobs")
-                | ("networking.k8s.io", "ingresses" | "networkpolicies" | "ingressclasses")
+                | (
+                    "networking.k8s.io",
+                    "ingresses" | "networkpolicies" | "ingressclasses"
+                )
                 | ("policy", "poddisruptionbudgets")
                 | ("scheduling.k8s.io", "priorityclasses")
                 | ("discovery.k8s.io", "endpointslices")
                 | (
-                    "admissionregistration.k8s.io" | "apiextensions.k8s.io" | "flowcontrol.apiserver.k8s.io",
+                    "admissionregistration.k8s.io"
+                        | "apiextensions.k8s.io"
+                        | "flowcontrol.apiserver.k8s.io",
                     _
                 )
         )
@@ -133,7 +155,12 @@ pub fn begin(object: &mut Value, kind: &Kind) {
     let Some(metadata) = metadata(object) else {
         return;
     };
-    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
+    for field in [
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+        "resourceVersion",
+    ] {
         metadata.remove(field);
     }
     metadata.insert("uid".to_owned(), uid().into());
@@ -174,7 +201,10 @@ pub fn carry(new: &mut Value, old: &Value) {
 /// Counts a change of what was asked for.
 pub fn count_change(object: &mut Value) {
     if let Some(metadata) = metadata(object) {
-        let generation = metadata.get("generation").and_then(Value::as_i64).unwrap_or_default();
+        let generation = metadata
+            .get("generation")
+            .and_then(Value::as_i64)
+            .unwrap_or_default();
         metadata.insert("generation".to_owned(), (generation + 1).into());
     }
 }
@@ -194,7 +224,12 @@ pub fn check(object: &Value, kind: &Kind) -> Vec<FieldError> {
         let field = format!("metadata.finalizers[{place}]");
         let wrong = names::qualified_name(finalizer);
         for why in &wrong {
-            errors.push(FieldError::of_value(Cause::Invalid, "metadata.finalizers", &finalizer.into(), why));
+            errors.push(FieldError::of_value(
+                Cause::Invalid,
+                "metadata.finalizers",
+                &finalizer.into(),
+                why,
+            ));
         }
         let known = ["orphan", "foregroundDeletion", "kubernetes"].contains(&finalizer);
         if wrong.is_empty() && !known && !finalizer.contains('/') && kind.custom.is_none() {
@@ -215,9 +250,16 @@ fn check_name(object: &Value, kind: &Kind, errors: &mut Vec<FieldError>) {
     let rule = crate::builtin::name_rule(kind);
     if !base.is_empty() {
         // Only the beginning of a name: it may end with a hyphen.
-        let beginning = base.strip_suffix('-').map_or_else(|| base.to_owned(), |base| format!("{base}a"));
+        let beginning = base
+            .strip_suffix('-')
+            .map_or_else(|| base.to_owned(), |base| format!("{base}a"));
         for why in rule(&beginning) {
-            errors.push(FieldError::of_value(Cause::Invalid, "metadata.generateName", &base.into(), &why));
+            errors.push(FieldError::of_value(
+                Cause::Invalid,
+                "metadata.generateName",
+                &base.into(),
+                &why,
+            ));
         }
     }
     if name.is_empty() {
@@ -228,25 +270,44 @@ fn check_name(object: &Value, kind: &Kind, errors: &mut Vec<FieldError>) {
         ));
     } else {
         for why in rule(name) {
-            errors.push(FieldError::of_value(Cause::Invalid, "metadata.name", &name.into(), &why));
+            errors.push(FieldError::of_value(
+                Cause::Invalid,
+                "metadata.name",
+                &name.into(),
+                &why,
+            ));
         }
     }
 }
 
 fn check_labels(object: &Value, errors: &mut Vec<FieldError>) {
-    let labels = object.pointer("/metadata/labels").and_then(Value::as_object);
+    let labels = object
+        .pointer("/metadata/labels")
+        .and_then(Value::as_object);
     for (key, value) in labels.into_iter().flatten() {
         for why in names::qualified_name(key) {
-            errors.push(FieldError::of_value(Cause::Invalid, "metadata.labels", &key.as_str().into(), &why));
+            errors.push(FieldError::of_value(
+                Cause::Invalid,
+                "metadata.labels",
+                &key.as_str().into(),
+                &why,
+            ));
         }
         for why in names::label_value(value.as_str().unwrap_or_default()) {
-            errors.push(FieldError::of_value(Cause::Invalid, "metadata.labels", value, &why));
+            errors.push(FieldError::of_value(
+                Cause::Invalid,
+                "metadata.labels",
+                value,
+                &why,
+            ));
         }
     }
 }
 
 fn check_annotations(object: &Value, errors: &mut Vec<FieldError>) {
-    let annotations = object.pointer("/metadata/annotations").and_then(Value::as_object);
+    let annotations = object
+        .pointer("/metadata/annotations")
+        .and_then(Value::as_object);
     let mut length = 0;
     for (key, value) in annotations.into_iter().flatten() {
         length += key.len() + value.as_str().map_or(0, str::len);
@@ -269,7 +330,9 @@ fn check_annotations(object: &Value, errors: &mut Vec<FieldError>) {
 }
 
 fn check_owners(object: &Value, errors: &mut Vec<FieldError>) {
-    let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let owners = object
+        .pointer("/metadata/ownerReferences")
+        .and_then(Value::as_array);
     let mut controllers: Vec<String> = Vec::new();
     for owner in owners.into_iter().flatten() {
         let field = "metadata.ownerReferences";
@@ -281,7 +344,12 @@ fn check_owners(object: &Value, errors: &mut Vec<FieldError>) {
         ] {
             let text = owner.get(name).and_then(Value::as_str).unwrap_or_default();
             if text.is_empty() {
-                errors.push(FieldError::of_value(Cause::Invalid, format!("{field}.{name}"), &"".into(), why));
+                errors.push(FieldError::of_value(
+                    Cause::Invalid,
+                    format!("{field}.{name}"),
+                    &"".into(),
+                    why,
+                ));
             }
         }
         if owner.get("controller") == Some(&Value::Bool(true)) {

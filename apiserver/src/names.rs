@@ -32,10 +32,17 @@ fn lower(byte: u8) -> bool {
 }
 
 /// Whether the ends are of one kind and the middle of another; not empty.
-fn made_of(text: &str, first: impl Fn(u8) -> bool, middle: impl Fn(u8) -> bool, last: impl Fn(u8) -> bool) -> bool {
+fn made_of(
+    text: &str,
+    first: impl Fn(u8) -> bool,
+    middle: impl Fn(u8) -> bool,
+    last: impl Fn(u8) -> bool,
+) -> bool {
     let bytes = text.as_bytes();
     match (bytes.first(), bytes.last()) {
-        (Some(start), Some(end)) => first(*start) && last(*end) && bytes.iter().all(|byte| middle(*byte)),
+        (Some(start), Some(end)) => {
+            first(*start) && last(*end) && bytes.iter().all(|byte| middle(*byte))
+        }
         _ => false,
     }
 }
@@ -115,7 +122,11 @@ pub fn qualified_name(text: &str) -> Vec<String> {
             if prefix.is_empty() {
                 errors.push("prefix part must be non-empty".to_owned());
             } else {
-                errors.extend(subdomain(prefix).into_iter().map(|why| format!("prefix part {why}")));
+                errors.extend(
+                    subdomain(prefix)
+                        .into_iter()
+                        .map(|why| format!("prefix part {why}")),
+                );
             }
             name
         }
@@ -178,10 +189,16 @@ mod tests {
         assert_eq!(label("A"), [LABEL_RULE]);
         assert_eq!(label_1035("1a"), [LABEL_1035_RULE]);
         assert_eq!(subdomain("a..b"), [SUBDOMAIN_RULE]);
-        assert_eq!(subdomain(&"a".repeat(254)), ["must be no more than 253 bytes"]);
+        assert_eq!(
+            subdomain(&"a".repeat(254)),
+            ["must be no more than 253 bytes"]
+        );
         assert_eq!(qualified_name("/a"), ["prefix part must be non-empty"]);
         assert_eq!(label_value("-"), [VALUE_RULE]);
         assert_eq!(config_key("..a"), ["must not start with '..'"]);
-        assert_eq!(path_segment("a/b%"), ["may not contain '/'", "may not contain '%'"]);
+        assert_eq!(
+            path_segment("a/b%"),
+            ["may not contain '/'", "may not contain '%'"]
+        );
     }
 }

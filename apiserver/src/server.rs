@@ -18,6 +18,8 @@ use crate::store::{Key, Store, Write};
 pub struct Options {
     /// Who may change or refuse objects on their way in, in this order.
     pub admission: Vec<Arc<dyn Admission>>,
+    /// The certificate authority that clients are told to trust, as PEM; empty if there is none.
+    pub authority: String,
     /// Whether rights are asked for. Otherwise everybody may do everything.
     pub rbac: bool,
 }
@@ -85,7 +87,12 @@ impl Inner {
     fn bootstrap(&self) {
         let kinds = self.kinds();
         for mut object in kinds::bootstrap_objects() {
-            let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
+            let text = |path: &str| {
+                object
+                    .pointer(path)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+            };
             let Some(kind) = kinds.of_object(text("/apiVersion"), text("/kind")) else {
                 continue;
             };

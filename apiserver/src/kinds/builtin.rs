@@ -36,6 +36,17 @@ pub fn bootstrap_objects() -> Vec<Value> {
     serde_json::from_str(BOOTSTRAP).unwrap_or_default()
 }
 
+/// What the API says of a field of the metadata.
+pub fn described_metadata(field: &str) -> String {
+    static DESCRIPTIONS: LazyLock<Value> = LazyLock::new(|| {
+        let mut schemas = openapi_schemas();
+        schemas
+            .remove("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
+            .unwrap_or_default()
+    });
+    text(&DESCRIPTIONS, &format!("/properties/{field}/description"))
+}
+
 pub(super) fn groups() -> Vec<Group> {
     ALL.clone()
 }
@@ -87,7 +98,10 @@ fn kind(
     let schema = names.get(&key).and_then(|name| types.named(name));
     let subresources: Vec<Subresource> = list(resource, "subresources")
         .map(|part| {
-            let of = (text(part, "/responseKind/group"), text(part, "/responseKind/version"));
+            let of = (
+                text(part, "/responseKind/group"),
+                text(part, "/responseKind/version"),
+            );
             Subresource {
                 name: text(part, "/subresource"),
                 kind: text(part, "/responseKind/kind"),
@@ -96,11 +110,14 @@ fn kind(
             }
         })
         .collect();
-    let scale = subresources.iter().any(|part| part.name == "scale").then(|| Scale {
-        spec_replicas: "spec.replicas".to_owned(),
-        status_replicas: "status.replicas".to_owned(),
-        label_selector: Some("spec.selector".to_owned()),
-    });
+    let scale = subresources
+        .iter()
+        .any(|part| part.name == "scale")
+        .then(|| Scale {
+            spec_replicas: "spec.replicas".to_owned(),
+            status_replicas: "status.replicas".to_owned(),
+            label_selector: Some("spec.selector".to_owned()),
+        });
     let kept_version = match (group, name.as_str()) {
         ("events.k8s.io", "events") => "v1".to_owned(),
         ("autoscaling", _) => "autoscaling/v2".to_owned(),

@@ -119,7 +119,14 @@ fn kind(crd: &Value, version: &Value, stored: &str) -> Result<Kind, String> {
         _ => default,
     };
     let verbs = [
-        "delete", "deletecollection", "get", "list", "patch", "create", "update", "watch",
+        "delete",
+        "deletecollection",
+        "get",
+        "list",
+        "patch",
+        "create",
+        "update",
+        "watch",
     ];
     Ok(Kind {
         list_kind: or("/spec/names/listKind", format!("{kind}List")),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-pub use builtin::{bootstrap_objects, openapi_schemas};
+pub use builtin::{bootstrap_objects, described_metadata, openapi_schemas};
 pub use custom::{Custom, CustomError};
 
 use crate::failure::About;
@@ -222,7 +222,8 @@ impl Kinds {
     pub fn with_crd(&self, crd: &Value) -> Result<Self, CustomError> {
         let (name, kinds) = custom::kinds(crd)?;
         let mut all = self.without_crd(&name);
-        all.custom.insert(name, kinds.into_iter().map(Arc::new).collect());
+        all.custom
+            .insert(name, kinds.into_iter().map(Arc::new).collect());
         all.collect_custom();
         Ok(all)
     }
@@ -247,7 +248,9 @@ impl Kinds {
             for (_, resources) in &mut group.versions {
                 resources.retain(|kind| kind.custom.is_none());
             }
-            group.versions.retain(|(_, resources)| !resources.is_empty());
+            group
+                .versions
+                .retain(|(_, resources)| !resources.is_empty());
         }
         self.groups.retain(|group| !group.versions.is_empty());
         let mut added: BTreeMap<&str, Vec<&Arc<Kind>>> = BTreeMap::new();
@@ -266,9 +269,15 @@ impl Kinds {
                 continue;
             };
             for kind in kinds {
-                match group.versions.iter_mut().find(|(version, _)| *version == kind.version) {
+                match group
+                    .versions
+                    .iter_mut()
+                    .find(|(version, _)| *version == kind.version)
+                {
                     Some((_, resources)) => resources.push(Arc::clone(kind)),
-                    None => group.versions.push((kind.version.clone(), vec![Arc::clone(kind)])),
+                    None => group
+                        .versions
+                        .push((kind.version.clone(), vec![Arc::clone(kind)])),
                 }
             }
             for (_, resources) in &mut group.versions {

@@ -15,9 +15,8 @@ const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kube
 pub(crate) fn parse(content_type: &str, body: &[u8]) -> Result<Value, Failure> {
     let media = content_type.split(';').next().unwrap_or_default().trim();
     match media {
-        "" | "application/json" => {
-            serde_json::from_slice(body).map_err(|error| Failure::bad_request(json_error(body, &error)))
-        }
+        "" | "application/json" => serde_json::from_slice(body)
+            .map_err(|error| Failure::bad_request(json_error(body, &error))),
         "application/yaml" => yaml(body),
         _ => Err(Failure::unsupported_media_type(format!(
             "the body of the request was in an unknown format - accepted media types include: {ACCEPTED}"
@@ -38,7 +37,10 @@ fn json_error(body: &[u8], error: &serde_json::Error) -> String {
     let text = String::from_utf8_lossy(body);
     let shown: String = text.chars().take(1024).collect();
     if error.is_eof() {
-        return format!("couldn't get version/kind; json parse error: unexpected end of JSON input{}", "");
+        return format!(
+            "couldn't get version/kind; json parse error: unexpected end of JSON input{}",
+            ""
+        );
     }
     format!(
         "couldn't get version/kind; json parse error: {error}; the body starts with {}",
@@ -49,7 +51,11 @@ fn json_error(body: &[u8], error: &serde_json::Error) -> String {
 impl Call {
     /// Reads the object that is to be written: checks its kind, drops what the schema does not know, and brings it
     /// into the form that is kept, without what says the kind.
-    pub(crate) fn decoded(&mut self, body: Value, validation: FieldValidation) -> Result<Value, Failure> {
+    pub(crate) fn decoded(
+        &mut self,
+        body: Value,
+        validation: FieldValidation,
+    ) -> Result<Value, Failure> {
         let object = self.checked_kind(body)?;
         self.known_fields(object, validation, "strict decoding error")
     }
@@ -61,8 +67,13 @@ impl Call {
         validation: FieldValidation,
         strict: &str,
     ) -> Result<Value, Failure> {
-        if let Some((types, id)) = &self.kind.schema {
-            let preserve = self.kind.custom.as_ref().is_some_and(|custom| custom.preserve_unknown);
+        let kind = std::sync::Arc::clone(&self.kind);
+        if let Some((types, id)) = &kind.schema {
+            let preserve = self
+                .kind
+                .custom
+                .as_ref()
+                .is_some_and(|custom| custom.preserve_unknown);
             let unknown = if preserve {
                 Vec::new()
             } else {
@@ -84,8 +95,15 @@ impl Call {
         Ok(object)
     }
 
-    fn judge_unknown(&mut self, unknown: &[String], validation: FieldValidation, strict: &str) -> Result<(), Failure> {
-        let told = unknown.iter().map(|path| format!("unknown field {}", go_quoted(path)));
+    fn judge_unknown(
+        &mut self,
+        unknown: &[String],
+        validation: FieldValidation,
+        strict: &str,
+    ) -> Result<(), Failure> {
+        let told = unknown
+            .iter()
+            .map(|path| format!("unknown field {}", go_quoted(path)));
         match validation {
             _ if unknown.is_empty() => {}
             FieldValidation::Ignore => {}
@@ -111,7 +129,13 @@ impl Call {
                 "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct",
             ));
         };
-        let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |key: &str| {
+            object
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
         let (version, kind) = (text("apiVersion"), text("kind"));
         if kind.is_empty() && self.kind.custom.is_some() {
             return Err(Failure::bad_request(format!(

@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::prepare::Part;
 use super::{Call, Origin, Reply};
 use crate::admission::Action;
-use crate::apply::{self, Writer};
 use crate::builtin;
 use crate::failure::{About, Failure};
 use crate::meta;
 use crate::request::query::WriteOptions;
 use crate::store::{Key, Write};
+use crate::tracking::{self, Writer};
 
 /// How often a name is made up anew when it is taken.
 const NAMES: usize = 8;
@@ -25,10 +25,16 @@ impl Call {
     }
 
     /// Creates a decoded object and answers it as it is sent.
-    pub(crate) fn create_object(&mut self, mut object: Value, options: &WriteOptions) -> Result<Value, Failure> {
+    pub(crate) fn create_object(
+        &mut self,
+        mut object: Value,
+        options: &WriteOptions,
+    ) -> Result<Value, Failure> {
         self.place(&mut object)?;
         if !meta::text(&object, "resourceVersion").is_empty() {
-            return Err(Failure::internal_text("resourceVersion should not be set on objects to be created"));
+            return Err(Failure::internal_text(
+                "resourceVersion should not be set on objects to be created",
+            ));
         }
         let kept = self.kept_kind();
         let given = meta::text(&object, "name").to_owned();
@@ -47,11 +53,15 @@ impl Call {
                 let most = 63 - 5;
                 let base = base.get(..base.len().min(most)).unwrap_or_default();
                 if let Some(metadata) = meta::metadata(&mut object) {
-                    metadata.insert("name".to_owned(), format!("{base}{}", meta::suffix()).into());
+                    metadata.insert(
+                        "name".to_owned(),
+                        format!("{base}{}", meta::suffix()).into(),
+                    );
                 }
             }
             match self.create_named(object, &kept, options) {
-                Err(failure) if made_up && failure.reason == "AlreadyExists" && attempt < NAMES => {}
+                Err(failure) if made_up && failure.reason == "AlreadyExists" && attempt < NAMES => {
+                }
                 outcome => return outcome,
             }
         }
@@ -70,7 +80,7 @@ impl Call {
         self.admit(Action::Create, &name, &mut object, None)?;
         if self.origin != Origin::Apply {
             let writer = self.writer(options);
-            apply::track(kept, None, &mut object, &writer);
+            tracking::track(kept, None, &mut object, &writer);
         }
         let errors = self.wrong(kept, &object, None);
         self.refuse_wrong(&name, &errors)?;
@@ -129,14 +139,19 @@ impl Call {
         if namespace.is_empty() {
             return Ok(());
         }
-        let found = self.server.store.get("/namespaces", &Key::new("", namespace));
+        let found = self
+            .server
+            .store
+            .get("/namespaces", &Key::new("", namespace));
         let Some(found) = found else {
             return Err(Failure::not_found(&About::new("", "namespaces"), namespace));
         };
         if !meta::is_deleted(&found.value()) {
             return Ok(());
         }
-        let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let why = format!(
+            "unable to create new content in namespace {namespace} because it is being terminated"
+        );
         let mut failure = Failure::forbidden(&self.kind.about(), name, &why);
         if let Some(Value::Object(details)) = &mut failure.details {
             details.insert(

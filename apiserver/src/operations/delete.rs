@@ -71,10 +71,19 @@ impl Call {
                 return Ok(deleted);
             }
         }
-        Err(Failure::conflict(&self.kind.about(), &key.name, super::update::MODIFIED))
+        Err(Failure::conflict(
+            &self.kind.about(),
+            &key.name,
+            super::update::MODIFIED,
+        ))
     }
 
-    fn try_delete(&mut self, key: &Key, stored: &Stored, options: &DeleteOptions) -> Result<Option<Deleted>, Failure> {
+    fn try_delete(
+        &mut self,
+        key: &Key,
+        stored: &Stored,
+        options: &DeleteOptions,
+    ) -> Result<Option<Deleted>, Failure> {
         let old = stored.value();
         self.check_delete(key, &old, options)?;
         self.admit(Action::Delete, &key.name, &mut Value::Null, Some(&old))?;
@@ -152,7 +161,10 @@ impl Call {
 fn finalizers_for(old: &Value, propagation: Option<Propagation>) -> Vec<String> {
     const ORPHAN: &str = "orphan";
     const FOREGROUND: &str = "foregroundDeletion";
-    let mut finalizers: Vec<String> = meta::finalizers(old).into_iter().map(str::to_owned).collect();
+    let mut finalizers: Vec<String> = meta::finalizers(old)
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
     let wanted = match propagation {
         None => return finalizers,
         Some(Propagation::Background) => None,

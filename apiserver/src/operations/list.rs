@@ -39,7 +39,11 @@ impl Listed {
 impl Selection {
     /// Whether an object is selected.
     pub(crate) fn matches(&self, kind: &Kind, key: &Key, stored: &Stored) -> bool {
-        if self.namespace.as_deref().is_some_and(|namespace| namespace != &*key.namespace) {
+        if self
+            .namespace
+            .as_deref()
+            .is_some_and(|namespace| namespace != &*key.namespace)
+        {
             return false;
         }
         if !self.labels.matches(&stored.labels) {
@@ -73,7 +77,11 @@ impl Call {
                 )));
             }
         }
-        let namespace = self.kind.namespaced.then(|| self.namespace.clone()).flatten();
+        let namespace = self
+            .kind
+            .namespaced
+            .then(|| self.namespace.clone())
+            .flatten();
         let mut selection = Selection {
             namespace,
             labels,
@@ -81,11 +89,14 @@ impl Call {
         };
         // A watch or list of one object by its path.
         if let Some(name) = &self.name {
-            selection.fields.0.push(crate::request::selectors::FieldRequirement {
-                field: "metadata.name".to_owned(),
-                value: name.clone(),
-                not: false,
-            });
+            selection
+                .fields
+                .0
+                .push(crate::request::selectors::FieldRequirement {
+                    field: "metadata.name".to_owned(),
+                    value: name.clone(),
+                    not: false,
+                });
         }
         Ok(selection)
     }
@@ -128,7 +139,8 @@ impl Call {
     fn check_version(&self, version: Option<&str>, continues: bool) -> Result<(), Failure> {
         let about = crate::failure::About::new("meta.k8s.io", "ListOptions");
         let refuse = |field: &str, why: &str| {
-            let error = crate::failure::FieldError::new(crate::failure::Cause::Forbidden, field, why);
+            let error =
+                crate::failure::FieldError::new(crate::failure::Cause::Forbidden, field, why);
             Err(Failure::invalid(&about, "", &[error]))
         };
         let matching = self.query.text("resourceVersionMatch");
@@ -158,7 +170,10 @@ impl Call {
                     crate::failure::Cause::Invalid,
                     "resourceVersion",
                     &version.into(),
-                    &format!("strconv.ParseUint: parsing {}: invalid syntax", go_quoted(version)),
+                    &format!(
+                        "strconv.ParseUint: parsing {}: invalid syntax",
+                        go_quoted(version)
+                    ),
                 );
                 Failure::invalid(&about, "", &[error])
             })?;
@@ -205,7 +220,9 @@ fn write_token(revision: u64, last: &Key) -> String {
 }
 
 fn read_token(token: &str) -> Result<(u64, Key), Failure> {
-    let wrong = || Failure::bad_request("continue key is not valid: illegal base64 data or an unknown format");
+    let wrong = || {
+        Failure::bad_request("continue key is not valid: illegal base64 data or an unknown format")
+    };
     let bytes = URL_SAFE_NO_PAD
         .decode(token.trim_end_matches('='))
         .map_err(|_| wrong())?;

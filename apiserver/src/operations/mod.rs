@@ -16,6 +16,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 
+pub(crate) use list::Listed;
 pub(crate) use watch::Lines;
 
 use crate::admission::{Action, Attributes};
@@ -63,7 +64,7 @@ pub(crate) enum Reply {
     /// An object, as it is sent: the status code and the object.
     Object(u16, Value),
     /// Objects as they are kept, with the list's metadata.
-    List(list::Listed),
+    List(Listed),
     /// Changes as they happen.
     Lines(Lines),
 }
@@ -71,7 +72,11 @@ pub(crate) enum Reply {
 impl Call {
     /// The key of the object that the path names.
     pub(crate) fn key(&self) -> Key {
-        let namespace = if self.kind.namespaced { self.namespace() } else { "" };
+        let namespace = if self.kind.namespaced {
+            self.namespace()
+        } else {
+            ""
+        };
         Key::new(namespace, self.name.as_deref().unwrap_or_default())
     }
 
@@ -96,7 +101,13 @@ impl Call {
     }
 
     /// Lets those look at a write who may change or refuse it.
-    fn admit(&self, action: Action, name: &str, new: &mut Value, old: Option<&Value>) -> Result<(), Failure> {
+    fn admit(
+        &self,
+        action: Action,
+        name: &str,
+        new: &mut Value,
+        old: Option<&Value>,
+    ) -> Result<(), Failure> {
         if self.server.options.admission.is_empty() {
             return Ok(());
         }
@@ -146,7 +157,15 @@ pub(crate) fn sent(kind: &Kind, stored: &Stored) -> Bytes {
     if crate::convert::is_needed(kind) {
         let mut object = stored.value();
         crate::convert::from_kept(kind, &mut object);
-        return with_type(&kind.api_version(), &kind.kind, &Bytes::from(object.to_string()));
+        return with_type(
+            &kind.api_version(),
+            &kind.kind,
+            &Bytes::from(object.to_string()),
+        );
     }
-    with_type(&api_version(&kind.group, &kind.version), &kind.kind, &stored.bytes)
+    with_type(
+        &api_version(&kind.group, &kind.version),
+        &kind.kind,
+        &stored.bytes,
+    )
 }

@@ -3,16 +3,17 @@
 use serde_json::{Value, json};
 
 use super::{Call, Origin, Reply};
-use crate::apply::{self, Applied};
 use crate::failure::Failure;
 use crate::meta;
 use crate::patch;
 use crate::request::query::{FieldValidation, WriteOptions};
+use crate::tracking::{self, Applied};
 
 /// How often a patch is made anew when somebody else was faster.
 const ATTEMPTS: usize = 100;
 
-const TYPES: &str = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+const TYPES: &str =
+    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
 
 /// How a patch is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,14 +41,16 @@ impl Call {
             return Err(Failure::invalid(&about, "", &[error]));
         }
         let text = serde_json::from_slice::<Value>(body);
-        let patch = text.map_err(|error| Failure::bad_request(format!("error decoding patch: {error}")))?;
+        let patch =
+            text.map_err(|error| Failure::bad_request(format!("error decoding patch: {error}")))?;
         self.origin = Origin::Patch;
         for _ in 0..ATTEMPTS {
             let current = self.current()?;
             let before = self.presented(current.value());
             let patched = self.patched(manner, &before, &patch)?;
             self.warnings.clear();
-            let mut object = self.known_fields(patched, options.field_validation, "strict decoding error")?;
+            let mut object =
+                self.known_fields(patched, options.field_validation, "strict decoding error")?;
             self.check_identity(&object)?;
             self.place_back(&mut object);
             if let Some(reply) = self.replace_patched(object, &before, &current, &options)? {
@@ -55,7 +58,11 @@ impl Call {
             }
         }
         let name = self.name.clone().unwrap_or_default();
-        Err(Failure::conflict(&self.kind.about(), &name, super::update::MODIFIED))
+        Err(Failure::conflict(
+            &self.kind.about(),
+            &name,
+            super::update::MODIFIED,
+        ))
     }
 
     /// A patch that leaves the resource version as it is names no state.
@@ -75,7 +82,12 @@ impl Call {
     }
 
     fn manner(&self) -> Result<Manner, Failure> {
-        let media = self.content_type.split(';').next().unwrap_or_default().trim();
+        let media = self
+            .content_type
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim();
         let builtin = self.kind.custom.is_none();
         match media {
             "application/json-patch+json" => Ok(Manner::Json),
@@ -125,7 +137,10 @@ impl Call {
     }
 
     fn place_back(&self, object: &mut Value) {
-        let (name, namespace) = (self.name.clone().unwrap_or_default(), self.namespace().to_owned());
+        let (name, namespace) = (
+            self.name.clone().unwrap_or_default(),
+            self.namespace().to_owned(),
+        );
         if let Some(metadata) = meta::metadata(object) {
             metadata.insert("name".to_owned(), name.into());
             if !namespace.is_empty() {
@@ -153,13 +168,19 @@ impl Call {
             self.warnings.clone_from(&unknown);
             let key = self.key();
             let current = self.server.store.get(&self.kind.table, &key);
-            let before = current.as_ref().map(|stored| self.presented(stored.value()));
+            let before = current
+                .as_ref()
+                .map(|stored| self.presented(stored.value()));
             if let Some(reply) = self.applied(&wanted, before, current, options)? {
                 return Ok((self, reply));
             }
         }
         let name = self.name.clone().unwrap_or_default();
-        Err(Failure::conflict(&self.kind.about(), &name, super::update::MODIFIED))
+        Err(Failure::conflict(
+            &self.kind.about(),
+            &name,
+            super::update::MODIFIED,
+        ))
     }
 
     fn applied(
@@ -173,7 +194,9 @@ impl Call {
         if current.is_none() {
             let uid = meta::text(wanted, "uid");
             if !uid.is_empty() {
-                let why = format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+                let why = format!(
+                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                );
                 return Err(Failure::conflict(&self.kind.about(), &name, &why));
             }
             if self.subresource.is_some() {
@@ -189,18 +212,21 @@ impl Call {
             empty
         });
         let writer = self.writer(options);
-        let merged = apply::apply(&Applied {
+        let merged = tracking::apply(&Applied {
             kind: &self.kind,
             live: &live,
             wanted,
             writer: &writer,
             force: options.force,
         })?;
-        let mut object = self.known_fields(merged, FieldValidation::Ignore, "strict decoding error")?;
+        let mut object =
+            self.known_fields(merged, FieldValidation::Ignore, "strict decoding error")?;
         self.place_back(&mut object);
         let Some(current) = current else {
             let reply = match self.create_object(object, options) {
-                Err(failure) if failure.reason == "AlreadyExists" && !options.dry_run => return Ok(None),
+                Err(failure) if failure.reason == "AlreadyExists" && !options.dry_run => {
+                    return Ok(None);
+                }
                 outcome => outcome?,
             };
             return Ok(Some(Reply::Object(201, reply)));
@@ -232,14 +258,22 @@ impl Call {
                 self.kind.kind
             )));
         }
-        if wanted.pointer("/metadata/managedFields").and_then(Value::as_array).is_some_and(|list| !list.is_empty()) {
+        if wanted
+            .pointer("/metadata/managedFields")
+            .and_then(Value::as_array)
+            .is_some_and(|list| !list.is_empty())
+        {
             return Err(Failure::bad_request("metadata.managedFields must be nil"));
         }
         self.check_identity(wanted)
     }
 
     /// Tells of the fields of an applied object that nobody knows.
-    fn unknown_fields(&mut self, wanted: &Value, validation: FieldValidation) -> Result<Vec<String>, Failure> {
+    fn unknown_fields(
+        &mut self,
+        wanted: &Value,
+        validation: FieldValidation,
+    ) -> Result<Vec<String>, Failure> {
         let mut probe = wanted.clone();
         let Some((types, id)) = &self.kind.schema else {
             return Ok(Vec::new());

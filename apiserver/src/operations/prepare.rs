@@ -36,7 +36,12 @@ impl Call {
     }
 
     /// What is wrong with an object.
-    pub(crate) fn wrong(&self, kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    pub(crate) fn wrong(
+        &self,
+        kind: &Kind,
+        object: &Value,
+        old: Option<&Value>,
+    ) -> Vec<FieldError> {
         let mut errors = meta::check(object, kind);
         if let Some(old) = old {
             errors.extend(meta::check_update(object, old));
@@ -49,7 +54,12 @@ impl Call {
                     typed
                 };
                 let before = old.map(typed);
-                errors.extend(schema::validate(types, *id, &typed(object), before.as_ref()));
+                errors.extend(schema::validate(
+                    types,
+                    *id,
+                    &typed(object),
+                    before.as_ref(),
+                ));
             }
             _ => errors.extend(builtin::validate(kind, object, old)),
         }
@@ -77,7 +87,9 @@ pub(crate) fn keep_all_but_status(kind: &Kind, new: &mut Value, old: &Value) {
         };
     }
     let own_metadata = kind.custom.is_some();
-    if let (Some(Value::Object(slot)), Some(Value::Object(after))) = (kept.get_mut("metadata"), after) {
+    if let (Some(Value::Object(slot)), Some(Value::Object(after))) =
+        (kept.get_mut("metadata"), after)
+    {
         if own_metadata {
             // Of the metadata of a custom resource, a write of its status changes only who wrote what.
             if let Some(fields) = after.get("managedFields") {
@@ -137,7 +149,9 @@ pub(crate) fn is_same(new: &Value, old: &Value) -> bool {
         let mut plain = object.clone();
         if let Some(metadata) = meta::metadata(&mut plain) {
             metadata.remove("resourceVersion");
-            let entries = metadata.get_mut("managedFields").and_then(Value::as_array_mut);
+            let entries = metadata
+                .get_mut("managedFields")
+                .and_then(Value::as_array_mut);
             for entry in entries.into_iter().flatten() {
                 if let Some(entry) = entry.as_object_mut() {
                     entry.remove("time");

@@ -15,13 +15,13 @@ impl Call {
         Ok((self, Reply::Object(200, scale)))
     }
 
-    pub(crate) fn update_scale(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+    pub(crate) fn update_scale(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "UpdateOptions")?;
         let wanted = super::body::parse(&self.content_type, body)?;
         self.write_scale(&options, |_| Ok(wanted.clone()))
     }
 
-    pub(crate) fn patch_scale(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+    pub(crate) fn patch_scale(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "PatchOptions")?;
         let json = self.content_type.starts_with("application/json-patch+json");
         let patch: Value = serde_json::from_slice(body)
@@ -45,7 +45,10 @@ impl Call {
             let current = self.current()?;
             let object = current.value();
             let wanted = change(&self.scale_of(&object)?)?;
-            let replicas = wanted.pointer("/spec/replicas").cloned().unwrap_or_else(|| 0.into());
+            let replicas = wanted
+                .pointer("/spec/replicas")
+                .cloned()
+                .unwrap_or_else(|| 0.into());
             let number = replicas.as_i64().unwrap_or_default();
             if number < 0 {
                 let error = FieldError::of_value(
@@ -78,7 +81,11 @@ impl Call {
             }
         }
         let name = self.name.clone().unwrap_or_default();
-        Err(Failure::conflict(&self.kind.about(), &name, super::update::MODIFIED))
+        Err(Failure::conflict(
+            &self.kind.about(),
+            &name,
+            super::update::MODIFIED,
+        ))
     }
 
     fn paths(&self) -> Result<&Scale, Failure> {
@@ -89,18 +96,29 @@ impl Call {
         let paths = self.paths()?;
         let number = |path: &str| at(object, path).and_then(Value::as_i64).unwrap_or_default();
         let mut status = json!({ "replicas": number(&paths.status_replicas) });
-        let selector = paths.label_selector.as_deref().and_then(|path| at(object, path));
+        let selector = paths
+            .label_selector
+            .as_deref()
+            .and_then(|path| at(object, path));
         match selector {
             Some(Value::String(text)) => status["selector"] = text.clone().into(),
             Some(selector) => status["selector"] = crate::table::selector_text(selector).into(),
             None => {}
         }
         let mut spec = json!({});
-        if let Some(replicas) = at(object, &paths.spec_replicas).filter(|value| value.as_i64() != Some(0)) {
+        if let Some(replicas) =
+            at(object, &paths.spec_replicas).filter(|value| value.as_i64() != Some(0))
+        {
             spec["replicas"] = replicas.clone();
         }
         let mut metadata = json!({});
-        for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        for field in [
+            "name",
+            "namespace",
+            "uid",
+            "resourceVersion",
+            "creationTimestamp",
+        ] {
             let text = meta::text(object, field);
             if !text.is_empty() {
                 metadata[field] = text.into();
@@ -113,7 +131,8 @@ impl Call {
 }
 
 fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(object, |value, part| value.get(part))
+    path.split('.')
+        .try_fold(object, |value, part| value.get(part))
 }
 
 fn set(object: &mut Value, path: &str, value: Value) {

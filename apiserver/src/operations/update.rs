@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::prepare::{Part, asks_for_else, is_same, keep_all_but_status, keep_status};
 use super::{Call, Origin, Reply};
 use crate::admission::Action;
-use crate::apply;
 use crate::builtin;
 use crate::failure::{Cause, Failure, FieldError};
 use crate::meta;
 use crate::request::query::WriteOptions;
 use crate::store::{Stale, Stored, Write};
+use crate::tracking;
 
 /// What the server says when somebody else was faster.
 pub(crate) const MODIFIED: &str =
@@ -39,7 +39,11 @@ impl Call {
         self.place(&mut object)?;
         if self.part() == Part::Main
             && builtin::creates_on_update(&self.kind)
-            && self.server.store.get(&self.kind.table, &self.key()).is_none()
+            && self
+                .server
+                .store
+                .get(&self.kind.table, &self.key())
+                .is_none()
         {
             let reply = self.create_object(object, &options)?;
             return Ok((self, Reply::Object(201, reply)));
@@ -76,15 +80,24 @@ impl Call {
                 builtin::prepare_update(&kept, &mut new, &old);
             }
             Part::Status => keep_all_but_status(&kept, &mut new, &old),
-            Part::Other => builtin::prepare_part(&kept, self.subresource.as_deref().unwrap_or_default(), &mut new, &old, &self.user),
+            Part::Other => builtin::prepare_part(
+                &kept,
+                self.subresource.as_deref().unwrap_or_default(),
+                &mut new,
+                &old,
+                &self.user,
+            ),
         }
         self.filled(&kept, &mut new);
         self.admit(Action::Update, &name, &mut new, Some(&old))?;
         if self.origin != Origin::Apply {
             let writer = self.writer(options);
-            apply::track(&kept, Some(&old), &mut new, &writer);
+            tracking::track(&kept, Some(&old), &mut new, &writer);
         }
-        if meta::counts_changes(&kept) && self.part() != Part::Status && asks_for_else(&kept, &new, &old) {
+        if meta::counts_changes(&kept)
+            && self.part() != Part::Status
+            && asks_for_else(&kept, &new, &old)
+        {
             meta::count_change(&mut new);
         }
         let errors = self.wrong(&kept, &new, Some(&old));
@@ -105,7 +118,9 @@ impl Call {
         options: &WriteOptions,
         names_state: bool,
     ) -> Result<Option<Value>, Failure> {
-        let goes = meta::is_deleted(&new) && meta::finalizers(&new).is_empty() && builtin::may_go(kept, &new);
+        let goes = meta::is_deleted(&new)
+            && meta::finalizers(&new).is_empty()
+            && builtin::may_go(kept, &new);
         if options.dry_run {
             return Ok(Some(self.presented(new)));
         }
@@ -114,7 +129,11 @@ impl Call {
         } else {
             Write::Replace(current.revision, new)
         };
-        match self.server.store.write(&self.kind.table, &self.key(), write) {
+        match self
+            .server
+            .store
+            .write(&self.kind.table, &self.key(), write)
+        {
             Ok(written) => {
                 let object = written.stored.value();
                 if goes {
@@ -132,7 +151,13 @@ impl Call {
         }
     }
 
-    fn check_preconditions(&self, new: &Value, old: &Value, name: &str, version: &str) -> Result<(), Failure> {
+    fn check_preconditions(
+        &self,
+        new: &Value,
+        old: &Value,
+        name: &str,
+        version: &str,
+    ) -> Result<(), Failure> {
         if version.is_empty() && self.kind.custom.is_some() && self.origin == Origin::Body {
             let error = FieldError {
                 cause: Cause::Invalid,
@@ -146,7 +171,9 @@ impl Call {
         }
         let (given, real) = (meta::text(new, "uid"), meta::text(old, "uid"));
         if !given.is_empty() && given != real {
-            let why = format!("Precondition failed: UID in precondition: {given}, UID in object meta: {real}");
+            let why = format!(
+                "Precondition failed: UID in precondition: {given}, UID in object meta: {real}"
+            );
             return Err(Failure::conflict(&self.kind.about(), name, &why));
         }
         Ok(())

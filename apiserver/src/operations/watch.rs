@@ -46,10 +46,18 @@ struct Watch {
 impl Call {
     pub(crate) fn watch(self) -> Result<(Self, Reply), Failure> {
         let selection = self.selection()?;
-        let timeout = self.query.number("timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok());
-        let lifetime = timeout.filter(|seconds| *seconds > 0).map_or(LIFETIME, Duration::from_secs);
+        let timeout = self
+            .query
+            .number("timeoutSeconds")?
+            .and_then(|seconds| u64::try_from(seconds).ok());
+        let lifetime = timeout
+            .filter(|seconds| *seconds > 0)
+            .map_or(LIFETIME, Duration::from_secs);
         let version = self.query.text("resourceVersion").unwrap_or_default();
-        let initial_events = self.query.get("sendInitialEvents").map(|_| self.query.on("sendInitialEvents"));
+        let initial_events = self
+            .query
+            .get("sendInitialEvents")
+            .map(|_| self.query.on("sendInitialEvents"));
         self.check_initial(initial_events)?;
         let number: u64 = if version.is_empty() {
             0
@@ -59,14 +67,18 @@ impl Call {
                     crate::failure::Cause::Invalid,
                     "resourceVersion",
                     &version.into(),
-                    &format!("strconv.ParseUint: parsing {}: invalid syntax", go_quoted(version)),
+                    &format!(
+                        "strconv.ParseUint: parsing {}: invalid syntax",
+                        go_quoted(version)
+                    ),
                 );
                 let about = crate::failure::About::new("meta.k8s.io", "ListOptions");
                 Failure::invalid(&about, "", &[error])
             })?
         };
         let state = initial_events.unwrap_or(number == 0);
-        let (cursor, objects, revision) = self.follow(&selection, (!state && number > 0).then_some(number));
+        let (cursor, objects, revision) =
+            self.follow(&selection, (!state && number > 0).then_some(number));
         let now = Instant::now();
         let mut watch = Watch {
             server: Arc::clone(&self.server),
@@ -118,7 +130,8 @@ impl Call {
         match why {
             None => Ok(()),
             Some((field, why)) => {
-                let error = crate::failure::FieldError::new(crate::failure::Cause::Forbidden, field, why);
+                let error =
+                    crate::failure::FieldError::new(crate::failure::Cause::Forbidden, field, why);
                 let about = crate::failure::About::new("meta.k8s.io", "ListOptions");
                 Err(Failure::invalid(&about, "", &[error]))
             }
@@ -135,17 +148,31 @@ impl Call {
         let table = &self.kind.table;
         if let Some(after) = after {
             let cursor = self.server.store.follow(table, after).map_err(|old| {
-                Failure::expired(format!("too old resource version: {} ({})", old.asked, old.oldest))
+                Failure::expired(format!(
+                    "too old resource version: {} ({})",
+                    old.asked, old.oldest
+                ))
             });
             return (cursor, Vec::new(), after);
         }
         // The list first: what changes in between is told twice rather than never.
         let wanted = |key: &Key, stored: &Stored| selection.matches(&self.kind, key, stored);
-        let page = self.server.store.list_at(table, None, selection.namespace.as_deref(), None, None, wanted);
-        let page = page.unwrap_or_else(|_| crate::store::Page::default());
+        let page = self.server.store.list_at(
+            table,
+            None,
+            selection.namespace.as_deref(),
+            None,
+            None,
+            wanted,
+        );
+        // Only of an earlier revision there might be nothing to tell.
+        let page = page.unwrap_or_default();
         let cursor = self.server.store.follow(table, page.revision);
         let cursor = cursor.map_err(|old| {
-            Failure::expired(format!("too old resource version: {} ({})", old.asked, old.oldest))
+            Failure::expired(format!(
+                "too old resource version: {} ({})",
+                old.asked, old.oldest
+            ))
         });
         (cursor, page.objects, page.revision)
     }
@@ -216,7 +243,10 @@ impl Watch {
                 let before = change.before.as_deref()?;
                 let mut object = before.value();
                 if let Some(metadata) = crate::meta::metadata(&mut object) {
-                    metadata.insert("resourceVersion".to_owned(), change.revision.to_string().into());
+                    metadata.insert(
+                        "resourceVersion".to_owned(),
+                        change.revision.to_string().into(),
+                    );
                 }
                 let seen = before.with_bytes(Bytes::from(object.to_string()));
                 Some(self.line("DELETED", &seen))
@@ -239,7 +269,8 @@ impl Watch {
     }
 
     fn bookmark(&self, revision: u64, ends_initial: bool) -> Bytes {
-        let mut metadata = json!({ "resourceVersion": revision.to_string(), "creationTimestamp": null });
+        let mut metadata =
+            json!({ "resourceVersion": revision.to_string(), "creationTimestamp": null });
         if ends_initial {
             metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
         }

@@ -88,7 +88,8 @@ pub fn form(headers: &HeaderMap) -> Result<Form, Failure> {
     Err(Failure {
         code: 406,
         reason: "NotAcceptable",
-        message: "only the following media types are accepted: application/json, application/yaml".to_owned(),
+        message: "only the following media types are accepted: application/json, application/yaml"
+            .to_owned(),
         details: Some(serde_json::json!({})),
     })
 }

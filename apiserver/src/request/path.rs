@@ -131,9 +131,6 @@ mod tests {
             Route::Version(String::new(), "v1".to_owned())
         );
         assert_eq!(route("/healthz"), Route::Other);
-        assert_eq!(
-            route("/api/v1/namespaces/x/pods/p/log/more"),
-            Route::Other
-        );
+        assert_eq!(route("/api/v1/namespaces/x/pods/p/log/more"), Route::Other);
     }
 }

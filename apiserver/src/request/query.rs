@@ -166,10 +166,14 @@ impl DeleteOptions {
     /// Of a query and a body, which may be empty.
     pub fn of(query: &Query, body: &Value) -> Result<Self, Failure> {
         let text = |path: &str| body.pointer(path).and_then(Value::as_str);
-        let policy = query.text("propagationPolicy").or(text("/propagationPolicy"));
+        let policy = query
+            .text("propagationPolicy")
+            .or(text("/propagationPolicy"));
         let orphan = match body.get("orphanDependents") {
             Some(Value::Bool(orphan)) => Some(*orphan),
-            _ => query.get("orphanDependents").map(|_| query.on("orphanDependents")),
+            _ => query
+                .get("orphanDependents")
+                .map(|_| query.on("orphanDependents")),
         };
         let propagation = match (policy, orphan) {
             (Some("Background"), _) => Some(Propagation::Background),

@@ -28,9 +28,9 @@ pub struct LabelSelector(Vec<(String, Wants)>);
 impl LabelSelector {
     /// Reads a selector such as `a=b,c in (d,e),!f`.
     pub fn parse(text: &str) -> Result<Self, Failure> {
-        Reader::new(text).selector().map_err(|why| {
-            Failure::bad_request(format!("unable to parse requirement: {why}"))
-        })
+        Reader::new(text)
+            .selector()
+            .map_err(|why| Failure::bad_request(format!("unable to parse requirement: {why}")))
     }
 
     /// Whether it asks nothing.
@@ -135,7 +135,10 @@ impl Reader {
                             }
                         }
                         other => {
-                            return Err(format!("found '{}', expected: ',' or 'end of string'", other.shown()));
+                            return Err(format!(
+                                "found '{}', expected: ',' or 'end of string'",
+                                other.shown()
+                            ));
                         }
                     }
                 }
@@ -224,7 +227,9 @@ impl Reader {
                             }
                         }
                         Token::Sign(")") => break,
-                        other => return Err(format!("found '{}', expected: ',' or ')'", other.shown())),
+                        other => {
+                            return Err(format!("found '{}', expected: ',' or ')'", other.shown()));
+                        }
                     }
                 }
                 Token::Sign(",") => values.push(String::new()),
@@ -234,7 +239,12 @@ impl Reader {
                     }
                     break;
                 }
-                other => return Err(format!("found '{}', expected: ',', ')' or identifier", other.shown())),
+                other => {
+                    return Err(format!(
+                        "found '{}', expected: ',', ')' or identifier",
+                        other.shown()
+                    ));
+                }
             }
         }
         Ok(values)
@@ -246,7 +256,11 @@ fn check_key(key: &str) -> Result<(), String> {
     if errors.is_empty() {
         return Ok(());
     }
-    Err(format!("key: Invalid value: {}: {}", go_quoted(key), errors.join("; ")))
+    Err(format!(
+        "key: Invalid value: {}: {}",
+        go_quoted(key),
+        errors.join("; ")
+    ))
 }
 
 fn check_value(key: &str, value: &str) -> Result<(), String> {
@@ -284,8 +298,14 @@ impl FieldSelector {
             let split = part
                 .split_once("!=")
                 .map(|(field, value)| (field, value, true))
-                .or_else(|| part.split_once("==").map(|(field, value)| (field, value, false)))
-                .or_else(|| part.split_once('=').map(|(field, value)| (field, value, false)));
+                .or_else(|| {
+                    part.split_once("==")
+                        .map(|(field, value)| (field, value, false))
+                })
+                .or_else(|| {
+                    part.split_once('=')
+                        .map(|(field, value)| (field, value, false))
+                });
             let Some((field, value, not)) = split else {
                 return Err(Failure::bad_request(format!(
                     "invalid selector: '{text}'; can't understand '{part}'"
@@ -362,13 +382,21 @@ mod tests {
     #[case("b>0", false)]
     #[case("c=", false)]
     fn label_selectors_select(#[case] selector: &str, #[case] want: bool) {
-        let labels = BTreeMap::from([("a", "1"), ("b", "x")].map(|(key, value)| (key.to_owned(), value.to_owned())));
-        assert_eq!(LabelSelector::parse(selector).unwrap().matches(&labels), want);
+        let labels = BTreeMap::from(
+            [("a", "1"), ("b", "x")].map(|(key, value)| (key.to_owned(), value.to_owned())),
+        );
+        assert_eq!(
+            LabelSelector::parse(selector).unwrap().matches(&labels),
+            want
+        );
     }
 
     #[rstest]
     #[case("a in x", "unable to parse requirement: found 'x' expected: '('")]
-    #[case("a,", "unable to parse requirement: found '', expected: identifier after ','")]
+    #[case(
+        "a,",
+        "unable to parse requirement: found '', expected: identifier after ','"
+    )]
     fn broken_selectors_are_told(#[case] selector: &str, #[case] want: &str) {
         assert_eq!(LabelSelector::parse(selector).unwrap_err().message, want);
     }

@@ -86,7 +86,9 @@ impl Log {
     pub fn push(&mut self, change: Change) {
         self.bytes += change.object.bytes.len();
         self.changes.push_back(change);
-        while self.changes.len() > MOST_CHANGES || (self.bytes > MOST_BYTES && self.changes.len() > 1) {
+        while self.changes.len() > MOST_CHANGES
+            || (self.bytes > MOST_BYTES && self.changes.len() > 1)
+        {
             let Some(oldest) = self.changes.pop_front() else {
                 break;
             };
@@ -108,13 +110,24 @@ impl Log {
 
     /// The revision of the last change, or before which nothing is remembered.
     pub fn newest(&self) -> u64 {
-        self.changes.back().map_or(self.forgotten, |change| change.revision)
+        self.changes
+            .back()
+            .map_or(self.forgotten, |change| change.revision)
     }
 
     /// Takes back the changes after a revision.
-    pub fn undo(&self, objects: &mut BTreeMap<Key, Arc<Stored>>, revision: u64) -> Result<(), TooOld> {
+    pub fn undo(
+        &self,
+        objects: &mut BTreeMap<Key, Arc<Stored>>,
+        revision: u64,
+    ) -> Result<(), TooOld> {
         self.check(revision)?;
-        for change in self.changes.iter().rev().take_while(|change| change.revision > revision) {
+        for change in self
+            .changes
+            .iter()
+            .rev()
+            .take_while(|change| change.revision > revision)
+        {
             match &change.before {
                 Some(before) => objects.insert(change.key.clone(), Arc::clone(before)),
                 None => objects.remove(&change.key),
@@ -126,7 +139,9 @@ impl Log {
     /// The changes after a revision, at most `limit`.
     pub fn after(&self, after: u64, limit: usize) -> Result<Vec<Change>, TooOld> {
         self.check(after)?;
-        let start = self.changes.partition_point(|change| change.revision <= after);
+        let start = self
+            .changes
+            .partition_point(|change| change.revision <= after);
         Ok(self.changes.range(start..).take(limit).cloned().collect())
     }
 }

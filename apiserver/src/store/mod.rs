@@ -55,6 +55,15 @@ pub struct Stored {
 }
 
 impl Stored {
+    /// The same object with other bytes.
+    #[must_use]
+    pub fn with_bytes(&self, bytes: Bytes) -> Self {
+        Self {
+            bytes,
+            ..self.clone()
+        }
+    }
+
     /// The object. It was made by serializing one.
     pub fn value(&self) -> Value {
         serde_json::from_slice(&self.bytes).unwrap_or_default()
@@ -131,7 +140,10 @@ impl Range<'_> {
             (None, Some(namespace)) => Bound::Included(Key::new(namespace, "")),
             (None, None) => Bound::Unbounded,
         };
-        let inside = |key: &Key| self.namespace.is_none_or(|namespace| &*key.namespace == namespace);
+        let inside = |key: &Key| {
+            self.namespace
+                .is_none_or(|namespace| &*key.namespace == namespace)
+        };
         let mut rest = objects
             .range((start, Bound::Unbounded))
             .take_while(|(key, _)| inside(key))
@@ -143,7 +155,11 @@ impl Range<'_> {
             .map(|(key, stored)| (key.clone(), Arc::clone(stored)))
             .collect();
         // Only those who ask for pages are told what is left.
-        let remaining = if self.limit.is_some() { rest.count() } else { 0 };
+        let remaining = if self.limit.is_some() {
+            rest.count()
+        } else {
+            0
+        };
         Page {
             objects,
             revision,
@@ -168,7 +184,7 @@ pub struct Store {
 }
 
 /// A part of a list.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Page {
     /// The objects, by key.
     pub objects: Vec<(Key, Arc<Stored>)>,
@@ -217,7 +233,10 @@ impl Store {
     /// How many objects a table has.
     pub fn count(&self, table: &str) -> usize {
         let inner = self.inner.read();
-        inner.tables.get(table).map_or(0, |table| table.objects.len())
+        inner
+            .tables
+            .get(table)
+            .map_or(0, |table| table.objects.len())
     }
 
     /// Objects of a namespace (or of all, if it is absent) that come after a key, at most `limit` of those that are
@@ -260,7 +279,9 @@ impl Store {
         let inner = self.inner.read();
         let objects = inner.tables.get(table).map(|table| table.objects.iter());
         let objects = objects.into_iter().flatten();
-        objects.map(|(key, stored)| (key.clone(), Arc::clone(stored))).collect()
+        objects
+            .map(|(key, stored)| (key.clone(), Arc::clone(stored)))
+            .collect()
     }
 
     /// The objects that name this uid as their owner: table and key.
@@ -291,7 +312,11 @@ impl Store {
     /// Makes a change. The object's resource version is set here.
     pub fn write(&self, table: &str, key: &Key, write: Write) -> Result<Written, Stale> {
         let mut inner = self.inner.write();
-        let before = inner.tables.get(table).and_then(|table| table.objects.get(key)).cloned();
+        let before = inner
+            .tables
+            .get(table)
+            .and_then(|table| table.objects.get(key))
+            .cloned();
         match (&write, &before) {
             (Write::Create(_), Some(_)) => return Err(Stale::Changed),
             (Write::Replace(..) | Write::Delete(..), None) => return Err(Stale::Gone),
@@ -319,14 +344,21 @@ impl Store {
     }
 
     /// Puts objects back that were there before, without telling anybody.
-    pub fn restore(&self, revision: u64, objects: impl IntoIterator<Item = (TableName, Key, Stored)>) {
+    pub fn restore(
+        &self,
+        revision: u64,
+        objects: impl IntoIterator<Item = (TableName, Key, Stored)>,
+    ) {
         let mut inner = self.inner.write();
         inner.revision = inner.revision.max(revision);
         let newest = inner.revision;
         for (name, key, stored) in objects {
             let stored = Arc::new(stored);
             inner.index(&name, &key, None, Some(&stored));
-            let table = inner.tables.entry(name).or_insert_with(|| Table::new(newest));
+            let table = inner
+                .tables
+                .entry(name)
+                .or_insert_with(|| Table::new(newest));
             table.objects.insert(key, stored);
         }
         // Whoever watched an earlier revision has to list again.
@@ -443,7 +475,9 @@ fn serialized(mut object: Value, revision: u64) -> Stored {
 
 fn summarized(object: &Value, bytes: Bytes, revision: u64) -> Stored {
     let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
-    let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let owners = object
+        .pointer("/metadata/ownerReferences")
+        .and_then(Value::as_array);
     let owners = owners.into_iter().flatten();
     let owners = owners.filter_map(|owner| owner.get("uid")?.as_str().map(Arc::from));
     Stored {
@@ -459,7 +493,10 @@ fn summarized(object: &Value, bytes: Bytes, revision: u64) -> Stored {
 pub fn read_back(bytes: Bytes) -> Option<(Key, Stored)> {
     let object: Value = serde_json::from_slice(&bytes).ok()?;
     let text = |path: &str| object.pointer(path).and_then(Value::as_str);
-    let key = Key::new(text("/metadata/namespace").unwrap_or_default(), text("/metadata/name")?);
+    let key = Key::new(
+        text("/metadata/namespace").unwrap_or_default(),
+        text("/metadata/name")?,
+    );
     let revision = text("/metadata/resourceVersion")?.parse().ok()?;
     let stored = summarized(&object, bytes, revision);
     Some((key, stored))

@@ -1,0 +1,125 @@
+//! What is sent: objects and lists in the form that was asked for.
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use crate::kinds::Kind;
+use crate::meta;
+use crate::operations::{Listed, sent};
+use crate::request::accept::{Encoding, Form, Shape};
+use crate::store::Stored;
+use crate::table;
+
+const META: &str = "meta.k8s.io/v1";
+
+/// The metadata of an object as an object of its own.
+pub(crate) fn metadata_of(object: &Value) -> Value {
+    json!({
+        "kind": "PartialObjectMetadata", "apiVersion": META,
+        "metadata": object.get("metadata").cloned().unwrap_or_else(|| json!({})),
+    })
+}
+
+/// An object in the form that was asked for.
+pub(crate) fn object(kind: &Kind, form: Form, object: &Value) -> Value {
+    let is_status = object.get("kind").and_then(Value::as_str) == Some("Status");
+    match form.shape {
+        _ if is_status => object.clone(),
+        Shape::Whole => object.clone(),
+        Shape::Metadata => metadata_of(object),
+        Shape::Table => {
+            let mut plain = object.clone();
+            meta::strip_type(&mut plain);
+            crate::convert::to_kept(kind, &mut plain);
+            let revision = meta::text(object, "resourceVersion").to_owned();
+            let mut table = table::empty(kind, true);
+            table["metadata"] = json!({ "resourceVersion": revision });
+            table["rows"] = json!([table::row(kind, &plain)]);
+            table
+        }
+    }
+}
+
+/// A table with one row, for a watch.
+pub(crate) fn table_of_one(kind: &Kind, stored: &Stored, with_columns: bool) -> Value {
+    let object = stored.value();
+    let mut table = table::empty(kind, with_columns);
+    table["metadata"] = json!({ "resourceVersion": stored.revision.to_string() });
+    table["rows"] = json!([table::row(kind, &object)]);
+    table
+}
+
+/// A list in the form that was asked for.
+pub(crate) fn list(kind: &Kind, form: Form, listed: &Listed) -> Bytes {
+    let mut metadata = json!({ "resourceVersion": listed.revision.to_string() });
+    if let Some(next) = &listed.next {
+        metadata["continue"] = next.clone().into();
+    }
+    if let Some(remaining) = listed.remaining {
+        metadata["remainingItemCount"] = remaining.into();
+    }
+    let objects = listed.objects().iter().map(|(_, stored)| &**stored);
+    match form.shape {
+        Shape::Table => {
+            let mut table = table::empty(kind, true);
+            table["metadata"] = metadata;
+            table["rows"] = objects
+                .map(|stored| table::row(kind, &stored.value()))
+                .collect();
+            Bytes::from(table.to_string())
+        }
+        Shape::Metadata => {
+            let items: Vec<Value> = objects.map(|stored| metadata_of(&stored.value())).collect();
+            let list = json!({
+                "kind": "PartialObjectMetadataList", "apiVersion": META, "metadata": metadata, "items": items,
+            });
+            Bytes::from(list.to_string())
+        }
+        Shape::Whole => whole_list(kind, &metadata, objects),
+    }
+}
+
+fn whole_list<'a>(
+    kind: &Kind,
+    metadata: &Value,
+    objects: impl Iterator<Item = &'a Stored>,
+) -> Bytes {
+    let mut text = String::new();
+    let _ = write!(
+        text,
+        "{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{metadata},\"items\":[",
+        kind.list_kind,
+        kind.api_version()
+    );
+    let mut list = text.into_bytes();
+    let plain = kind.custom.is_none() && !crate::convert::is_needed(kind);
+    for (place, stored) in objects.enumerate() {
+        if place > 0 {
+            list.push(b',');
+        }
+        if plain {
+            // Items of built-in kinds do not repeat what the list says.
+            list.extend_from_slice(&stored.bytes);
+        } else {
+            list.extend_from_slice(&sent(kind, stored));
+        }
+    }
+    list.extend_from_slice(b"]}");
+    Bytes::from(list)
+}
+
+/// A JSON text in the encoding that was asked for: the content type and the bytes.
+pub(crate) fn encoded(form: Form, json: Bytes) -> (&'static str, Bytes) {
+    match form.encoding {
+        Encoding::Json => ("application/json", json),
+        Encoding::Yaml => {
+            let value: Value = serde_json::from_slice(&json).unwrap_or_default();
+            match serde_saphyr::to_string(&value) {
+                Ok(text) => ("application/yaml", Bytes::from(text)),
+                Err(_) => ("application/json", json),
+            }
+        }
+    }
+}

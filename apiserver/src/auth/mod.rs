@@ -1,0 +1,74 @@
+//! Who asks, and what they may do.
+
+mod rbac;
+mod reviews;
+mod tokens;
+
+use std::collections::BTreeMap;
+
+pub(crate) use rbac::Asked;
+pub(crate) use tokens::Tokens;
+
+/// Somebody who asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// The name, such as `system:serviceaccount:default:default`.
+    pub user: String,
+    /// Groups.
+    pub groups: Vec<String>,
+    /// The uid; may be empty.
+    pub uid: String,
+    /// What else is known.
+    pub extra: BTreeMap<String, Vec<String>>,
+}
+
+impl Identity {
+    /// Somebody who may do everything.
+    pub fn admin() -> Self {
+        Self::new("admin", &["system:masters"])
+    }
+
+    /// Nobody in particular.
+    pub fn anonymous() -> Self {
+        Self {
+            user: "system:anonymous".to_owned(),
+            groups: vec!["system:unauthenticated".to_owned()],
+            ..Self::default()
+        }
+    }
+
+    /// Of a name and groups; whoever has a name is also authenticated.
+    pub fn new(user: &str, groups: &[&str]) -> Self {
+        let mut groups: Vec<String> = groups.iter().map(|group| (*group).to_owned()).collect();
+        groups.push("system:authenticated".to_owned());
+        Self {
+            user: user.to_owned(),
+            groups,
+            ..Self::default()
+        }
+    }
+
+    /// A service account.
+    pub fn service_account(namespace: &str, name: &str, uid: &str) -> Self {
+        let of_namespace = format!("system:serviceaccounts:{namespace}");
+        let mut identity = Self::new(
+            &format!("system:serviceaccount:{namespace}:{name}"),
+            &["system:serviceaccounts", &of_namespace],
+        );
+        identity.uid = uid.to_owned();
+        identity
+    }
+}
+
+/// How those who ask are known.
+pub(crate) struct Auth {
+    pub(crate) tokens: Tokens,
+}
+
+impl Auth {
+    pub(crate) fn new() -> Self {
+        Self {
+            tokens: Tokens::new(),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Rights, by roles and their bindings.
+
+use serde_json::Value;
+
+use super::Identity;
+use crate::failure::{About, Failure, go_quoted};
+use crate::server::Inner;
+use crate::store::Key;
+
+/// What somebody wants to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) verb: String,
+    pub(crate) group: String,
+    /// The resource, with its subresource after a slash.
+    pub(crate) resource: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// The path, of what is no resource.
+    pub(crate) path: Option<String>,
+}
+
+const ROLES: &str = "rbac.authorization.k8s.io";
+
+impl Inner {
+    /// Whether somebody may do something.
+    pub(crate) fn may(&self, user: &Identity, asked: &Asked) -> bool {
+        if !self.options.rbac || user.groups.iter().any(|group| group == "system:masters") {
+            return true;
+        }
+        let of_cluster = self.store.all(&format!("{ROLES}/clusterrolebindings"));
+        let cluster_wide = of_cluster
+            .iter()
+            .any(|(_, binding)| self.binding_allows(&binding.value(), user, asked, ""));
+        if cluster_wide {
+            return true;
+        }
+        if asked.namespace.is_empty() {
+            return false;
+        }
+        let bindings = self.store.list_at(
+            &format!("{ROLES}/rolebindings"),
+            None,
+            Some(&asked.namespace),
+            None,
+            None,
+            |_, _| true,
+        );
+        bindings.is_ok_and(|page| {
+            page.objects.iter().any(|(_, binding)| {
+                self.binding_allows(&binding.value(), user, asked, &asked.namespace)
+            })
+        })
+    }
+
+    /// Whether somebody may do something to a resource of the whole cluster, or anywhere.
+    pub(crate) fn allows(
+        &self,
+        user: &Identity,
+        verb: &str,
+        group: &str,
+        resource: &str,
+        name: &str,
+    ) -> bool {
+        self.may(
+            user,
+            &Asked {
+                verb: verb.to_owned(),
+                group: group.to_owned(),
+                resource: resource.to_owned(),
+                name: name.to_owned(),
+                ..Asked::default()
+            },
+        )
+    }
+
+    /// Refuses what somebody may not do.
+    pub(crate) fn check_right(&self, user: &Identity, asked: &Asked) -> Result<(), Failure> {
+        if self.may(user, asked) {
+            return Ok(());
+        }
+        Err(refusal(user, asked))
+    }
+
+    fn binding_allows(
+        &self,
+        binding: &Value,
+        user: &Identity,
+        asked: &Asked,
+        namespace: &str,
+    ) -> bool {
+        let subjects = binding.get("subjects").and_then(Value::as_array);
+        let meant = subjects
+            .into_iter()
+            .flatten()
+            .any(|subject| is_meant(subject, user, namespace));
+        if !meant {
+            return false;
+        }
+        let text = |path: &str| {
+            binding
+                .pointer(path)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let (resource, key) = match text("/roleRef/kind") {
+            "ClusterRole" => ("clusterroles", Key::new("", text("/roleRef/name"))),
+            _ => ("roles", Key::new(namespace, text("/roleRef/name"))),
+        };
+        let Some(role) = self.store.get(&format!("{ROLES}/{resource}"), &key) else {
+            return false;
+        };
+        let role = role.value();
+        let rules = role.get("rules").and_then(Value::as_array);
+        rules
+            .into_iter()
+            .flatten()
+            .any(|rule| rule_allows(rule, asked))
+    }
+}
+
+fn is_meant(subject: &Value, user: &Identity, namespace: &str) -> bool {
+    let text = |key: &str| subject.get(key).and_then(Value::as_str).unwrap_or_default();
+    let name = text("name");
+    match text("kind") {
+        "User" => name == user.user,
+        "Group" => user.groups.iter().any(|group| group == name),
+        "ServiceAccount" => {
+            let of = match text("namespace") {
+                "" => namespace,
+                given => given,
+            };
+            user.user == format!("system:serviceaccount:{of}:{name}")
+        }
+        _ => false,
+    }
+}
+
+fn rule_allows(rule: &Value, asked: &Asked) -> bool {
+    let list = |key: &str| {
+        let list = rule.get(key).and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(Value::as_str)
+    };
+    if !list("verbs").any(|verb| verb == "*" || verb == asked.verb) {
+        return false;
+    }
+    if let Some(path) = &asked.path {
+        return list("nonResourceURLs").any(|url| match url.strip_suffix('*') {
+            Some(start) => path.starts_with(start),
+            None => url == path,
+        });
+    }
+    let names: Vec<&str> = list("resourceNames").collect();
+    list("apiGroups").any(|group| group == "*" || group == asked.group)
+        && list("resources").any(|resource| resource_matches(resource, &asked.resource))
+        && (names.is_empty() || (!asked.name.is_empty() && names.contains(&asked.name.as_str())))
+}
+
+fn resource_matches(rule: &str, resource: &str) -> bool {
+    if rule == "*" || rule == resource {
+        return true;
+    }
+    match (rule.strip_prefix("*/"), resource.split_once('/')) {
+        (Some(part), Some((_, subresource))) => part == subresource,
+        _ => false,
+    }
+}
+
+fn refusal(user: &Identity, asked: &Asked) -> Failure {
+    let who = go_quoted(&user.user);
+    if let Some(path) = &asked.path {
+        let mut failure = Failure::forbidden(
+            &About::default(),
+            "",
+            &format!("User {who} cannot {} path {}", asked.verb, go_quoted(path)),
+        );
+        failure.message = format!(
+            "forbidden: User {who} cannot {} path {}",
+            asked.verb,
+            go_quoted(path)
+        );
+        failure.details = Some(serde_json::json!({}));
+        return failure;
+    }
+    let place = if asked.namespace.is_empty() {
+        " at the cluster scope".to_owned()
+    } else {
+        format!(" in the namespace {}", go_quoted(&asked.namespace))
+    };
+    let why = format!(
+        "User {who} cannot {} resource {} in API group {}{place}",
+        asked.verb,
+        go_quoted(&asked.resource),
+        go_quoted(&asked.group)
+    );
+    let resource = asked.resource.split('/').next().unwrap_or_default();
+    Failure::forbidden(&About::new(&asked.group, resource), &asked.name, &why)
+}

@@ -1,0 +1,243 @@
+//! Questions about who somebody is and what they may do, and requests for tokens. None of these is kept.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::tokens::AUDIENCE;
+use super::{Asked, Identity};
+use crate::failure::{Cause, Failure, FieldError};
+use crate::meta;
+use crate::operations::{Call, Reply};
+
+/// The shortest and longest life of a token, in seconds.
+const LIFE: std::ops::RangeInclusive<i64> = 600..=4_294_967_296;
+
+impl Call {
+    /// Answers a review, if this is one.
+    pub(crate) fn review(&self, body: &[u8]) -> Option<Result<Value, Failure>> {
+        let review: fn(&Self, Value) -> Result<Value, Failure> =
+            match (self.kind.group.as_str(), self.kind.resource.as_str()) {
+                ("authorization.k8s.io", "subjectaccessreviews" | "localsubjectaccessreviews") => {
+                    Self::of_subject
+                }
+                ("authorization.k8s.io", "selfsubjectaccessreviews") => Self::of_self,
+                ("authorization.k8s.io", "selfsubjectrulesreviews") => Self::rules_of_self,
+                ("authentication.k8s.io", "tokenreviews") => Self::of_token,
+                ("authentication.k8s.io", "selfsubjectreviews") => Self::who_am_i,
+                _ => return None,
+            };
+        let body = crate::operations::body::parse(&self.content_type, body);
+        Some(body.and_then(|mut body| {
+            meta::put_type(&mut body, &self.kind.api_version(), &self.kind.kind);
+            // As an empty object of Go's types is written.
+            meta::metadata(&mut body);
+            review(self, body)
+        }))
+    }
+
+    fn of_subject(&self, review: Value) -> Result<Value, Failure> {
+        let text = |path: &str| {
+            review
+                .pointer(path)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let groups = review.pointer("/spec/groups").and_then(Value::as_array);
+        let groups: Vec<String> = groups
+            .into_iter()
+            .flatten()
+            .filter_map(|group| group.as_str().map(str::to_owned))
+            .collect();
+        if text("/spec/user").is_empty() && groups.is_empty() {
+            let error = FieldError::of_value(
+                Cause::Invalid,
+                "spec.user",
+                &"".into(),
+                "at least one of user or group must be specified",
+            );
+            return Err(Failure::invalid(&self.kind.about_kind(), "", &[error]));
+        }
+        let user = Identity {
+            user: text("/spec/user").to_owned(),
+            groups,
+            ..Identity::default()
+        };
+        self.answered(review, &user)
+    }
+
+    fn of_self(&self, review: Value) -> Result<Value, Failure> {
+        self.answered(review, &self.user)
+    }
+
+    fn answered(&self, mut review: Value, user: &Identity) -> Result<Value, Failure> {
+        let spec = review.get("spec").cloned().unwrap_or_default();
+        let asked = match (
+            spec.get("resourceAttributes"),
+            spec.get("nonResourceAttributes"),
+        ) {
+            (Some(of), None) => {
+                let text = |key: &str| {
+                    of.get(key)
+                        .and_then(Value::as_str)
+                        .unwrap_or_default()
+                        .to_owned()
+                };
+                let resource = match text("subresource") {
+                    part if part.is_empty() => text("resource"),
+                    part => format!("{}/{part}", text("resource")),
+                };
+                Asked {
+                    verb: text("verb"),
+                    group: text("group"),
+                    resource,
+                    namespace: text("namespace"),
+                    name: text("name"),
+                    path: None,
+                }
+            }
+            (None, Some(of)) => {
+                let text = |key: &str| {
+                    of.get(key)
+                        .and_then(Value::as_str)
+                        .unwrap_or_default()
+                        .to_owned()
+                };
+                Asked {
+                    verb: text("verb"),
+                    path: Some(text("path")),
+                    ..Asked::default()
+                }
+            }
+            _ => {
+                let error = FieldError::of_value(
+                    Cause::Invalid,
+                    "spec.resourceAttributes",
+                    spec.get("resourceAttributes").unwrap_or(&Value::Null),
+                    "exactly one of nonResourceAttributes or resourceAttributes must be specified",
+                );
+                return Err(Failure::invalid(&self.kind.about_kind(), "", &[error]));
+            }
+        };
+        review["status"] = json!({ "allowed": self.server.may(user, &asked) });
+        Ok(review)
+    }
+
+    fn rules_of_self(&self, mut review: Value) -> Result<Value, Failure> {
+        let everything = json!([{ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }]);
+        let all = !self.server.options.rbac
+            || self
+                .user
+                .groups
+                .iter()
+                .any(|group| group == "system:masters");
+        review["status"] = json!({
+            "resourceRules": if all { everything } else { json!([]) },
+            "nonResourceRules": if all { json!([{ "verbs": ["*"], "nonResourceURLs": ["*"] }]) } else { json!([]) },
+            "incomplete": !all,
+        });
+        Ok(review)
+    }
+
+    fn of_token(&self, mut review: Value) -> Result<Value, Failure> {
+        let token = review
+            .pointer("/spec/token")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let wanted = review.pointer("/spec/audiences").and_then(Value::as_array);
+        let wanted: Vec<String> = match wanted {
+            Some(list) => list
+                .iter()
+                .filter_map(|one| one.as_str().map(str::to_owned))
+                .collect(),
+            None => vec![AUDIENCE.to_owned()],
+        };
+        let claims = self.server.read_token(token);
+        let claims = claims.map(|claims| {
+            let common: Vec<String> = wanted
+                .iter()
+                .filter(|one| claims.audiences.contains(one))
+                .cloned()
+                .collect();
+            (claims, common)
+        });
+        review["status"] = match claims {
+            Some((claims, common)) if !common.is_empty() => json!({
+                "authenticated": true, "audiences": common, "user": user_info(&claims.identity),
+            }),
+            Some(_) => json!({ "user": {}, "error": "token audiences do not match" }),
+            None => json!({ "user": {}, "error": "invalid bearer token" }),
+        };
+        Ok(review)
+    }
+
+    fn who_am_i(&self, mut review: Value) -> Result<Value, Failure> {
+        review["status"] = json!({ "userInfo": user_info(&self.user) });
+        Ok(review)
+    }
+
+    /// `serviceaccounts/token`.
+    pub(crate) fn request_token(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+        let mut request = crate::operations::body::parse(&self.content_type, body)?;
+        let key = self.key();
+        let account = self.server.store.get(&self.kind.table, &key);
+        let account = account.ok_or_else(|| Failure::not_found(&self.kind.about(), &key.name))?;
+        let uid = meta::text(&account.value(), "uid").to_owned();
+        let audiences = request.pointer("/spec/audiences").and_then(Value::as_array);
+        let audiences: Vec<String> = match audiences {
+            Some(list) if !list.is_empty() => list
+                .iter()
+                .filter_map(|one| one.as_str().map(str::to_owned))
+                .collect(),
+            _ => vec![AUDIENCE.to_owned()],
+        };
+        let seconds = request
+            .pointer("/spec/expirationSeconds")
+            .and_then(Value::as_i64)
+            .unwrap_or(3600);
+        if !LIFE.contains(&seconds) {
+            let why = if seconds < *LIFE.start() {
+                "may not specify a duration less than 10 minutes"
+            } else {
+                "may not specify a duration larger than 2^32 seconds"
+            };
+            let error = FieldError::of_value(
+                Cause::Invalid,
+                "spec.expirationSeconds",
+                &seconds.into(),
+                why,
+            );
+            let about = crate::failure::About::new("authentication.k8s.io", "TokenRequest");
+            return Err(Failure::invalid(&about, "", &[error]));
+        }
+        let identity = Identity::service_account(&key.namespace, &key.name, &uid);
+        let token =
+            self.server
+                .auth
+                .tokens
+                .sign(&identity, &key.namespace, &key.name, &audiences, seconds);
+        let end =
+            Timestamp::from_second(Timestamp::now().as_second() + seconds).unwrap_or_default();
+        meta::put_type(&mut request, "authentication.k8s.io/v1", "TokenRequest");
+        if let Some(metadata) = meta::metadata(&mut request) {
+            metadata.insert("name".to_owned(), (*key.name).into());
+            metadata.insert("namespace".to_owned(), (*key.namespace).into());
+            metadata.insert("creationTimestamp".to_owned(), meta::now().into());
+        }
+        request["spec"]["audiences"] = audiences.into();
+        request["spec"]["expirationSeconds"] = seconds.into();
+        request["spec"]["boundObjectRef"] = request["spec"]["boundObjectRef"].take();
+        request["status"] = json!({ "token": token, "expirationTimestamp": end.to_string() });
+        Ok((self, Reply::Object(201, request)))
+    }
+}
+
+fn user_info(user: &Identity) -> Value {
+    let mut info = json!({ "username": user.user, "groups": user.groups });
+    if !user.uid.is_empty() {
+        info["uid"] = user.uid.clone().into();
+    }
+    if !user.extra.is_empty() {
+        info["extra"] = json!(user.extra);
+    }
+    info
+}

@@ -1,0 +1,445 @@
+//! Values that a built-in kind has where none is given.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use crate::kinds::Kind;
+use crate::store::Store;
+
+/// The addresses of services.
+const ADDRESSES: &str = "10.0.0.";
+
+/// Fills in what is not given.
+pub(crate) fn default(kind: &Kind, object: &mut Value) {
+    match (kind.group.as_str(), kind.resource.as_str()) {
+        ("", "pods") => pod(&mut object["spec"], true),
+        ("", "secrets") => {
+            secret(object);
+            or(object, "type", "Opaque");
+        }
+        ("", "services") => service(object),
+        ("", "persistentvolumeclaims") => or(&mut object["spec"], "volumeMode", "Filesystem"),
+        ("", "persistentvolumes") => {
+            or(&mut object["spec"], "volumeMode", "Filesystem");
+            or(
+                &mut object["spec"],
+                "persistentVolumeReclaimPolicy",
+                "Retain",
+            );
+        }
+        ("", "replicationcontrollers") => {
+            or(&mut object["spec"], "replicas", 1);
+            pod(&mut object["spec"]["template"]["spec"], false);
+        }
+        ("apps", resource) => workload(resource, object),
+        ("batch", "jobs") => job(&mut object["spec"], true),
+        ("batch", "cronjobs") => {
+            let spec = &mut object["spec"];
+            or(spec, "concurrencyPolicy", "Allow");
+            or(spec, "suspend", false);
+            or(spec, "successfulJobsHistoryLimit", 3);
+            or(spec, "failedJobsHistoryLimit", 1);
+            job(&mut spec["jobTemplate"]["spec"], false);
+        }
+        ("rbac.authorization.k8s.io", "rolebindings" | "clusterrolebindings") => binding(object),
+        ("networking.k8s.io", "networkpolicies") => policy(&mut object["spec"]),
+        ("autoscaling", _) => or(&mut object["spec"], "minReplicas", 1),
+        ("storage.k8s.io", "storageclasses") => {
+            or(object, "reclaimPolicy", "Delete");
+            or(object, "volumeBindingMode", "Immediate");
+        }
+        ("scheduling.k8s.io", "priorityclasses") => {
+            or(object, "preemptionPolicy", "PreemptLowerPriority")
+        }
+        (
+            "admissionregistration.k8s.io",
+            "validatingwebhookconfigurations" | "mutatingwebhookconfigurations",
+        ) => {
+            webhooks(&kind.resource, object);
+        }
+        ("apiextensions.k8s.io", "customresourcedefinitions") => definition(object),
+        ("certificates.k8s.io", "certificatesigningrequests") => {}
+        _ => {}
+    }
+}
+
+/// Puts a value where none is. What is no object, but should be, becomes one only if it is missing.
+fn or(object: &mut Value, field: &str, value: impl Into<Value>) {
+    if object.is_null() {
+        *object = json!({});
+    }
+    if let Some(object) = object.as_object_mut() {
+        object.entry(field).or_insert_with(|| value.into());
+    }
+}
+
+fn each<'a>(object: &'a mut Value, list: &str) -> impl Iterator<Item = &'a mut Value> {
+    let list = object.get_mut(list).and_then(Value::as_array_mut);
+    list.into_iter().flatten()
+}
+
+/// A pod's spec. `alone`: of a Pod rather than of a template.
+fn pod(spec: &mut Value, alone: bool) {
+    or(spec, "restartPolicy", "Always");
+    or(spec, "terminationGracePeriodSeconds", 30);
+    or(spec, "dnsPolicy", "ClusterFirst");
+    or(spec, "securityContext", json!({}));
+    or(spec, "schedulerName", "default-scheduler");
+    if let Some(Value::String(name)) = spec.get("serviceAccountName").cloned() {
+        or(spec, "serviceAccount", name);
+    } else if let Some(Value::String(name)) = spec.get("serviceAccount").cloned() {
+        or(spec, "serviceAccountName", name);
+    }
+    if alone {
+        or(spec, "enableServiceLinks", true);
+        or(spec, "serviceAccountName", "default");
+        or(spec, "serviceAccount", "default");
+        or(spec, "preemptionPolicy", "PreemptLowerPriority");
+        or(spec, "priority", 0);
+        or(
+            spec,
+            "tolerations",
+            json!([
+                { "key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 },
+                { "key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 },
+            ]),
+        );
+    }
+    for list in ["initContainers", "containers"] {
+        for one in each(spec, list) {
+            container(one);
+        }
+    }
+    for one in each(spec, "volumes") {
+        volume(one);
+    }
+}
+
+fn container(container: &mut Value) {
+    or(container, "resources", json!({}));
+    or(container, "terminationMessagePath", "/dev/termination-log");
+    or(container, "terminationMessagePolicy", "File");
+    let image = container
+        .get("image")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let last = image.rsplit('/').next().unwrap_or_default();
+    let tag = last
+        .split('@')
+        .next()
+        .unwrap_or_default()
+        .split_once(':')
+        .map(|(_, tag)| tag);
+    let pull = match tag {
+        None if !image.contains('@') => "Always",
+        Some("latest") => "Always",
+        _ => "IfNotPresent",
+    };
+    or(container, "imagePullPolicy", pull);
+    for port in each(container, "ports") {
+        or(port, "protocol", "TCP");
+    }
+    for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
+        if let Some(probe) = container.get_mut(probe) {
+            for (field, value) in [
+                ("timeoutSeconds", 1),
+                ("periodSeconds", 10),
+                ("successThreshold", 1),
+                ("failureThreshold", 3),
+            ] {
+                or(probe, field, value);
+            }
+            if let Some(get) = probe.get_mut("httpGet") {
+                or(get, "path", "/");
+                or(get, "scheme", "HTTP");
+            }
+        }
+    }
+    for variable in each(container, "env") {
+        if let Some(reference) = variable.pointer_mut("/valueFrom/fieldRef") {
+            or(reference, "apiVersion", "v1");
+        }
+    }
+    requests_from_limits(container);
+}
+
+/// What is limited and not asked for is asked for.
+fn requests_from_limits(container: &mut Value) {
+    let limits = container
+        .pointer("/resources/limits")
+        .and_then(Value::as_object)
+        .cloned();
+    for (resource, limit) in limits.into_iter().flatten() {
+        let resources = &mut container["resources"];
+        or(resources, "requests", json!({}));
+        or(&mut resources["requests"], &resource, limit);
+    }
+}
+
+fn volume(volume: &mut Value) {
+    for (source, field) in [
+        ("secret", "defaultMode"),
+        ("configMap", "defaultMode"),
+        ("projected", "defaultMode"),
+        ("downwardAPI", "defaultMode"),
+    ] {
+        if let Some(source) = volume.get_mut(source) {
+            or(source, field, 0o644);
+        }
+    }
+    if let Some(source) = volume.get_mut("hostPath") {
+        or(source, "type", "");
+    }
+    if let Some(projected) = volume.get_mut("projected") {
+        for source in each(projected, "sources") {
+            if let Some(token) = source.get_mut("serviceAccountToken") {
+                or(token, "expirationSeconds", 3600);
+            }
+        }
+    }
+    let sources = volume.as_object().map_or(0, Map::len);
+    if sources == 1 {
+        or(volume, "emptyDir", json!({}));
+    }
+}
+
+fn workload(resource: &str, object: &mut Value) {
+    let spec = &mut object["spec"];
+    match resource {
+        "deployments" => {
+            or(spec, "replicas", 1);
+            or(spec, "revisionHistoryLimit", 10);
+            or(spec, "progressDeadlineSeconds", 600);
+            or(spec, "strategy", json!({}));
+            or(&mut spec["strategy"], "type", "RollingUpdate");
+            if spec["strategy"]["type"] == "RollingUpdate" {
+                or(&mut spec["strategy"], "rollingUpdate", json!({}));
+                or(
+                    &mut spec["strategy"]["rollingUpdate"],
+                    "maxUnavailable",
+                    "25%",
+                );
+                or(&mut spec["strategy"]["rollingUpdate"], "maxSurge", "25%");
+            }
+        }
+        "statefulsets" => {
+            or(spec, "replicas", 1);
+            or(spec, "revisionHistoryLimit", 10);
+            or(spec, "podManagementPolicy", "OrderedReady");
+            or(spec, "updateStrategy", json!({}));
+            or(&mut spec["updateStrategy"], "type", "RollingUpdate");
+            if spec["updateStrategy"]["type"] == "RollingUpdate" {
+                or(&mut spec["updateStrategy"], "rollingUpdate", json!({}));
+                or(&mut spec["updateStrategy"]["rollingUpdate"], "partition", 0);
+            }
+            or(
+                spec,
+                "persistentVolumeClaimRetentionPolicy",
+                json!({ "whenDeleted": "Retain", "whenScaled": "Retain" }),
+            );
+        }
+        "daemonsets" => {
+            or(spec, "revisionHistoryLimit", 10);
+            or(spec, "updateStrategy", json!({}));
+            or(&mut spec["updateStrategy"], "type", "RollingUpdate");
+            if spec["updateStrategy"]["type"] == "RollingUpdate" {
+                or(&mut spec["updateStrategy"], "rollingUpdate", json!({}));
+                or(
+                    &mut spec["updateStrategy"]["rollingUpdate"],
+                    "maxUnavailable",
+                    1,
+                );
+                or(&mut spec["updateStrategy"]["rollingUpdate"], "maxSurge", 0);
+            }
+        }
+        "replicasets" => or(spec, "replicas", 1),
+        _ => return,
+    }
+    template(spec);
+}
+
+/// The template of a workload.
+fn template(spec: &mut Value) {
+    or(spec, "template", json!({}));
+    let template = &mut spec["template"];
+    or(template, "metadata", json!({}));
+    or(template, "spec", json!({}));
+    pod(&mut template["spec"], false);
+}
+
+fn job(spec: &mut Value, alone: bool) {
+    if alone {
+        or(spec, "completions", 1);
+        or(spec, "parallelism", 1);
+        or(spec, "backoffLimit", 6);
+        or(spec, "completionMode", "NonIndexed");
+        or(spec, "suspend", false);
+        or(spec, "manualSelector", false);
+        or(spec, "podReplacementPolicy", "TerminatingOrFailed");
+    }
+    template(spec);
+}
+
+fn binding(object: &mut Value) {
+    or(
+        &mut object["roleRef"],
+        "apiGroup",
+        "rbac.authorization.k8s.io",
+    );
+    for subject in each(object, "subjects") {
+        match subject.get("kind").and_then(Value::as_str) {
+            Some("User" | "Group") => or(subject, "apiGroup", "rbac.authorization.k8s.io"),
+            _ => {}
+        }
+    }
+}
+
+fn policy(spec: &mut Value) {
+    for (list, _) in [("ingress", "from"), ("egress", "to")] {
+        for rule in each(spec, list) {
+            for port in each(rule, "ports") {
+                or(port, "protocol", "TCP");
+            }
+        }
+    }
+    if spec.get("policyTypes").is_none() {
+        let egress = spec.get("egress").is_some();
+        let types = if egress {
+            json!(["Ingress", "Egress"])
+        } else {
+            json!(["Ingress"])
+        };
+        or(spec, "policyTypes", types);
+    }
+    or(spec, "podSelector", json!({}));
+}
+
+fn webhooks(resource: &str, object: &mut Value) {
+    for webhook in each(object, "webhooks") {
+        or(webhook, "failurePolicy", "Fail");
+        or(webhook, "matchPolicy", "Equivalent");
+        or(webhook, "namespaceSelector", json!({}));
+        or(webhook, "objectSelector", json!({}));
+        or(webhook, "timeoutSeconds", 10);
+        if resource.starts_with("mutating") {
+            or(webhook, "reinvocationPolicy", "Never");
+        }
+        if let Some(service) = webhook.pointer_mut("/clientConfig/service") {
+            or(service, "port", 443);
+        }
+        for rule in each(webhook, "rules") {
+            or(rule, "scope", "*");
+        }
+    }
+}
+
+fn definition(object: &mut Value) {
+    let spec = &mut object["spec"];
+    or(spec, "conversion", json!({ "strategy": "None" }));
+    or(&mut spec["conversion"], "strategy", "None");
+    let kind = spec
+        .pointer("/names/kind")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    if !kind.is_empty() {
+        or(&mut spec["names"], "singular", kind.to_lowercase());
+        or(&mut spec["names"], "listKind", format!("{kind}List"));
+    }
+}
+
+/// `stringData` goes into `data`.
+fn secret(object: &mut Value) {
+    use base64::Engine as _;
+    let Some(Value::Object(plain)) = object
+        .as_object_mut()
+        .and_then(|fields| fields.remove("stringData"))
+    else {
+        return;
+    };
+    if plain.is_empty() {
+        return;
+    }
+    or(object, "data", json!({}));
+    for (key, value) in plain {
+        let text = value.as_str().unwrap_or_default();
+        let encoded = base64::engine::general_purpose::STANDARD.encode(text);
+        object["data"][key] = encoded.into();
+    }
+}
+
+fn service(object: &mut Value) {
+    let spec = &mut object["spec"];
+    or(spec, "sessionAffinity", "None");
+    or(spec, "type", "ClusterIP");
+    let of_type = spec["type"].as_str().unwrap_or_default().to_owned();
+    for port in each(spec, "ports") {
+        or(port, "protocol", "TCP");
+        let number = port.get("port").cloned().unwrap_or_default();
+        or(port, "targetPort", number);
+    }
+    if of_type != "ExternalName" {
+        or(spec, "internalTrafficPolicy", "Cluster");
+        or(spec, "ipFamilies", json!(["IPv4"]));
+        or(spec, "ipFamilyPolicy", "SingleStack");
+    }
+    if of_type == "NodePort" || of_type == "LoadBalancer" {
+        or(spec, "externalTrafficPolicy", "Cluster");
+    }
+    if of_type == "LoadBalancer" {
+        or(spec, "allocateLoadBalancerNodePorts", true);
+    }
+    or(object, "status", json!({ "loadBalancer": {} }));
+}
+
+/// A service keeps its address when it is replaced by one that names none.
+pub(super) fn keep_addresses(new: &mut Value, old: &Value) {
+    if new.pointer("/spec/type").and_then(Value::as_str) == Some("ExternalName") {
+        return;
+    }
+    for field in [
+        "clusterIP",
+        "clusterIPs",
+        "ipFamilies",
+        "ipFamilyPolicy",
+        "healthCheckNodePort",
+    ] {
+        if let Some(value) = old.pointer(&format!("/spec/{field}")) {
+            or(&mut new["spec"], field, value.clone());
+        }
+    }
+}
+
+/// Gives a service an address that no other has.
+pub(super) fn allocate_address(object: &mut Value, store: &Store) {
+    let spec = &mut object["spec"];
+    if spec["type"] == "ExternalName" {
+        return;
+    }
+    if spec
+        .get("clusterIP")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .is_empty()
+    {
+        let taken: BTreeSet<String> = store
+            .all("/services")
+            .iter()
+            .filter_map(|(_, stored)| {
+                stored
+                    .value()
+                    .pointer("/spec/clusterIP")?
+                    .as_str()
+                    .map(str::to_owned)
+            })
+            .collect();
+        let free = (1..=254)
+            .rev()
+            .map(|last| format!("{ADDRESSES}{last}"))
+            .find(|address| !taken.contains(address));
+        spec["clusterIP"] = free.unwrap_or_default().into();
+    }
+    let address = spec["clusterIP"].clone();
+    or(spec, "clusterIPs", json!([address]));
+}

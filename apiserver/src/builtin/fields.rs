@@ -1,0 +1,106 @@
+//! Fields that objects can be selected by.
+
+use serde_json::Value;
+
+use crate::kinds::Kind;
+use crate::meta;
+
+/// Whether objects of a kind can be selected by a field other than their name and namespace.
+pub(crate) fn selectable(kind: &Kind, field: &str) -> bool {
+    if let Some(custom) = &kind.custom {
+        return custom.selectable.iter().any(|path| path == field);
+    }
+    let fields: &[&str] = match (kind.group.as_str(), kind.resource.as_str()) {
+        ("", "pods") => &[
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "spec.hostNetwork",
+            "status.phase",
+            "status.podIP",
+            "status.podIPs",
+            "status.nominatedNodeName",
+        ],
+        ("", "events") => &[
+            "involvedObject.kind",
+            "involvedObject.namespace",
+            "involvedObject.name",
+            "involvedObject.uid",
+            "involvedObject.apiVersion",
+            "involvedObject.resourceVersion",
+            "involvedObject.fieldPath",
+            "reason",
+            "reportingComponent",
+            "source",
+            "type",
+        ],
+        ("events.k8s.io", "events") => &[
+            "regarding.kind",
+            "regarding.namespace",
+            "regarding.name",
+            "regarding.uid",
+            "regarding.apiVersion",
+            "regarding.resourceVersion",
+            "regarding.fieldPath",
+            "reason",
+            "reportingController",
+            "type",
+        ],
+        ("", "secrets") => &["type"],
+        ("", "namespaces") => &["status.phase", "name"],
+        ("", "nodes") => &["spec.unschedulable"],
+        ("", "services") => &["spec.clusterIP", "spec.type"],
+        ("", "replicationcontrollers") | ("apps", "replicasets") => &["status.replicas"],
+        ("batch", "jobs") => &["status.successful"],
+        ("certificates.k8s.io", "certificatesigningrequests") => &["spec.signerName"],
+        ("apiextensions.k8s.io", "customresourcedefinitions") => &[],
+        _ => &[],
+    };
+    fields.contains(&field)
+}
+
+/// A field's value as text; empty if it is not there. The object is as it is kept.
+pub(crate) fn field(kind: &Kind, object: &Value, field: &str) -> String {
+    let path = match (kind.resource.as_str(), field) {
+        (
+            "events",
+            "regarding.kind"
+            | "regarding.namespace"
+            | "regarding.name"
+            | "regarding.uid"
+            | "regarding.apiVersion"
+            | "regarding.resourceVersion"
+            | "regarding.fieldPath",
+        ) => field.replace("regarding", "involvedObject"),
+        ("events", "reportingController") => "reportingComponent".to_owned(),
+        ("events", "source") => {
+            let component = text(object, "source.component");
+            return if component.is_empty() {
+                text(object, "reportingComponent")
+            } else {
+                component
+            };
+        }
+        ("namespaces", "name") => return meta::text(object, "name").to_owned(),
+        ("jobs", "status.successful") => "status.succeeded".to_owned(),
+        _ => field.to_owned(),
+    };
+    let found = text(object, &path);
+    match field {
+        "spec.unschedulable" | "spec.hostNetwork" if found.is_empty() => "false".to_owned(),
+        "status.replicas" | "status.successful" if found.is_empty() => "0".to_owned(),
+        _ => found,
+    }
+}
+
+fn text(object: &Value, path: &str) -> String {
+    let found = path
+        .split('.')
+        .try_fold(object, |value, part| value.get(part));
+    match found {
+        Some(Value::String(text)) => text.clone(),
+        None | Some(Value::Null) => String::new(),
+        Some(other) => other.to_string(),
+    }
+}

@@ -1,0 +1,278 @@
+//! How objects of the built-in kinds come, change and go.
+
+use serde_json::{Value, json};
+
+use crate::auth::Identity;
+use crate::kinds::Kind;
+use crate::meta;
+use crate::store::Store;
+
+const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+fn is_crd(kind: &Kind) -> bool {
+    kind.is("apiextensions.k8s.io", "customresourcedefinitions")
+}
+
+fn is_request(kind: &Kind) -> bool {
+    kind.is("certificates.k8s.io", "certificatesigningrequests")
+}
+
+/// Whether a write of the whole object leaves its status as it is.
+pub(crate) fn drops_status(kind: &Kind) -> bool {
+    !kind.is("apiregistration.k8s.io", "apiservices") || kind.custom.is_some()
+}
+
+/// Whether a write of the status leaves the labels as they are.
+pub(crate) fn status_keeps_labels(kind: &Kind) -> bool {
+    kind.is("apps", "deployments")
+}
+
+/// What is so of every new object of a kind.
+pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
+    let Some(fields) = object.as_object_mut() else {
+        return;
+    };
+    match (kind.group.as_str(), kind.resource.as_str()) {
+        ("", "namespaces") => {
+            fields.insert("status".to_owned(), json!({ "phase": "Active" }));
+            let spec = fields.entry("spec").or_insert_with(|| json!({}));
+            let finalizers = spec.get("finalizers").and_then(Value::as_array);
+            let mut finalizers = finalizers.cloned().unwrap_or_default();
+            if !finalizers.contains(&"kubernetes".into()) {
+                finalizers.push("kubernetes".into());
+            }
+            spec["finalizers"] = finalizers.into();
+            let name = meta::text(object, "name").to_owned();
+            if let Some(metadata) = meta::metadata(object) {
+                let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+                if !name.is_empty() {
+                    labels["kubernetes.io/metadata.name"] = name.into();
+                }
+            }
+        }
+        ("", "persistentvolumeclaims") => {
+            fields.insert("status".to_owned(), json!({ "phase": "Pending" }));
+        }
+        ("", "persistentvolumes") => {
+            fields.insert("status".to_owned(), json!({ "phase": "Pending" }));
+        }
+        ("", "pods") => super::pods::begin(object),
+        ("certificates.k8s.io", "certificatesigningrequests") => {
+            let spec = fields.entry("spec").or_insert_with(|| json!({}));
+            spec["username"] = user.user.clone().into();
+            spec["groups"] = user.groups.clone().into();
+            if !user.uid.is_empty() {
+                spec["uid"] = user.uid.clone().into();
+            }
+            if !user.extra.is_empty() {
+                spec["extra"] = json!(user.extra);
+            }
+        }
+        ("apiextensions.k8s.io", "customresourcedefinitions") => {
+            fields.insert("status".to_owned(), json!({ "conditions": null, "acceptedNames": { "plural": "", "kind": "" }, "storedVersions": null }));
+            let versions = fields
+                .get("spec")
+                .and_then(|spec| spec.get("versions"))
+                .and_then(Value::as_array);
+            let stored = versions
+                .into_iter()
+                .flatten()
+                .find(|version| version.get("storage") == Some(&Value::Bool(true)))
+                .and_then(|version| version.get("name"))
+                .cloned();
+            if let Some(stored) = stored {
+                fields.insert(
+                    "status".to_owned(),
+                    json!({ "conditions": null, "acceptedNames": { "plural": "", "kind": "" }, "storedVersions": [stored] }),
+                );
+            }
+            let mut finalizers: Vec<String> = meta::finalizers(object)
+                .into_iter()
+                .map(str::to_owned)
+                .collect();
+            if !finalizers.iter().any(|one| one == CLEANUP) {
+                finalizers.push(CLEANUP.to_owned());
+            }
+            meta::set_finalizers(object, &finalizers);
+        }
+        ("apps", "deployments" | "replicasets" | "statefulsets" | "daemonsets") => {
+            let status = match kind.resource.as_str() {
+                "replicasets" => json!({ "replicas": 0 }),
+                "statefulsets" => json!({ "replicas": 0, "availableReplicas": 0 }),
+                "daemonsets" => json!({
+                    "currentNumberScheduled": 0, "numberMisscheduled": 0, "desiredNumberScheduled": 0, "numberReady": 0,
+                }),
+                _ => json!({}),
+            };
+            fields.insert("status".to_owned(), status);
+        }
+        _ => {}
+    }
+}
+
+/// What a change of the whole object leaves as it is.
+pub(crate) fn prepare_update(kind: &Kind, new: &mut Value, old: &Value) {
+    match (kind.group.as_str(), kind.resource.as_str()) {
+        ("", "namespaces") => {
+            new["spec"]["finalizers"] =
+                old.pointer("/spec/finalizers").cloned().unwrap_or_default();
+        }
+        ("", "services") => super::defaults::keep_addresses(new, old),
+        ("certificates.k8s.io", "certificatesigningrequests") => {
+            new["spec"] = old.get("spec").cloned().unwrap_or_default();
+        }
+        _ => {}
+    }
+}
+
+/// A write of a part that is not the status.
+pub(crate) fn prepare_part(
+    kind: &Kind,
+    part: &str,
+    new: &mut Value,
+    old: &Value,
+    _user: &Identity,
+) {
+    let wanted = new.clone();
+    let mut kept = old.clone();
+    if let Some(fields) = wanted.pointer("/metadata/managedFields") {
+        kept["metadata"]["managedFields"] = fields.clone();
+    }
+    match part {
+        "finalize" => {
+            kept["spec"]["finalizers"] = wanted
+                .pointer("/spec/finalizers")
+                .cloned()
+                .unwrap_or_default();
+        }
+        "approval" if is_request(kind) => {
+            let conditions = wanted.pointer("/status/conditions").cloned();
+            if let Some(conditions) = conditions {
+                kept["status"]["conditions"] = conditions;
+            }
+        }
+        "ephemeralcontainers" => {
+            if let Some(containers) = wanted.pointer("/spec/ephemeralContainers") {
+                kept["spec"]["ephemeralContainers"] = containers.clone();
+            }
+        }
+        "resize" => {
+            if let Some(containers) = wanted.pointer("/spec/containers") {
+                kept["spec"]["containers"] = containers.clone();
+            }
+        }
+        _ => {}
+    }
+    *new = kept;
+}
+
+/// Numbers that the cluster gives out: addresses of services, UIDs of what has one.
+pub(crate) fn allocate(kind: &Kind, object: &mut Value, store: &Store) {
+    if kind.is("", "services") {
+        super::defaults::allocate_address(object, store);
+    }
+}
+
+/// What is said to those who write this.
+pub(crate) fn warnings(kind: &Kind, object: &Value) -> Vec<String> {
+    if let Some(custom) = &kind.custom {
+        return custom.deprecation.iter().cloned().collect();
+    }
+    let mut warnings = Vec::new();
+    for finalizer in meta::finalizers(object) {
+        if !finalizer.contains('/')
+            && !["orphan", "foregroundDeletion", "kubernetes"].contains(&finalizer)
+        {
+            warnings.push(format!(
+                "metadata.finalizers: {}: prefer a domain-qualified finalizer name including a path (/) to avoid \
+                 accidental conflicts with other finalizer writers",
+                crate::failure::go_quoted(finalizer)
+            ));
+        }
+    }
+    warnings
+}
+
+/// How long an object may take to go, in seconds.
+pub(crate) fn grace(kind: &Kind, object: &Value, asked: Option<i64>) -> i64 {
+    if !kind.is("", "pods") {
+        return 0;
+    }
+    let of = |path: &str| object.pointer(path);
+    let unscheduled = of("/spec/nodeName")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .is_empty();
+    let over = matches!(
+        of("/status/phase").and_then(Value::as_str),
+        Some("Succeeded" | "Failed")
+    );
+    if unscheduled || over {
+        return 0;
+    }
+    let own = of("/spec/terminationGracePeriodSeconds").and_then(Value::as_i64);
+    asked.or(own).unwrap_or(30).max(0)
+}
+
+/// Whether an object without finalizers in its metadata may go at once.
+pub(crate) fn may_go(kind: &Kind, object: &Value) -> bool {
+    if !kind.is("", "namespaces") {
+        return true;
+    }
+    let own = object.pointer("/spec/finalizers").and_then(Value::as_array);
+    own.is_none_or(Vec::is_empty)
+}
+
+/// What a kind says of itself when it is going.
+pub(crate) fn mark_deleted(kind: &Kind, object: &mut Value) {
+    if kind.is("", "namespaces") {
+        object["status"]["phase"] = "Terminating".into();
+        if let Some(metadata) = meta::metadata(object) {
+            metadata.remove("deletionGracePeriodSeconds");
+        }
+    }
+    if is_crd(kind) {
+        let now = meta::now();
+        let condition = json!({
+            "type": "Terminating", "status": "True", "lastTransitionTime": now, "reason": "InstanceDeletionInProgress",
+            "message": "CustomResource deletion is in progress",
+        });
+        if let Some(Value::Array(conditions)) = object.pointer_mut("/status/conditions") {
+            conditions.push(condition);
+        }
+    }
+}
+
+/// Objects that nobody may delete.
+pub(crate) fn is_protected(kind: &Kind, name: &str) -> bool {
+    kind.is("", "namespaces") && ["default", "kube-system", "kube-public"].contains(&name)
+}
+
+/// Whether a deletion is answered by the object rather than by a word of success.
+pub(crate) fn answers_deleted(kind: &Kind) -> bool {
+    kind.group.is_empty()
+        && matches!(
+            kind.resource.as_str(),
+            "pods"
+                | "services"
+                | "serviceaccounts"
+                | "persistentvolumeclaims"
+                | "persistentvolumes"
+                | "podtemplates"
+                | "resourcequotas"
+        )
+}
+
+/// Whether replacing what is not there makes it.
+pub(crate) fn creates_on_update(kind: &Kind) -> bool {
+    matches!(
+        (kind.group.as_str(), kind.resource.as_str()),
+        ("", "events" | "limitranges")
+            | ("events.k8s.io", "events")
+            | ("coordination.k8s.io", "leases")
+            | ("rbac.authorization.k8s.io", _)
+            | ("node.k8s.io", "runtimeclasses")
+            | ("", "endpoints")
+            | ("", "services")
+    )
+}

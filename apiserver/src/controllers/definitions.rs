@@ -1,0 +1,137 @@
+//! CRDs: what they define is there as soon as they are.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::Note;
+use crate::meta;
+use crate::server::Inner;
+use crate::store::{Key, Write};
+
+const TABLE: &str = "apiextensions.k8s.io/customresourcedefinitions";
+/// Holds a CRD until its objects are gone.
+const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+impl Inner {
+    /// Serves what a CRD defines, and says so in its status.
+    pub(super) fn define(&self, crd: &Value, old: Option<&Value>) {
+        if old.is_some_and(|old| old.get("spec") == crd.get("spec")) {
+            return;
+        }
+        let name = meta::text(crd, "name").to_owned();
+        {
+            let mut kinds = self.kinds.write();
+            // The CRD was checked before it was kept: one that defines nothing cannot get here.
+            match kinds.with_crd(crd) {
+                Ok(with) => *kinds = Arc::new(with),
+                Err(error) => {
+                    tracing::error!(%error, "a kept definition cannot be served");
+                    return;
+                }
+            }
+        }
+        let key = Key::new("", &name);
+        let Some(stored) = self.store.get(TABLE, &key) else {
+            return;
+        };
+        let mut established = stored.value();
+        let status = status_of(&established);
+        if established.get("status") == Some(&status) {
+            return;
+        }
+        established["status"] = status;
+        let _ = self
+            .store
+            .write(TABLE, &key, Write::Replace(stored.revision, established));
+    }
+
+    /// Serves no more what a CRD defined.
+    pub(super) fn undefine(&self, name: &str) {
+        let mut kinds = self.kinds.write();
+        *kinds = Arc::new(kinds.without_crd(name));
+    }
+
+    /// Deletes the objects of a CRD that is going, and lets it go when none is left.
+    pub(super) fn end_definition(&self, name: &str) {
+        let key = Key::new("", name);
+        let Some(stored) = self.store.get(TABLE, &key) else {
+            return;
+        };
+        let mut crd = stored.value();
+        if !meta::is_deleted(&crd) || !meta::finalizers(&crd).contains(&CLEANUP) {
+            return;
+        }
+        let kinds = self.kinds();
+        let Some(kind) = kinds.of_crd(name).first() else {
+            return;
+        };
+        for (key, _) in self.store.all(&kind.table) {
+            self.remove(&kind.table, &key);
+        }
+        if self.store.count(&kind.table) > 0 {
+            return;
+        }
+        let left: Vec<String> = meta::finalizers(&crd)
+            .into_iter()
+            .filter(|one| *one != CLEANUP)
+            .map(str::to_owned)
+            .collect();
+        meta::set_finalizers(&mut crd, &left);
+        let gone = left.is_empty();
+        let write = if gone {
+            Write::Delete(stored.revision, crd)
+        } else {
+            Write::Replace(stored.revision, crd)
+        };
+        match self.store.write(TABLE, &key, write) {
+            Ok(written) if gone => {
+                self.undefine(name);
+                self.note(Note::Gone(
+                    meta::text(&written.stored.value(), "uid").to_owned(),
+                ));
+            }
+            Ok(_) => {}
+            Err(_) => self.note(Note::Definition(name.to_owned())),
+        }
+    }
+}
+
+fn status_of(crd: &Value) -> Value {
+    let now = meta::now();
+    let condition = |of: &str, reason: &str, message: &str| json!({ "type": of, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message });
+    let before = crd.pointer("/status/conditions").and_then(Value::as_array);
+    let conditions = match before {
+        Some(conditions) if !conditions.is_empty() => json!(conditions),
+        _ => json!([
+            condition("NamesAccepted", "NoConflicts", "no conflicts found"),
+            condition(
+                "Established",
+                "InitialNamesAccepted",
+                "the initial names have been accepted"
+            ),
+        ]),
+    };
+    let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
+    let stored = versions
+        .into_iter()
+        .flatten()
+        .find(|version| version.get("storage") == Some(&Value::Bool(true)));
+    let stored = stored
+        .and_then(|version| version.get("name"))
+        .cloned()
+        .unwrap_or_default();
+    let mut all = crd
+        .pointer("/status/storedVersions")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    if !all.contains(&stored) {
+        all.push(stored);
+    }
+    json!({
+        "conditions": conditions,
+        "acceptedNames": crd.pointer("/spec/names").cloned().unwrap_or_default(),
+        "storedVersions": all,
+    })
+}

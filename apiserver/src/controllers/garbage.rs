@@ -1,0 +1,209 @@
+//! Garbage collection: objects go after their owners, and owners wait for what they own if that was asked for.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::Note;
+use crate::kinds::Kind;
+use crate::meta;
+use crate::server::Inner;
+use crate::store::{Key, Write};
+
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+/// How often a change is tried anew when somebody else was faster.
+const ATTEMPTS: usize = 20;
+
+impl Inner {
+    /// Looks at those whose owner has gone.
+    pub(super) fn collect_dependents(&self, uid: &str) {
+        for (table, key) in self.store.dependents(uid) {
+            self.collect(&table, &key);
+        }
+    }
+
+    /// Looks at an owner that may wait for a dependent that has gone.
+    pub(super) fn look_at_owner(&self, uid: &str, namespace: &str, reference: &Value) {
+        if !self.store.has_uid(uid) {
+            return;
+        }
+        let text = |key: &str| {
+            reference
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let kinds = self.kinds();
+        if let Some(kind) = kinds.of_object(text("apiVersion"), text("kind")) {
+            let namespace = if kind.namespaced { namespace } else { "" };
+            let key = Key::new(namespace, text("name"));
+            self.note(Note::Look(Arc::clone(&kind.table), key));
+        }
+    }
+
+    /// Deletes an object that has no owner left, and goes on with one that waits for its dependents.
+    pub(super) fn collect(&self, table: &str, key: &Key) {
+        let Some(stored) = self.store.get(table, key) else {
+            return;
+        };
+        let object = stored.value();
+        if meta::is_deleted(&object) {
+            let finalizers = meta::finalizers(&object);
+            if finalizers.contains(&ORPHAN) {
+                self.orphan_dependents(&object);
+                self.drop_finalizer(table, key, ORPHAN);
+            } else if finalizers.contains(&FOREGROUND) && self.dependents_gone(&object) {
+                self.drop_finalizer(table, key, FOREGROUND);
+            }
+            return;
+        }
+        let owners = object
+            .pointer("/metadata/ownerReferences")
+            .and_then(Value::as_array);
+        let mut owners = owners.into_iter().flatten().peekable();
+        if owners.peek().is_none() {
+            return;
+        }
+        let left = owners.any(|owner| {
+            let uid = owner.get("uid").and_then(Value::as_str).unwrap_or_default();
+            self.store.has_uid(uid)
+        });
+        if !left {
+            self.remove(table, key);
+        }
+    }
+
+    /// Takes an owner that goes alone out of what it owns.
+    fn orphan_dependents(&self, owner: &Value) {
+        let uid = meta::text(owner, "uid");
+        for (table, key) in self.store.dependents(uid) {
+            self.change(&table, &key, |object| {
+                let Some(metadata) = meta::metadata(object) else {
+                    return;
+                };
+                if let Some(Value::Array(owners)) = metadata.get_mut("ownerReferences") {
+                    owners.retain(|one| one.get("uid").and_then(Value::as_str) != Some(uid));
+                    if owners.is_empty() {
+                        metadata.remove("ownerReferences");
+                    }
+                }
+            });
+        }
+    }
+
+    /// Deletes what an owner waits for. Answers whether nothing is left that it has to wait for.
+    fn dependents_gone(&self, owner: &Value) -> bool {
+        let uid = meta::text(owner, "uid");
+        let mut gone = true;
+        for (table, key) in self.store.dependents(uid) {
+            let Some(stored) = self.store.get(&table, &key) else {
+                continue;
+            };
+            let object = stored.value();
+            let owners = object
+                .pointer("/metadata/ownerReferences")
+                .and_then(Value::as_array);
+            let blocks = owners.into_iter().flatten().any(|one| {
+                one.get("uid").and_then(Value::as_str) == Some(uid)
+                    && one.get("blockOwnerDeletion") == Some(&Value::Bool(true))
+            });
+            if !self.remove(&table, &key) && blocks {
+                gone = false;
+            }
+        }
+        gone
+    }
+
+    fn drop_finalizer(&self, table: &str, key: &Key, finalizer: &str) {
+        self.change(table, key, |object| {
+            let left: Vec<String> = meta::finalizers(object)
+                .into_iter()
+                .filter(|one| *one != finalizer)
+                .map(str::to_owned)
+                .collect();
+            meta::set_finalizers(object, &left);
+        });
+    }
+
+    /// Deletes an object as its owner's end does. Answers whether it is gone.
+    pub(super) fn remove(&self, table: &str, key: &Key) -> bool {
+        for _ in 0..ATTEMPTS {
+            let Some(stored) = self.store.get(table, key) else {
+                return true;
+            };
+            let mut object = stored.value();
+            let Some(kind) = self.kind_of_table(table) else {
+                return false;
+            };
+            let may_go =
+                crate::builtin::may_go(&kind, &object) && meta::finalizers(&object).is_empty();
+            let write = if may_go {
+                Write::Delete(stored.revision, object)
+            } else if meta::is_deleted(&object) {
+                return false;
+            } else {
+                if let Some(metadata) = meta::metadata(&mut object) {
+                    metadata.insert("deletionTimestamp".to_owned(), meta::now().into());
+                    metadata.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
+                }
+                crate::builtin::mark_deleted(&kind, &mut object);
+                Write::Replace(stored.revision, object)
+            };
+            if let Ok(written) = self.store.write(table, key, write) {
+                let object = written.stored.value();
+                if may_go {
+                    self.after_delete(&kind, &object);
+                } else {
+                    self.after_write(&kind, &object, None);
+                }
+                return may_go;
+            }
+        }
+        false
+    }
+
+    fn change(&self, table: &str, key: &Key, change: impl Fn(&mut Value)) {
+        for _ in 0..ATTEMPTS {
+            let Some(stored) = self.store.get(table, key) else {
+                return;
+            };
+            let old = stored.value();
+            let mut object = old.clone();
+            change(&mut object);
+            if object == old {
+                return;
+            }
+            let Some(kind) = self.kind_of_table(table) else {
+                return;
+            };
+            let goes = meta::is_deleted(&object)
+                && meta::finalizers(&object).is_empty()
+                && crate::builtin::may_go(&kind, &object);
+            let write = if goes {
+                Write::Delete(stored.revision, object)
+            } else {
+                Write::Replace(stored.revision, object)
+            };
+            if let Ok(written) = self.store.write(table, key, write) {
+                let object = written.stored.value();
+                if goes {
+                    self.after_delete(&kind, &object);
+                } else {
+                    self.after_write(&kind, &object, Some(&old));
+                }
+                return;
+            }
+        }
+        tracing::warn!(table, key = %key_text(key), "others change this object without end");
+    }
+
+    fn kind_of_table(&self, table: &str) -> Option<Arc<Kind>> {
+        let (group, resource) = table.split_once('/')?;
+        self.kinds().preferred(group, resource).map(Arc::clone)
+    }
+}
+
+fn key_text(key: &Key) -> String {
+    format!("{}/{}", key.namespace, key.name)
+}

@@ -1,0 +1,130 @@
+//! What goes on in a cluster without anybody asking: garbage collection, ends of namespaces, definitions, accounts.
+
+mod accounts;
+mod definitions;
+mod garbage;
+mod namespaces;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::kinds::Kind;
+use crate::meta;
+use crate::server::Inner;
+use crate::store::{Key, TableName};
+
+/// How many steps are taken before others have their turn.
+const STEPS: usize = 256;
+
+/// Something that a controller may have to do something about.
+#[derive(Debug)]
+pub(crate) enum Note {
+    /// The server has just been made.
+    Started,
+    /// A namespace is there.
+    Namespace(Arc<str>),
+    /// A namespace is going, or something in it has gone.
+    Ending(Arc<str>),
+    /// An object with this uid is gone.
+    Gone(String),
+    /// An object may have no owner left, or waits for its dependents.
+    Look(TableName, Key),
+    /// A CRD is going, or an object of its kinds has gone.
+    Definition(String),
+}
+
+/// Does what is to be done, until the server is gone.
+pub(crate) async fn run(server: Weak<Inner>, mut inbox: mpsc::UnboundedReceiver<Note>) {
+    while let Some(note) = inbox.recv().await {
+        let mut todo = VecDeque::from([note]);
+        let mut steps = 0;
+        while let Some(note) = todo.pop_front() {
+            let Some(server) = server.upgrade() else {
+                return;
+            };
+            server.attend(note);
+            while let Ok(note) = inbox.try_recv() {
+                todo.push_back(note);
+            }
+            steps += 1;
+            if steps % STEPS == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn attend(&self, note: Note) {
+        match note {
+            Note::Started => {
+                for (key, _) in self.store.all("/namespaces") {
+                    self.provide_accounts(&key.name);
+                }
+            }
+            Note::Namespace(name) => self.provide_accounts(&name),
+            Note::Ending(name) => self.end_namespace(&name),
+            Note::Gone(uid) => self.collect_dependents(&uid),
+            Note::Look(table, key) => self.collect(&table, &key),
+            Note::Definition(name) => self.end_definition(&name),
+        }
+    }
+
+    /// What follows from an object that was made or changed.
+    pub(crate) fn after_write(&self, kind: &Kind, object: &Value, old: Option<&Value>) {
+        let key = key_of(object);
+        let is_namespace = kind.is("", "namespaces");
+        if is_namespace && old.is_none() {
+            self.note(Note::Namespace(Arc::clone(&key.name)));
+        }
+        if is_namespace && meta::is_deleted(object) {
+            self.note(Note::Ending(Arc::clone(&key.name)));
+        }
+        if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
+            self.define(object, old);
+            if meta::is_deleted(object) {
+                self.note(Note::Definition(key.name.to_string()));
+            }
+        }
+        let owned = object.pointer("/metadata/ownerReferences").is_some();
+        let waits = meta::is_deleted(object) && !meta::finalizers(object).is_empty();
+        if owned || waits {
+            self.note(Note::Look(Arc::clone(&kind.table), key));
+        }
+    }
+
+    /// What follows from an object that has gone.
+    pub(crate) fn after_delete(&self, kind: &Kind, object: &Value) {
+        let key = key_of(object);
+        self.note(Note::Gone(meta::text(object, "uid").to_owned()));
+        // Owners that wait for their dependents.
+        let owners = object
+            .pointer("/metadata/ownerReferences")
+            .and_then(Value::as_array);
+        for owner in owners.into_iter().flatten() {
+            if let Some(uid) = owner.get("uid").and_then(Value::as_str) {
+                self.look_at_owner(uid, &key.namespace, owner);
+            }
+        }
+        if !key.namespace.is_empty() {
+            self.note(Note::Ending(Arc::clone(&key.namespace)));
+        }
+        if let Some(custom) = &kind.custom {
+            self.note(Note::Definition(custom.crd.clone()));
+        }
+        if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
+            self.undefine(&key.name);
+        }
+        if kind.is("", "configmaps") || kind.is("", "serviceaccounts") {
+            self.note(Note::Namespace(Arc::clone(&key.namespace)));
+        }
+    }
+}
+
+/// The key of an object.
+pub(crate) fn key_of(object: &Value) -> Key {
+    Key::new(meta::text(object, "namespace"), meta::text(object, "name"))
+}

@@ -1,0 +1,357 @@
+//! Requests in, answers out: the server as a `tower` service.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT, WARNING};
+use http::{HeaderMap, HeaderValue, Method, Request, Response};
+use http_body_util::{BodyExt as _, Limited};
+
+use crate::answer;
+use crate::auth::{Asked, Identity};
+use crate::discovery;
+use crate::failure::Failure;
+use crate::faults::Fault;
+use crate::kinds::Kind;
+use crate::operations::{Call, Lines, Reply};
+use crate::request::accept::{self, Form};
+use crate::request::path::{Route, Target, route};
+use crate::request::query::Query;
+use crate::server::{Inner, Server};
+
+/// The largest body that is read.
+const LARGEST: usize = 3 << 20;
+
+/// A server as somebody sees it: every request is this somebody's, unless it has a bearer token.
+#[derive(Clone)]
+pub struct Service {
+    server: Server,
+    user: Identity,
+}
+
+impl Server {
+    /// The server as somebody sees it, for a client in this process.
+    pub fn service(&self, user: Identity) -> Service {
+        Service {
+            server: self.clone(),
+            user,
+        }
+    }
+}
+
+impl<B> tower::Service<Request<B>> for Service
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response<Body>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let (server, user) = (Arc::clone(&self.server.inner), self.user.clone());
+        Box::pin(async move { Ok(answered(server, user, request).await) })
+    }
+}
+
+async fn answered<B>(server: Arc<Inner>, user: Identity, request: Request<B>) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
+    let (parts, body) = request.into_parts();
+    let form = accept::form(&parts.headers).unwrap_or_default();
+    let body = match Limited::new(body, LARGEST).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(_) => {
+            let failure = Failure {
+                code: 413,
+                reason: "RequestEntityTooLarge",
+                message: format!("Request entity too large: limit is {LARGEST}"),
+                details: None,
+            };
+            return refused(form, &failure, &[]);
+        }
+    };
+    let user = match identified(&server, &parts.headers, user) {
+        Ok(user) => user,
+        Err(failure) => return refused(form, &failure, &[]),
+    };
+    let asked = Question {
+        server,
+        user,
+        method: parts.method,
+        path: parts.uri.path().to_owned(),
+        query: Query::parse(parts.uri.query().unwrap_or_default()),
+        headers: parts.headers,
+        body,
+    };
+    let mut warnings = Vec::new();
+    match asked.answer(&mut warnings).await {
+        Ok(response) => response,
+        Err(failure) => refused(form, &failure, &warnings),
+    }
+}
+
+/// Who asks: whoever the token stands for, or whose name may be borrowed.
+fn identified(server: &Inner, headers: &HeaderMap, user: Identity) -> Result<Identity, Failure> {
+    let bearer = headers
+        .get(AUTHORIZATION)
+        .and_then(|value| value.to_str().ok());
+    let bearer = bearer.and_then(|text| text.strip_prefix("Bearer "));
+    let user = match bearer {
+        None => user,
+        Some(token) => match server.read_token(token.trim()) {
+            Some(claims) => claims.identity,
+            None => return Err(Failure::unauthorized()),
+        },
+    };
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let Some(borrowed) = text("impersonate-user") else {
+        return Ok(user);
+    };
+    if !server.allows(&user, "impersonate", "", "users", borrowed) {
+        let asked = Asked {
+            verb: "impersonate".to_owned(),
+            resource: "users".to_owned(),
+            name: borrowed.to_owned(),
+            ..Asked::default()
+        };
+        server.check_right(&user, &asked)?;
+    }
+    let groups = headers.get_all("impersonate-group").iter();
+    let groups: Vec<&str> = groups.filter_map(|value| value.to_str().ok()).collect();
+    Ok(Identity::new(borrowed, &groups))
+}
+
+struct Question {
+    server: Arc<Inner>,
+    user: Identity,
+    method: Method,
+    path: String,
+    query: Query,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Question {
+    async fn answer(self, warnings: &mut Vec<String>) -> Result<Response<Body>, Failure> {
+        match route(&self.path) {
+            Route::Objects(target) => self.objects(target, warnings).await,
+            other => {
+                self.check_path()?;
+                self.plain(&other)
+            }
+        }
+    }
+
+    fn check_path(&self) -> Result<(), Failure> {
+        let asked = Asked {
+            verb: self.method.as_str().to_lowercase(),
+            path: Some(self.path.clone()),
+            ..Asked::default()
+        };
+        self.server.check_right(&self.user, &asked)
+    }
+
+    fn plain(&self, route: &Route) -> Result<Response<Body>, Failure> {
+        let text = |text: &'static str| {
+            Ok(respond(
+                200,
+                "text/plain; charset=utf-8",
+                Bytes::from(text),
+                &[],
+            ))
+        };
+        match self.path.trim_end_matches('/') {
+            "/healthz" | "/livez" | "/readyz" => return text("ok"),
+            _ => {}
+        }
+        let found = discovery::document(&self.server, route, &self.path, &self.headers);
+        let (media, bytes) = found.ok_or_else(Failure::no_such_path)?;
+        Ok(respond(200, media, bytes, &[]))
+    }
+
+    async fn objects(
+        self,
+        target: Target,
+        warnings: &mut Vec<String>,
+    ) -> Result<Response<Body>, Failure> {
+        let kinds = self.server.kinds();
+        let kind = kinds.find(&target.group, &target.version, &target.resource);
+        let Some(kind) = kind.map(Arc::clone) else {
+            self.check_right(&target, self.verb(&target))?;
+            return Err(Failure::no_such_path());
+        };
+        let verb = self.verb(&target);
+        self.check_right(&target, verb)?;
+        for fault in self.server.faults.meeting(verb, &kind) {
+            match fault {
+                Fault::Delay(time) => tokio::time::sleep(time).await,
+                Fault::Refuse(failure) => return Err(failure),
+                Fault::ExpireWatches if verb == "watch" => {
+                    return Err(Failure::expired("too old resource version: 1 (2)"));
+                }
+                Fault::ExpireWatches | Fault::DropWatches => {}
+            }
+        }
+        let form = accept::form(&self.headers)?;
+        let header = |name: http::HeaderName| {
+            let text = self.headers.get(name).and_then(|value| value.to_str().ok());
+            text.unwrap_or_default().to_owned()
+        };
+        let call = Call {
+            form,
+            namespace: target.namespace,
+            name: target.name,
+            subresource: target.subresource,
+            agent: header(USER_AGENT),
+            content_type: header(CONTENT_TYPE),
+            warnings: Vec::new(),
+            origin: crate::operations::Origin::default(),
+            kind,
+            server: self.server,
+            user: self.user,
+            query: self.query,
+        };
+        let (call, reply) = call.perform(verb, &self.body)?;
+        *warnings = call.warnings;
+        Ok(replied(&call.kind, call.form, reply, warnings))
+    }
+
+    fn check_right(&self, target: &Target, verb: &str) -> Result<(), Failure> {
+        let resource = match &target.subresource {
+            Some(part) => format!("{}/{part}", target.resource),
+            None => target.resource.clone(),
+        };
+        let asked = Asked {
+            verb: verb.to_owned(),
+            group: target.group.clone(),
+            resource,
+            namespace: target.namespace.clone().unwrap_or_default(),
+            name: target.name.clone().unwrap_or_default(),
+            path: None,
+        };
+        self.server.check_right(&self.user, &asked)
+    }
+
+    fn verb(&self, target: &Target) -> &'static str {
+        let named = target.name.is_some();
+        match self.method.as_str() {
+            "GET" | "HEAD" if self.query.on("watch") => "watch",
+            "GET" | "HEAD" if named => "get",
+            "GET" | "HEAD" => "list",
+            "POST" => "create",
+            "PUT" => "update",
+            "PATCH" => "patch",
+            "DELETE" if named => "delete",
+            "DELETE" => "deletecollection",
+            _ => "",
+        }
+    }
+}
+
+impl Call {
+    fn perform(mut self, verb: &str, body: &[u8]) -> Result<(Self, Reply), Failure> {
+        if let Some(answer) = (verb == "create").then(|| self.review(body)).flatten() {
+            return answer.map(|review| (self, Reply::Object(201, review)));
+        }
+        let part = self.subresource.clone();
+        match &part {
+            None => {
+                let known = self.kind.verbs.iter().any(|one| one == verb);
+                if !known {
+                    return Err(Failure::method_not_allowed());
+                }
+            }
+            Some(part) => {
+                let known = self.kind.subresource(part);
+                let known = known.ok_or_else(Failure::no_such_path)?;
+                if !known.verbs.iter().any(|one| one == verb) {
+                    return Err(Failure::method_not_allowed());
+                }
+            }
+        }
+        if let Some(custom) = &self.kind.custom {
+            self.warnings.extend(custom.deprecation.clone());
+        }
+        match (part.as_deref(), verb) {
+            (Some("scale"), "get") => self.get_scale(),
+            (Some("scale"), "update") => self.update_scale(body),
+            (Some("scale"), "patch") => self.patch_scale(body),
+            (Some("token"), "create") => self.request_token(body),
+            (Some("proxy" | "log" | "exec" | "attach" | "portforward"), _) => Err(
+                Failure::bad_request("there is no node: Pods of this server do not run"),
+            ),
+            (_, "get") => self.get(),
+            (_, "list") => self.list(),
+            (_, "watch") => self.watch(),
+            (None, "create") => self.create(body),
+            (_, "update") => self.update(body),
+            (_, "patch") => self.patch(body),
+            (None, "delete") => self.delete(body),
+            (None, "deletecollection") => self.delete_collection(body),
+            _ => Err(Failure::method_not_allowed()),
+        }
+    }
+}
+
+fn replied(kind: &Kind, form: Form, reply: Reply, warnings: &[String]) -> Response<Body> {
+    match reply {
+        Reply::Object(code, object) => {
+            let object = answer::object(kind, form, &object);
+            let (media, bytes) = answer::encoded(form, Bytes::from(object.to_string()));
+            respond(code, media, bytes, warnings)
+        }
+        Reply::List(listed) => {
+            let (media, bytes) = answer::encoded(form, answer::list(kind, form, &listed));
+            respond(200, media, bytes, warnings)
+        }
+        Reply::Lines(lines) => streamed(lines, warnings),
+    }
+}
+
+fn streamed(lines: Lines, warnings: &[String]) -> Response<Body> {
+    use futures::StreamExt as _;
+    let body = Body::from_stream(lines.map(Ok::<_, Infallible>));
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    warn(headers, warnings);
+    response
+}
+
+fn refused(form: Form, failure: &Failure, warnings: &[String]) -> Response<Body> {
+    let (media, bytes) = answer::encoded(form, Bytes::from(failure.status().to_string()));
+    respond(failure.code, media, bytes, warnings)
+}
+
+fn respond(code: u16, media: &'static str, bytes: Bytes, warnings: &[String]) -> Response<Body> {
+    let mut response = Response::new(Body::from(bytes));
+    *response.status_mut() =
+        http::StatusCode::from_u16(code).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    warn(headers, warnings);
+    response
+}
+
+fn warn(headers: &mut HeaderMap, warnings: &[String]) {
+    for warning in warnings {
+        let text = warning
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace(['\n', '\r'], " ");
+        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
+            headers.append(WARNING, value);
+        }
+    }
+}
