@@ -175,9 +175,10 @@ impl Question {
             "/healthz" | "/livez" | "/readyz" => return text("ok"),
             _ => {}
         }
-        let found = discovery::document(&self.server, route, &self.path, &self.headers);
-        let (media, bytes) = found.ok_or_else(Failure::no_such_path)?;
-        Ok(respond(200, media, bytes, &[]))
+        match discovery::document(&self.server, route, &self.path, &self.headers) {
+            Some((media, bytes)) => Ok(respond(200, media, bytes, &[])),
+            None => Ok(no_page()),
+        }
     }
 
     async fn objects(
@@ -189,7 +190,21 @@ impl Question {
         let kind = kinds.find(&target.group, &target.version, &target.resource);
         let Some(kind) = kind.map(Arc::clone) else {
             self.check_right(&target, self.verb(&target))?;
-            return Err(Failure::no_such_path());
+            let group = kinds
+                .groups()
+                .iter()
+                .find(|group| group.name == target.group);
+            let known = group.is_some_and(|group| {
+                group
+                    .versions
+                    .iter()
+                    .any(|(name, _)| *name == target.version)
+            });
+            return if known {
+                Err(Failure::no_such_path())
+            } else {
+                Ok(no_page())
+            };
         };
         let verb = self.verb(&target);
         self.check_right(&target, verb)?;
@@ -267,6 +282,9 @@ impl Call {
         let part = self.subresource.clone();
         match &part {
             None => {
+                if verb == "create" && self.name.is_some() {
+                    return Err(Failure::method_not_allowed());
+                }
                 let known = self.kind.verbs.iter().any(|one| one == verb);
                 if !known {
                     return Err(Failure::method_not_allowed());
@@ -332,6 +350,15 @@ fn streamed(lines: Lines, warnings: &[String]) -> Response<Body> {
 fn refused(form: Form, failure: &Failure, warnings: &[String]) -> Response<Body> {
     let (media, bytes) = answer::encoded(form, Bytes::from(failure.status().to_string()));
     respond(failure.code, media, bytes, warnings)
+}
+
+fn no_page() -> Response<Body> {
+    respond(
+        404,
+        "text/plain; charset=utf-8",
+        Bytes::from("404 page not found\n"),
+        &[],
+    )
 }
 
 fn respond(code: u16, media: &'static str, bytes: Bytes, warnings: &[String]) -> Response<Body> {

@@ -31,5 +31,5 @@ pub(crate) fn track(_kind: &Kind, _old: Option<&Value>, _new: &mut Value, _write
 /// The object that comes of applying.
 pub(crate) fn apply(applied: &Applied<'_>) -> Result<Value, Failure> {
     let _ = (applied.kind, applied.writer, applied.force);
-    crate::patch::merge_patch(applied.live, applied.wanted)
+    crate::patch::merge_patch(applied.live, applied.wanted.to_string().as_bytes())
 }

@@ -64,6 +64,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
 const PROOF: &[&str] = &[
     "reeve-testkit",
     "reeve-scenarios",
+    "reeve-conformance",
     "reeve-demo",
     "reeve-benches",
     "reeve-benches-addon",

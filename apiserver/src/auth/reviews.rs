@@ -26,7 +26,7 @@ impl Call {
                 ("authentication.k8s.io", "selfsubjectreviews") => Self::who_am_i,
                 _ => return None,
             };
-        let body = crate::operations::body::parse(&self.content_type, body);
+        let body = crate::operations::body::parse(&self.content_type, body, &self.kind.kind);
         Some(body.and_then(|mut body| {
             meta::put_type(&mut body, &self.kind.api_version(), &self.kind.kind);
             // As an empty object of Go's types is written.
@@ -177,7 +177,8 @@ impl Call {
 
     /// `serviceaccounts/token`.
     pub(crate) fn request_token(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
-        let mut request = crate::operations::body::parse(&self.content_type, body)?;
+        let mut request =
+            crate::operations::body::parse(&self.content_type, body, &self.kind.kind)?;
         let key = self.key();
         let account = self.server.store.get(&self.kind.table, &key);
         let account = account.ok_or_else(|| Failure::not_found(&self.kind.about(), &key.name))?;

@@ -5,12 +5,36 @@ use serde_json::Value;
 use crate::kinds::Kind;
 use crate::meta;
 
+/// What is said of a field that objects of a kind cannot be selected by.
+pub(crate) fn unknown_field(kind: &Kind, field: &str) -> String {
+    let own_words = match &kind.custom {
+        Some(custom) => !custom.selectable.is_empty(),
+        None => !fields_of(kind).is_empty(),
+    };
+    if own_words {
+        return format!("field label not supported: {field}");
+    }
+    let known = if kind.namespaced {
+        r#""metadata.name", "metadata.namespace""#
+    } else {
+        r#""metadata.name""#
+    };
+    format!(
+        "{} is not a known field selector: only {known}",
+        crate::failure::go_quoted(field)
+    )
+}
+
 /// Whether objects of a kind can be selected by a field other than their name and namespace.
 pub(crate) fn selectable(kind: &Kind, field: &str) -> bool {
     if let Some(custom) = &kind.custom {
         return custom.selectable.iter().any(|path| path == field);
     }
-    let fields: &[&str] = match (kind.group.as_str(), kind.resource.as_str()) {
+    fields_of(kind).contains(&field)
+}
+
+fn fields_of(kind: &Kind) -> &'static [&'static str] {
+    match (kind.group.as_str(), kind.resource.as_str()) {
         ("", "pods") => &[
             "spec.nodeName",
             "spec.restartPolicy",
@@ -56,8 +80,7 @@ pub(crate) fn selectable(kind: &Kind, field: &str) -> bool {
         ("certificates.k8s.io", "certificatesigningrequests") => &["spec.signerName"],
         ("apiextensions.k8s.io", "customresourcedefinitions") => &[],
         _ => &[],
-    };
-    fields.contains(&field)
+    }
 }
 
 /// A field's value as text; empty if it is not there. The object is as it is kept.

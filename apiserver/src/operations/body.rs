@@ -9,19 +9,37 @@ use crate::request::query::FieldValidation;
 use crate::schema;
 
 /// What is known of one that can be read.
+/// The Go type that the kind of an object is read into; it is part of a text.
+const TYPE_META: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
 const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
-/// Reads a body by its type: JSON or YAML.
-pub(crate) fn parse(content_type: &str, body: &[u8]) -> Result<Value, Failure> {
+/// Reads a body by its type: JSON or YAML. `kind` is what it should hold.
+pub(crate) fn parse(content_type: &str, body: &[u8], kind: &str) -> Result<Value, Failure> {
     let media = content_type.split(';').next().unwrap_or_default().trim();
     match media {
         "" | "application/json" => serde_json::from_slice(body)
-            .map_err(|error| Failure::bad_request(json_error(body, &error))),
+            .map_err(|error| Failure::bad_request(unrecognized(kind, &json_error(&error), body))),
         "application/yaml" => yaml(body),
         _ => Err(Failure::unsupported_media_type(format!(
             "the body of the request was in an unknown format - accepted media types include: {ACCEPTED}"
         ))),
     }
+}
+
+fn unrecognized(kind: &str, why: &str, body: &[u8]) -> String {
+    let shown = match body.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => String::from_utf8_lossy(body.get(..1024).unwrap_or(body)).into_owned(),
+        Some(_) => body
+            .iter()
+            .take(1024)
+            .map(|byte| format!("{byte:02x}"))
+            .collect(),
+    };
+    format!(
+        "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error: \
+         {why} ({shown})"
+    )
 }
 
 /// Reads YAML.
@@ -33,19 +51,12 @@ pub(crate) fn yaml(body: &[u8]) -> Result<Value, Failure> {
         .map_err(|error| Failure::bad_request(format!("error decoding YAML: {error}")))
 }
 
-fn json_error(body: &[u8], error: &serde_json::Error) -> String {
-    let text = String::from_utf8_lossy(body);
-    let shown: String = text.chars().take(1024).collect();
+fn json_error(error: &serde_json::Error) -> String {
     if error.is_eof() {
-        return format!(
-            "couldn't get version/kind; json parse error: unexpected end of JSON input{}",
-            ""
-        );
+        "unexpected end of JSON input".to_owned()
+    } else {
+        error.to_string()
     }
-    format!(
-        "couldn't get version/kind; json parse error: {error}; the body starts with {}",
-        go_quoted(&shown.chars().take(40).collect::<String>())
-    )
 }
 
 impl Call {
@@ -124,39 +135,95 @@ impl Call {
 
     fn checked_kind(&self, mut body: Value) -> Result<Value, Failure> {
         let want = self.kind.api_version();
+        let kind = &self.kind.kind;
+        let text = body.to_string();
         let Some(object) = body.as_object_mut() else {
-            return Err(Failure::bad_request(
-                "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct",
-            ));
+            let json_type = match &body {
+                Value::String(_) => "string",
+                Value::Number(_) => "number",
+                Value::Bool(_) => "bool",
+                _ => "array",
+            };
+            let why =
+                format!("json: cannot unmarshal {json_type} into Go value of type {TYPE_META}");
+            return Err(Failure::bad_request(unrecognized(
+                kind,
+                &why,
+                text.as_bytes(),
+            )));
         };
-        let text = |key: &str| {
+        let field = |key: &str| {
             object
                 .get(key)
                 .and_then(Value::as_str)
                 .unwrap_or_default()
                 .to_owned()
         };
-        let (version, kind) = (text("apiVersion"), text("kind"));
-        if kind.is_empty() && self.kind.custom.is_some() {
+        let (given_version, given_kind) = (field("apiVersion"), field("kind"));
+        if self.kind.custom.is_some() {
+            self.check_custom_kind(&given_version, &given_kind, &text)?;
+            return Ok(body);
+        }
+        let version = if given_version.is_empty() {
+            want.clone()
+        } else {
+            given_version
+        };
+        let is_kind = given_kind.is_empty() || given_kind == *kind;
+        if version == want && is_kind {
+            return Ok(body);
+        }
+        let known = self
+            .server
+            .kinds()
+            .of_object(&version, &given_kind)
+            .is_some();
+        let number = version.rsplit('/').next().unwrap_or_default();
+        let group = match self.kind.group.split('.').next().unwrap_or_default() {
+            "" => "core",
+            group => group,
+        };
+        let given_kind = if given_kind.is_empty() {
+            kind.clone()
+        } else {
+            given_kind
+        };
+        let why = if known {
+            format!("converting ({number}.{given_kind}) to ({group}.{kind}): unknown conversion")
+        } else {
+            format!(
+                "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+                go_quoted(&given_kind),
+                go_quoted(&version)
+            )
+        };
+        Err(Failure::bad_request(format!(
+            "{given_kind} in version {} cannot be handled as a {kind}: {why}",
+            go_quoted(number)
+        )))
+    }
+
+    fn check_custom_kind(&self, version: &str, kind: &str, text: &str) -> Result<(), Failure> {
+        let want = self.kind.api_version();
+        if kind.is_empty() {
             return Err(Failure::bad_request(format!(
-                "Object 'Kind' is missing in '{}'",
-                Value::Object(object.clone())
+                "Object 'Kind' is missing in '{text}'"
             )));
         }
-        if !version.is_empty() && version != want {
+        if version != want {
             return Err(Failure::bad_request(format!(
                 "the API version in the data ({version}) does not match the expected API version ({want})"
             )));
         }
-        if !kind.is_empty() && kind != self.kind.kind {
+        if kind != self.kind.kind {
             return Err(Failure::bad_request(format!(
-                "{kind} in version {} cannot be handled as a {}: converting (v1.{kind}) to ({}.{}): unknown conversion",
+                "{kind} in version {} cannot be handled as a {}: the kind in the data ({kind}) does not match the \
+                 expected kind ({})",
                 go_quoted(&self.kind.version),
                 self.kind.kind,
-                self.kind.group,
                 self.kind.kind
             )));
         }
-        Ok(body)
+        Ok(())
     }
 }

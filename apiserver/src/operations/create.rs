@@ -18,7 +18,7 @@ const NAMES: usize = 8;
 impl Call {
     pub(crate) fn create(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "CreateOptions")?;
-        let body = super::body::parse(&self.content_type, body)?;
+        let body = super::body::parse(&self.content_type, body, &self.kind.kind)?;
         let object = self.decoded(body, options.field_validation)?;
         let reply = self.create_object(object, &options)?;
         Ok((self, Reply::Object(201, reply)))

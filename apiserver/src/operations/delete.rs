@@ -46,7 +46,7 @@ impl Call {
         let body = if body.is_empty() {
             Value::Null
         } else {
-            super::body::parse(&self.content_type, body)?
+            super::body::parse(&self.content_type, body, "DeleteOptions")?
         };
         DeleteOptions::of(&self.query, &body)
     }
@@ -140,7 +140,7 @@ impl Call {
                     "the UID in the precondition ({uid}) does not match the UID in record ({real}). \
                      The object might have been deleted and then recreated"
                 );
-                return Err(Failure::conflict(&self.kind.about(), &key.name, &why));
+                return Err(Failure::conflict(&self.kind.about_kind(), &key.name, &why));
             }
         }
         if let Some(version) = &options.resource_version {
@@ -150,7 +150,7 @@ impl Call {
                     "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record \
                      ({real}). The object might have been modified"
                 );
-                return Err(Failure::conflict(&self.kind.about(), &key.name, &why));
+                return Err(Failure::conflict(&self.kind.about_kind(), &key.name, &why));
             }
         }
         Ok(())

@@ -71,9 +71,8 @@ impl Call {
             let known = ["metadata.name", "metadata.namespace"].contains(&one.field.as_str())
                 || builtin::selectable(&self.kind, &one.field);
             if !known {
-                return Err(Failure::bad_request(format!(
-                    "field label not supported: {}",
-                    one.field
+                return Err(Failure::bad_request(builtin::unknown_field(
+                    &self.kind, &one.field,
                 )));
             }
         }

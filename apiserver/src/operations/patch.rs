@@ -12,9 +12,6 @@ use crate::tracking::{self, Applied};
 /// How often a patch is made anew when somebody else was faster.
 const ATTEMPTS: usize = 100;
 
-const TYPES: &str =
-    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
-
 /// How a patch is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
@@ -40,17 +37,13 @@ impl Call {
             let about = crate::failure::About::new("meta.k8s.io", "PatchOptions");
             return Err(Failure::invalid(&about, "", &[error]));
         }
-        let text = serde_json::from_slice::<Value>(body);
-        let patch =
-            text.map_err(|error| Failure::bad_request(format!("error decoding patch: {error}")))?;
         self.origin = Origin::Patch;
         for _ in 0..ATTEMPTS {
             let current = self.current()?;
             let before = self.presented(current.value());
-            let patched = self.patched(manner, &before, &patch)?;
+            let patched = self.patched(manner, &before, body)?;
             self.warnings.clear();
-            let mut object =
-                self.known_fields(patched, options.field_validation, "strict decoding error")?;
+            let mut object = self.read_patched(patched, options.field_validation)?;
             self.check_identity(&object)?;
             self.place_back(&mut object);
             if let Some(reply) = self.replace_patched(object, &before, &current, &options)? {
@@ -63,6 +56,26 @@ impl Call {
             &name,
             super::update::MODIFIED,
         ))
+    }
+
+    /// What a patch has made of an object. One that is none any more is the patch's fault.
+    fn read_patched(
+        &mut self,
+        patched: Value,
+        validation: FieldValidation,
+    ) -> Result<Value, Failure> {
+        let text = patched.to_string();
+        self.known_fields(patched, validation, "strict decoding error")
+            .map_err(|failure| {
+                let why = failure
+                    .message
+                    .split_once(": ")
+                    .map_or(failure.message.as_str(), |(_, why)| why);
+                if self.kind.custom.is_some() {
+                    return failure;
+                }
+                patch::unreadable(&text, why)
+            })
     }
 
     /// A patch that leaves the resource version as it is names no state.
@@ -95,22 +108,14 @@ impl Call {
             "application/strategic-merge-patch+json" if builtin => Ok(Manner::Strategic),
             "application/apply-patch+yaml" => Ok(Manner::Apply),
             _ => {
-                let all = if builtin {
-                    "application/json-patch+json, application/merge-patch+json, \
-                     application/strategic-merge-patch+json, application/apply-patch+yaml, \
-                     application/apply-patch+cbor"
-                        .to_owned()
-                } else {
-                    format!("{TYPES}, application/apply-patch+cbor")
-                };
-                Err(Failure::unsupported_media_type(format!(
-                    "the body of the request was in an unknown format - accepted media types include: {all}"
-                )))
+                let mut failure = Failure::unsupported_media_type("415: Unsupported Media Type");
+                failure.details = Some(json!({}));
+                Err(failure)
             }
         }
     }
 
-    fn patched(&self, manner: Manner, before: &Value, patch: &Value) -> Result<Value, Failure> {
+    fn patched(&self, manner: Manner, before: &Value, patch: &[u8]) -> Result<Value, Failure> {
         match (manner, &self.kind.schema) {
             (Manner::Json, _) => patch::json_patch(before, patch),
             (Manner::Strategic, Some((types, id))) => patch::strategic(types, *id, before, patch),

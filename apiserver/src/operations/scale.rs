@@ -17,20 +17,18 @@ impl Call {
 
     pub(crate) fn update_scale(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "UpdateOptions")?;
-        let wanted = super::body::parse(&self.content_type, body)?;
+        let wanted = super::body::parse(&self.content_type, body, &self.kind.kind)?;
         self.write_scale(&options, |_| Ok(wanted.clone()))
     }
 
     pub(crate) fn patch_scale(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "PatchOptions")?;
         let json = self.content_type.starts_with("application/json-patch+json");
-        let patch: Value = serde_json::from_slice(body)
-            .map_err(|error| Failure::bad_request(format!("error decoding patch: {error}")))?;
         self.write_scale(&options, |scale| {
             if json {
-                crate::patch::json_patch(scale, &patch)
+                crate::patch::json_patch(scale, body)
             } else {
-                crate::patch::merge_patch(scale, &patch)
+                crate::patch::merge_patch(scale, body)
             }
         })
     }

@@ -23,12 +23,14 @@ const ATTEMPTS: usize = 100;
 impl Call {
     pub(crate) fn update(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "UpdateOptions")?;
-        let body = super::body::parse(&self.content_type, body)?;
+        let body = super::body::parse(&self.content_type, body, &self.kind.kind)?;
         let object = self.decoded(body, options.field_validation)?;
         let given = meta::text(&object, "name");
         let name = self.name.clone().unwrap_or_default();
         if given.is_empty() {
-            return Err(Failure::bad_request("name must be provided"));
+            return Err(Failure::bad_request(format!(
+                "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+            )));
         }
         if given != name {
             return Err(Failure::bad_request(format!(
@@ -151,6 +153,24 @@ impl Call {
         }
     }
 
+    /// Where a server with an etcd would keep the object.
+    fn storage_key(&self) -> String {
+        let group = match &self.kind.custom {
+            Some(_) => format!("{}/", self.kind.group),
+            None => String::new(),
+        };
+        let key = self.key();
+        let namespace = if key.namespace.is_empty() {
+            String::new()
+        } else {
+            format!("{}/", key.namespace)
+        };
+        format!(
+            "/registry/{group}{}/{namespace}{}",
+            self.kind.resource, key.name
+        )
+    }
+
     fn check_preconditions(
         &self,
         new: &Value,
@@ -172,7 +192,9 @@ impl Call {
         let (given, real) = (meta::text(new, "uid"), meta::text(old, "uid"));
         if !given.is_empty() && given != real {
             let why = format!(
-                "Precondition failed: UID in precondition: {given}, UID in object meta: {real}"
+                "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
+                 failed: UID in precondition: {given}, UID in object meta: {real}",
+                self.storage_key()
             );
             return Err(Failure::conflict(&self.kind.about(), name, &why));
         }

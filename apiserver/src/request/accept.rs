@@ -88,8 +88,10 @@ pub fn form(headers: &HeaderMap) -> Result<Form, Failure> {
     Err(Failure {
         code: 406,
         reason: "NotAcceptable",
-        message: "only the following media types are accepted: application/json, application/yaml"
-            .to_owned(),
+        message:
+            "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
+            application/vnd.kubernetes.protobuf"
+                .to_owned(),
         details: Some(serde_json::json!({})),
     })
 }

@@ -295,14 +295,10 @@ pub(super) fn of_builtin(kind: &Kind, object: &Value) -> Vec<Value> {
     let (containers, images) = row.containers("/spec/template/spec");
     let cells = match (kind.group.as_str(), kind.resource.as_str()) {
         ("", "configmaps") => vec![
-            json!((row.count("/data") + row.count("/binaryData")).to_string()),
+            json!(row.count("/data") + row.count("/binaryData")),
             row.age(),
         ],
-        ("", "secrets") => vec![
-            row.or("/type", ""),
-            json!(row.count("/data").to_string()),
-            row.age(),
-        ],
+        ("", "secrets") => vec![row.or("/type", ""), json!(row.count("/data")), row.age()],
         ("", "namespaces") => vec![row.or("/status/phase", ""), row.age()],
         ("", "services") => service(&row),
         ("", "pods") => pod(&row),
@@ -324,17 +320,17 @@ pub(super) fn of_builtin(kind: &Kind, object: &Value) -> Vec<Value> {
                 row.number("/status/readyReplicas"),
                 row.number("/spec/replicas")
             )),
-            json!(row.number("/status/updatedReplicas").to_string()),
-            json!(row.number("/status/availableReplicas").to_string()),
+            json!(row.number("/status/updatedReplicas")),
+            json!(row.number("/status/availableReplicas")),
             row.age(),
             containers,
             images,
             row.selector("/spec/selector"),
         ],
         ("apps", "replicasets") => vec![
-            json!(row.number("/spec/replicas").to_string()),
-            json!(row.number("/status/replicas").to_string()),
-            json!(row.number("/status/readyReplicas").to_string()),
+            json!(row.number("/spec/replicas")),
+            json!(row.number("/status/replicas")),
+            json!(row.number("/status/readyReplicas")),
             row.age(),
             containers,
             images,
@@ -351,11 +347,11 @@ pub(super) fn of_builtin(kind: &Kind, object: &Value) -> Vec<Value> {
             images,
         ],
         ("apps", "daemonsets") => vec![
-            json!(row.number("/status/desiredNumberScheduled").to_string()),
-            json!(row.number("/status/currentNumberScheduled").to_string()),
-            json!(row.number("/status/numberReady").to_string()),
-            json!(row.number("/status/updatedNumberScheduled").to_string()),
-            json!(row.number("/status/numberAvailable").to_string()),
+            json!(row.number("/status/desiredNumberScheduled")),
+            json!(row.number("/status/currentNumberScheduled")),
+            json!(row.number("/status/numberReady")),
+            json!(row.number("/status/updatedNumberScheduled")),
+            json!(row.number("/status/numberAvailable")),
             row.selector("/spec/template/spec/nodeSelector"),
             row.age(),
             containers,
@@ -380,8 +376,8 @@ pub(super) fn of_builtin(kind: &Kind, object: &Value) -> Vec<Value> {
             vec![row.selector("/spec/podSelector"), row.age()]
         }
         ("scheduling.k8s.io", "priorityclasses") => vec![
-            json!(row.number("/value").to_string()),
-            json!((row.text("/globalDefault") == "true").to_string()),
+            json!(row.number("/value")),
+            json!(row.text("/globalDefault") == "true"),
             row.age(),
             row.or("/preemptionPolicy", "PreemptLowerPriority"),
         ],
@@ -389,7 +385,7 @@ pub(super) fn of_builtin(kind: &Kind, object: &Value) -> Vec<Value> {
         ("policy", "poddisruptionbudgets") => vec![
             row.or("/spec/minAvailable", "N/A"),
             row.or("/spec/maxUnavailable", "N/A"),
-            json!(row.number("/status/disruptionsAllowed").to_string()),
+            json!(row.number("/status/disruptionsAllowed")),
             row.age(),
         ],
         _ => others(kind, &row),
@@ -534,7 +530,7 @@ fn event(row: &Row<'_>) -> Vec<Value> {
         source.into(),
         row.text("/message").trim().into(),
         age(&first).into(),
-        row.number("/count").max(1).to_string().into(),
+        row.number("/count").max(1).into(),
         row.name(),
     ]
 }

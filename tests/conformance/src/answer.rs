@@ -1,0 +1,153 @@
+//! Answers, and in what they differ.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+/// What a server has answered.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The status code.
+    pub code: u16,
+    /// The type of the body.
+    pub content_type: String,
+    /// What was said beside it.
+    pub warnings: Vec<String>,
+    /// The body; of a watch a list of its events; a text if it is no JSON.
+    pub body: Value,
+}
+
+impl Answer {
+    pub(crate) fn of(parts: &http::response::Parts, bytes: &[u8]) -> Self {
+        let text = |value: &http::HeaderValue| value.to_str().unwrap_or_default().to_owned();
+        let body = serde_json::from_slice(bytes).unwrap_or_else(|_| {
+            let lines: Result<Vec<Value>, _> = serde_json::Deserializer::from_slice(bytes)
+                .into_iter()
+                .collect();
+            match lines {
+                Ok(lines) => Value::Array(lines),
+                Err(_) => Value::String(String::from_utf8_lossy(bytes).into_owned()),
+            }
+        });
+        Self {
+            code: parts.status.as_u16(),
+            content_type: parts
+                .headers
+                .get("content-type")
+                .map(text)
+                .unwrap_or_default(),
+            warnings: parts.headers.get_all("warning").iter().map(text).collect(),
+            body,
+        }
+    }
+}
+
+/// In what two answers differ, looking at the whole or at some parts only; nothing if they are the same.
+pub fn difference(embedded: &Answer, real: &Answer, only: &[String]) -> Option<String> {
+    let mut differences = Vec::new();
+    if embedded.code != real.code {
+        differences.push(format!("code: {} instead of {}", embedded.code, real.code));
+    }
+    if embedded.content_type != real.content_type {
+        differences.push(format!(
+            "content type: {} instead of {}",
+            embedded.content_type, real.content_type
+        ));
+    }
+    if embedded.warnings != real.warnings {
+        differences.push(format!(
+            "warnings: {:?} instead of {:?}",
+            embedded.warnings, real.warnings
+        ));
+    }
+    let (mut left, mut right) = (embedded.body.clone(), real.body.clone());
+    normalize(&mut left, "");
+    normalize(&mut right, "");
+    if only.is_empty() {
+        compare("", &left, &right, &mut differences);
+    }
+    for pointer in only {
+        let part = |body: &Value| body.pointer(pointer).cloned().unwrap_or_default();
+        compare(pointer, &part(&left), &part(&right), &mut differences);
+    }
+    (!differences.is_empty()).then(|| differences.join("\n"))
+}
+
+fn compare(path: &str, left: &Value, right: &Value, differences: &mut Vec<String>) {
+    match (left, right) {
+        (Value::Object(left), Value::Object(right)) => {
+            let mut keys: Vec<&String> = left.keys().chain(right.keys()).collect();
+            keys.sort();
+            keys.dedup();
+            for key in keys {
+                let path = format!("{path}/{key}");
+                match (left.get(key), right.get(key)) {
+                    (Some(left), Some(right)) => compare(&path, left, right, differences),
+                    (Some(left), None) => {
+                        differences.push(format!("{path}: {left} instead of nothing"))
+                    }
+                    (None, right) => differences.push(format!(
+                        "{path}: nothing instead of {}",
+                        right.unwrap_or(&Value::Null)
+                    )),
+                }
+            }
+        }
+        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
+            for (place, (left, right)) in left.iter().zip(right).enumerate() {
+                compare(&format!("{path}/{place}"), left, right, differences);
+            }
+        }
+        (left, right) if left == right => {}
+        (left, right) => differences.push(format!("{path}: {left}\n      instead of {right}")),
+    }
+}
+
+static UUID: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").ok()
+});
+static TIME: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z").ok());
+static VERSION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"((?:resource version: |current: |ResourceVersion in (?:precondition|record) \())\d+( \(\d+\))?").ok()
+});
+
+/// Puts words in the places of what differs from server to server and from second to second.
+fn normalize(value: &mut Value, key: &str) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                normalize(value, key);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                normalize(item, key);
+            }
+        }
+        Value::String(text) => {
+            let replaced = match key {
+                "resourceVersion" if !text.is_empty() => "<version>".to_owned(),
+                "continue" => "<token>".to_owned(),
+                "token" => "<token>".to_owned(),
+                "clusterIP" | "clusterIPs" if text.starts_with("10.") => "<address>".to_owned(),
+                _ => {
+                    let mut text = text.clone();
+                    for (pattern, word) in [
+                        (&UUID, "<uid>"),
+                        (&TIME, "<time>"),
+                        (&VERSION, "$1<version>"),
+                    ] {
+                        if let Some(pattern) = &**pattern {
+                            text = pattern.replace_all(&text, word).into_owned();
+                        }
+                    }
+                    text
+                }
+            };
+            *text = replaced;
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,8 @@
+//! Conversations with an API server: files of requests, played to the embedded server and to a real one. What they answer
+//! has to be the same, but for times, uids and resource versions.
+
+mod answer;
+mod script;
+
+pub use answer::{Answer, difference};
+pub use script::{Script, Step, play, scripts};

@@ -1,0 +1,162 @@
+//! The files of requests.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use http_body_util::BodyExt as _;
+use kube::Client;
+use kube::client::Body;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::answer::Answer;
+
+/// One request.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// What is asked, in a few words; unique in its file.
+    pub name: String,
+    /// The method and the path. `$NS` is the file's namespace, `$x` what an earlier step has saved as `x`.
+    pub request: String,
+    /// The type of the body; JSON if absent.
+    #[serde(default, rename = "type")]
+    pub content_type: Option<String>,
+    /// What is accepted; JSON if absent.
+    #[serde(default)]
+    pub accept: Option<String>,
+    /// In whose name.
+    #[serde(default)]
+    pub user: Option<String>,
+    /// The body: an object, or a text that is sent as it is.
+    #[serde(default)]
+    pub body: Option<Value>,
+    /// What later steps refer to: a name and a pointer into the answer.
+    #[serde(default)]
+    pub save: BTreeMap<String, String>,
+    /// Asked again until the answer has this code, at most for some seconds: what controllers do takes time.
+    #[serde(default)]
+    pub until: Option<u16>,
+    /// Only these parts of the answer are compared: pointers.
+    #[serde(default)]
+    pub only: Vec<String>,
+    /// Why the embedded server answers otherwise, if it does: an entry of the table in the docs.
+    #[serde(default)]
+    pub differs: Option<String>,
+}
+
+/// A file of requests.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// The file's name without its ending.
+    pub name: String,
+    /// The requests, in order.
+    pub steps: Vec<Step>,
+}
+
+/// All files, by name.
+pub fn scripts() -> Result<Vec<Script>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .with_context(|| format!("reading {}", folder.display()))?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<std::io::Result<_>>()?;
+    paths.sort();
+    paths.iter().map(|path| read(path)).collect()
+}
+
+fn read(path: &Path) -> Result<Script> {
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    let steps: Vec<Step> =
+        serde_saphyr::from_str(&text).with_context(|| format!("reading {}", path.display()))?;
+    let name = path
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or_default();
+    Ok(Script {
+        name: name.to_owned(),
+        steps,
+    })
+}
+
+/// Plays a file to a server, in a namespace of its own. Answers what was answered, by step.
+pub async fn play(client: &Client, script: &Script) -> Result<Vec<Answer>> {
+    let namespace = format!("c-{}", script.name);
+    let mut saved = BTreeMap::from([("NS".to_owned(), namespace.clone())]);
+    let made = Step {
+        name: "the namespace".to_owned(),
+        request: "POST /api/v1/namespaces".to_owned(),
+        body: Some(serde_json::json!({ "metadata": { "name": namespace } })),
+        content_type: None,
+        accept: None,
+        user: None,
+        save: BTreeMap::new(),
+        until: None,
+        only: Vec::new(),
+        differs: None,
+    };
+    ask(client, &made, &saved).await?;
+    let mut answers = Vec::new();
+    for step in &script.steps {
+        let answer = asked(client, step, &saved)
+            .await
+            .with_context(|| format!("{}: {}", script.name, step.name))?;
+        for (name, pointer) in &step.save {
+            let found = answer.body.pointer(pointer).and_then(Value::as_str);
+            saved.insert(name.clone(), found.unwrap_or_default().to_owned());
+        }
+        answers.push(answer);
+    }
+    Ok(answers)
+}
+
+async fn asked(client: &Client, step: &Step, saved: &BTreeMap<String, String>) -> Result<Answer> {
+    let mut answer = ask(client, step, saved).await?;
+    if let Some(code) = step.until {
+        for _ in 0..100 {
+            if answer.code == code {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            answer = ask(client, step, saved).await?;
+        }
+    }
+    Ok(answer)
+}
+
+async fn ask(client: &Client, step: &Step, saved: &BTreeMap<String, String>) -> Result<Answer> {
+    let filled = |text: &str| {
+        saved.iter().fold(text.to_owned(), |text, (name, value)| {
+            text.replace(&format!("${name}"), value)
+        })
+    };
+    let Some((method, path)) = step.request.split_once(' ') else {
+        bail!("{:?} is no method and path", step.request);
+    };
+    let body = match &step.body {
+        None => Vec::new(),
+        Some(Value::String(text)) => filled(text).into_bytes(),
+        Some(value) => filled(&value.to_string()).into_bytes(),
+    };
+    let mut request = http::Request::builder()
+        .method(method)
+        .uri(filled(path))
+        .header("user-agent", "conformance/1.0")
+        .header(
+            "accept",
+            step.accept.as_deref().unwrap_or("application/json"),
+        );
+    if !body.is_empty() {
+        let content_type = step.content_type.as_deref().unwrap_or("application/json");
+        request = request.header("content-type", content_type);
+    }
+    if let Some(user) = &step.user {
+        request = request.header("impersonate-user", filled(user));
+    }
+    let response = client.send(request.body(Body::from(body))?).await?;
+    let (parts, body) = response.into_parts();
+    let bytes = body.collect().await?.to_bytes();
+    Ok(Answer::of(&parts, &bytes))
+}

@@ -1,0 +1,82 @@
+//! The embedded server and a real one answer the same.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Result;
+use kube::Client;
+use libtest_mimic::{Arguments, Failed, Trial};
+use reeve_apiserver::{Identity, Options, Server};
+use reeve_conformance::{Script, difference, play, scripts};
+use reeve_testkit::{Plane, PlaneOptions};
+use tokio::runtime::Runtime;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<ExitCode> {
+    let arguments = Arguments::from_args();
+    let scripts = scripts()?;
+    if arguments.list {
+        let trials = scripts
+            .into_iter()
+            .map(|script| Trial::test(script.name, || Ok(())));
+        return Ok(libtest_mimic::run(&arguments, trials.collect()).exit_code());
+    }
+    let runtime = Arc::new(Runtime::new()?);
+    let plane = runtime.block_on(Plane::start(PlaneOptions {
+        name: "conformance",
+        controller_manager: true,
+        ..PlaneOptions::default()
+    }))?;
+    let embedded = {
+        let _inside = runtime.enter();
+        let server = Server::start(Options {
+            rbac: true,
+            ..Options::default()
+        });
+        Client::new(server.service(Identity::admin()), "default")
+    };
+    let real = plane.client();
+    let trials = scripts.into_iter().map(|script| {
+        let (runtime, embedded, real) = (Arc::clone(&runtime), embedded.clone(), real.clone());
+        Trial::test(script.name.clone(), move || {
+            runtime.block_on(same(&embedded, &real, &script))
+        })
+    });
+    let conclusion = libtest_mimic::run(&arguments, trials.collect());
+    drop(plane);
+    Ok(conclusion.exit_code())
+}
+
+async fn same(embedded: &Client, real: &Client, script: &Script) -> Result<(), Failed> {
+    let answers = play(embedded, script)
+        .await
+        .map_err(|error| format!("embedded: {error:#}"))?;
+    let expected = play(real, script)
+        .await
+        .map_err(|error| format!("real: {error:#}"))?;
+    let mut wrong = Vec::new();
+    for ((step, answer), expected) in script.steps.iter().zip(&answers).zip(&expected) {
+        match (difference(answer, expected, &step.only), &step.differs) {
+            (Some(difference), None) => wrong.push(format!("== {}\n{difference}", step.name)),
+            (None, Some(_)) => wrong.push(format!(
+                "== {}\nno longer differs: take the note away",
+                step.name
+            )),
+            _ => {}
+        }
+    }
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let (count, all) = (wrong.len(), script.steps.len());
+    Err(format!("{count} of {all} answers differ\n{}", wrong.join("\n")).into())
+}
