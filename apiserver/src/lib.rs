@@ -7,6 +7,7 @@
 
 mod admission;
 mod answer;
+pub mod apply;
 mod auth;
 mod builtin;
 mod controllers;
