@@ -109,6 +109,7 @@ impl Call {
                 Some(manager) => manager.clone(),
                 None => self.agent.split('/').next().unwrap_or_default().to_owned(),
             },
+            api_version: self.kind.api_version(),
             subresource: self.subresource.clone().unwrap_or_default(),
             now: meta::now(),
         }

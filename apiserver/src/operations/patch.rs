@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Call, Origin, Reply};
+use crate::apply::Conflicts;
 use crate::failure::Failure;
 use crate::meta;
 use crate::patch;
@@ -41,11 +42,15 @@ impl Call {
             let about = crate::failure::About::new("meta.k8s.io", "PatchOptions");
             return Err(Failure::invalid(&about, "", &[error]));
         }
+        let patch = patch::parse(body).map_err(|why| match manner {
+            Manner::Strategic => Failure::bad_request(why),
+            _ => Failure::bad_request(format!("error decoding patch: {why}")),
+        })?;
         self.origin = Origin::Patch;
         for _ in 0..ATTEMPTS {
             let current = self.current()?;
             let before = self.presented(current.value());
-            let patched = self.patched(manner, &before, body)?;
+            let patched = self.patched(manner, &before, &patch)?;
             self.warnings.clear();
             let mut object = self.read_patched(patched, options.field_validation)?;
             self.check_identity(&object)?;
@@ -129,7 +134,7 @@ impl Call {
         }
     }
 
-    fn patched(&self, manner: Manner, before: &Value, patch: &[u8]) -> Result<Value, Failure> {
+    fn patched(&self, manner: Manner, before: &Value, patch: &Value) -> Result<Value, Failure> {
         match (manner, &self.kind.schema) {
             (Manner::Json, _) => patch::json_patch(before, patch),
             (Manner::Strategic, Some((types, id))) => patch::strategic(types, *id, before, patch),
@@ -182,9 +187,8 @@ impl Call {
         let wanted = super::body::yaml(body)?;
         self.check_applied(&wanted)?;
         self.origin = Origin::Apply;
-        let unknown = self.unknown_fields(&wanted, options.field_validation)?;
         for _ in 0..ATTEMPTS {
-            self.warnings.clone_from(&unknown);
+            self.warnings.clear();
             let key = self.key();
             let current = self.server.store.get(&self.kind.table, &key);
             let before = current
@@ -236,7 +240,11 @@ impl Call {
             live: &live,
             wanted,
             writer: &writer,
-            force: options.force,
+            conflicts: if options.force {
+                Conflicts::Force
+            } else {
+                Conflicts::Refuse
+            },
         })?;
         let mut object =
             self.known_fields(merged, FieldValidation::Ignore, "strict decoding error")?;
@@ -285,31 +293,5 @@ impl Call {
             return Err(Failure::bad_request("metadata.managedFields must be nil"));
         }
         self.check_identity(wanted)
-    }
-
-    /// Tells of the fields of an applied object that nobody knows.
-    fn unknown_fields(
-        &mut self,
-        wanted: &Value,
-        validation: FieldValidation,
-    ) -> Result<Vec<String>, Failure> {
-        let mut probe = wanted.clone();
-        let Some((types, id)) = &self.kind.schema else {
-            return Ok(Vec::new());
-        };
-        let unknown = crate::schema::prune(types, *id, &mut probe);
-        if let Some(first) = unknown.first() {
-            // Unlike with other writes, what nobody knows cannot be owned, and is refused.
-            if validation != FieldValidation::Ignore || self.kind.custom.is_none() {
-                return Err(Failure::internal_text(&format!(
-                    "failed to create typed patch object ({}/{}; {}, Kind={}): .{first}: field not declared in schema",
-                    self.namespace(),
-                    self.name.as_deref().unwrap_or_default(),
-                    self.kind.api_version(),
-                    self.kind.kind
-                )));
-            }
-        }
-        Ok(Vec::new())
     }
 }
