@@ -70,6 +70,11 @@ pub(crate) fn list(kind: &Kind, form: Form, listed: &Listed) -> Bytes {
     match form.shape {
         Shape::Table => {
             let mut table = table::empty(kind, true);
+            if listed.next.is_none()
+                && let Some(metadata) = metadata.as_object_mut()
+            {
+                metadata.remove("continue");
+            }
             table["metadata"] = metadata;
             table["rows"] = objects
                 .map(|stored| table::row(kind, &stored.value(), form.row_object))

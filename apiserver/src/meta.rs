@@ -232,7 +232,7 @@ pub fn check(object: &Value, kind: &Kind) -> Vec<FieldError> {
             ));
         }
         let known = ["orphan", "foregroundDeletion", "kubernetes"].contains(&finalizer);
-        if wrong.is_empty() && !known && !finalizer.contains('/') && names_finalizers(kind) {
+        if !known && !finalizer.contains('/') && names_finalizers(kind) {
             errors.push(FieldError::of_value(
                 Cause::Invalid,
                 field,
