@@ -232,7 +232,7 @@ pub fn check(object: &Value, kind: &Kind) -> Vec<FieldError> {
             ));
         }
         let known = ["orphan", "foregroundDeletion", "kubernetes"].contains(&finalizer);
-        if wrong.is_empty() && !known && !finalizer.contains('/') && kind.custom.is_none() {
+        if !known && !finalizer.contains('/') && names_finalizers(kind) {
             errors.push(FieldError::of_value(
                 Cause::Invalid,
                 field,
@@ -242,6 +242,11 @@ pub fn check(object: &Value, kind: &Kind) -> Vec<FieldError> {
         }
     }
     errors
+}
+
+/// Whether finalizers have to be known or qualified: not so of definitions and of what they define.
+fn names_finalizers(kind: &Kind) -> bool {
+    kind.custom.is_none() && !kind.is("apiextensions.k8s.io", "customresourcedefinitions")
 }
 
 fn check_name(object: &Value, kind: &Kind, errors: &mut Vec<FieldError>) {
