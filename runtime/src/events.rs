@@ -141,6 +141,16 @@ impl EventWriter {
 
     /// Hands an informational event over to be created. Nothing waits for it.
     pub fn inform(&self, about: &ObjectReference, event: &Information<'_>) {
+        self.inform_related(about, None, event);
+    }
+
+    /// Like [`Self::inform`], for an event that is about a second object too.
+    pub fn inform_related(
+        &self,
+        about: &ObjectReference,
+        related: Option<ObjectReference>,
+        event: &Information<'_>,
+    ) {
         let now = unique_now();
         let name = event_name(about.name.as_deref().unwrap_or_default(), now);
         // Events about cluster-scoped objects live in `default`, as client-go has it.
@@ -153,6 +163,7 @@ impl EventWriter {
             },
             event_time: Some(MicroTime(now)),
             regarding: Some(about.clone()),
+            related,
             reason: Some(event.reason.to_owned()),
             action: Some(event.action.to_owned()),
             note: Some(at_most(event.note, LONGEST_NOTE).to_owned()),

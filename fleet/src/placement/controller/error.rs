@@ -1,0 +1,47 @@
+//! What can go wrong between a placement and the API server.
+
+use reeve_runtime::object::{ObjectKey, Refusal, api_message, is_about_namespace};
+use reeve_runtime::queue::Next;
+
+/// What could not be written for a placement.
+#[derive(Debug, thiserror::Error)]
+#[error("placement {placement}: {}", .failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+pub struct Error {
+    /// Whose.
+    pub placement: ObjectKey,
+    /// All that failed in one pass.
+    pub failures: Vec<Failure>,
+}
+
+/// A write that failed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {deed} {object}: {}", api_message(.source))]
+pub struct Failure {
+    /// What was being done.
+    pub deed: &'static str,
+    /// To what.
+    pub object: String,
+    /// Why it failed.
+    pub source: kube::Error,
+}
+
+/// What to do after failures. Where somebody else only was faster, nothing is wrong.
+pub(super) fn outcome(placement: &ObjectKey, failures: Vec<Failure>) -> Result<Next, Error> {
+    let faster = |failure: &Failure| {
+        matches!(
+            Refusal::of(&failure.source),
+            Refusal::Conflict | Refusal::AlreadyExists | Refusal::NotFound
+        )
+    };
+    // A placement goes with its namespace.
+    if failures.iter().all(|one| is_about_namespace(&one.source)) {
+        return Ok(Next::Done);
+    }
+    if failures.iter().all(faster) {
+        return Ok(Next::Again);
+    }
+    Err(Error {
+        placement: placement.clone(),
+        failures,
+    })
+}

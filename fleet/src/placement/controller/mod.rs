@@ -1,0 +1,206 @@
+//! Runs placements against an API server: watches in, writes out.
+//!
+//! Everything is driven by changes, so nothing is looked at again for its own sake: there is no resync. What a pass wrote
+//! is known to the next one before the watch tells of it.
+
+mod act;
+mod error;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use jiff::Timestamp;
+use kube::Client;
+use kube::api::Api;
+use parking_lot::RwLock;
+use reeve_runtime::CancellationToken;
+use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
+use reeve_runtime::events::EventWriter;
+use reeve_runtime::metrics::ControllerMetrics;
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::queue::{Next, Queue};
+use reeve_runtime::supervisor::{Ended, Supervisor};
+use reeve_runtime::watch::Watch;
+
+use super::decide::{Observed, decide};
+use super::events;
+use super::index::{Concerned, Index};
+use super::metrics::PlacementMetrics;
+
+pub use error::Error;
+
+const CONTROLLER: &str = "placement-controller";
+
+/// How many placements are worked on at once. One, as upstream: a placement sees what the one before it was given.
+const WORKERS: usize = 1;
+
+/// With what the controller works.
+#[derive(Clone)]
+pub struct Means {
+    /// To the hub.
+    pub client: Client,
+    /// What controllers count.
+    pub metrics: ControllerMetrics,
+    /// What is counted of events.
+    pub announced: AnnouncementMetrics,
+    /// How long scheduling takes.
+    pub scheduling: PlacementMetrics,
+}
+
+impl Means {
+    /// For a process that shows no metrics.
+    pub fn of(client: Client) -> Self {
+        Self {
+            client,
+            metrics: ControllerMetrics::default(),
+            announced: AnnouncementMetrics::default(),
+            scheduling: PlacementMetrics::default(),
+        }
+    }
+}
+
+/// Runs until `stop`, or until something ends that must not.
+pub async fn run(means: Means, stop: CancellationToken) -> Result<(), Ended> {
+    let mut tasks = Supervisor::new(stop.child_token());
+    let client = means.client.clone();
+    let announcements = Announcements::start(client.clone(), means.announced, &mut tasks);
+    let controller = Controller {
+        events: EventWriter::new(client.clone(), CONTROLLER, announcements),
+        client,
+        index: Arc::default(),
+        queue: Queue::new(CONTROLLER, &means.metrics),
+        metrics: means.scheduling,
+    };
+    controller.start(&mut tasks);
+    tasks.run().await
+}
+
+/// Keeps the decisions of all placements in line.
+#[derive(Clone)]
+struct Controller {
+    client: Client,
+    events: EventWriter,
+    index: Arc<RwLock<Index>>,
+    queue: Queue<ObjectKey>,
+    metrics: PlacementMetrics,
+}
+
+/// Watches a kind, and tells the index what it is told.
+macro_rules! watch {
+    ($controller:ident, $tasks:ident, $what:literal, $apply:expr) => {{
+        let watch = Watch::new(Api::all($controller.client.clone()));
+        let store = watch.store();
+        let controller = $controller.clone();
+        let stop = $tasks.stop();
+        $tasks.spawn_infallible(
+            $what,
+            watch.run(stop, move |change| {
+                let apply = $apply;
+                let concerned: Concerned = apply(&mut controller.index.write(), change);
+                for placement in concerned {
+                    controller.queue.add(placement);
+                }
+            }),
+        );
+        store
+    }};
+}
+
+impl Controller {
+    fn start(&self, tasks: &mut Supervisor) {
+        let placements = watch!(self, tasks, "watch of placements", |i: &mut Index, c| {
+            let reeve_runtime::watch::Change { key, new, .. } = c;
+            i.placement(&key, new)
+        });
+        let decisions = watch!(self, tasks, "watch of decisions", |i: &mut Index, c| {
+            let reeve_runtime::watch::Change { key, new, .. } = c;
+            i.decision(&key, new)
+        });
+        let bindings = watch!(self, tasks, "watch of bindings", |i: &mut Index, c| {
+            let reeve_runtime::watch::Change { key, new, .. } = c;
+            i.binding(&key, new)
+        });
+        let sets = watch!(self, tasks, "watch of cluster sets", |i: &mut Index, c| {
+            let reeve_runtime::watch::Change { key, new, .. } = c;
+            i.set(&key.name, new)
+        });
+        let clusters = watch!(self, tasks, "watch of clusters", |i: &mut Index, c| {
+            let reeve_runtime::watch::Change { key, new, .. } = c;
+            i.cluster(&key.name, new)
+        });
+        let scores = watch!(self, tasks, "watch of scores", |i: &mut Index, c| {
+            let reeve_runtime::watch::Change { key, new, .. } = c;
+            i.score(&key, new)
+        });
+        let (controller, stop) = (self.clone(), tasks.stop());
+        tasks.spawn_infallible("placements", async move {
+            // Before all has been seen, what is absent may only be late.
+            let synced = async {
+                placements.ready().await;
+                decisions.ready().await;
+                bindings.ready().await;
+                sets.ready().await;
+                clusters.ready().await;
+                scores.ready().await;
+            };
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = synced => {}
+            }
+            let queue = controller.queue.clone();
+            let work = move |key| {
+                let controller = controller.clone();
+                async move { controller.reconcile(key).await }
+            };
+            queue.run(WORKERS, stop, work).await;
+        });
+    }
+
+    /// Brings one placement's decisions and status in line.
+    async fn reconcile(&self, key: ObjectKey) -> Result<Next, Error> {
+        let observed = Observed::of(&self.index.read(), &key, Timestamp::now());
+        let Some(observed) = observed else {
+            return Ok(Next::Done);
+        };
+        let began = Instant::now();
+        let decision = decide(&observed, &mut self.metrics.stopwatch());
+        self.metrics.scheduled(began.elapsed());
+        let placement = &observed.inputs.placement;
+        let began = Instant::now();
+        let acted = self.act(placement, decision.writes).await;
+        self.metrics.bound(began.elapsed());
+        self.tell(placement, &acted.deeds, &decision.schedule);
+        if !acted.failures.is_empty() {
+            return error::outcome(&key, acted.failures);
+        }
+        if let Err(failure) = self.publish(placement, decision.status).await {
+            return error::outcome(&key, vec![failure]);
+        }
+        Ok(match decision.schedule.again_at {
+            None => Next::Done,
+            Some(at) => {
+                let wait = at.duration_since(Timestamp::now());
+                Next::After(wait.try_into().unwrap_or_default())
+            }
+        })
+    }
+
+    fn tell(
+        &self,
+        placement: &super::types::Placement,
+        deeds: &[(events::Deed, k8s_openapi::api::core::v1::ObjectReference)],
+        schedule: &super::schedule::Schedule,
+    ) {
+        let about = events::placement(placement);
+        for event in events::events(placement, deeds, schedule) {
+            let information = reeve_runtime::events::Information {
+                reason: event.reason,
+                action: event.action,
+                note: &event.note,
+                warning: event.warning,
+            };
+            self.events
+                .inform_related(&about, Some(event.related), &information);
+        }
+    }
+}

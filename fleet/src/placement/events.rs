@@ -1,0 +1,131 @@
+//! The events that tell what was done to a placement's decisions.
+
+use k8s_openapi::api::core::v1::ObjectReference;
+
+use super::messages;
+use super::schedule::Schedule;
+use super::types::{Placement, PlacementDecision};
+
+/// The most bytes of scores in a note.
+const SCORES: usize = 1000;
+
+/// What was done to a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// It was created.
+    Created,
+    /// Its clusters were written.
+    Updated,
+    /// It was deleted.
+    Deleted,
+}
+
+impl Deed {
+    fn reason(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Created => ("DecisionCreate", "DecisionCreated", "created"),
+            Self::Updated => ("DecisionUpdate", "DecisionUpdated", "updated"),
+            Self::Deleted => ("DecisionDelete", "DecisionDeleted", "deleted"),
+        }
+    }
+}
+
+/// An event about a placement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlacementEvent {
+    /// The decision that it is about, too.
+    pub related: ObjectReference,
+    /// Why, one word.
+    pub reason: &'static str,
+    /// What was done.
+    pub action: &'static str,
+    /// The text.
+    pub note: String,
+    /// Whether something is wrong.
+    pub warning: bool,
+}
+
+/// The events of one pass, in the order of what was done. The scores are told once.
+pub fn events(
+    placement: &Placement,
+    deeds: &[(Deed, ObjectReference)],
+    schedule: &Schedule,
+) -> Vec<PlacementEvent> {
+    let name = placement.metadata.name.as_deref().unwrap_or_default();
+    let namespace = placement.metadata.namespace.as_deref().unwrap_or_default();
+    let mut events = Vec::new();
+    let mut scored = schedule.totals.is_empty();
+    for (deed, decision) in deeds {
+        let (reason, action, verb) = deed.reason();
+        let of = decision.name.as_deref().unwrap_or_default();
+        let mut note = messages::decision(of, verb, name, namespace);
+        // A wrong placement loses its clusters: the event says why.
+        let complaint = schedule
+            .verdict
+            .complaint()
+            .filter(|_| *deed == Deed::Updated);
+        if let Some(complaint) = complaint {
+            note = format!("{note}: {}", complaint.message);
+            if !complaint.plugin.is_empty() {
+                note = format!("{note} in plugin {}", complaint.plugin);
+            }
+        }
+        events.push(PlacementEvent {
+            related: decision.clone(),
+            reason,
+            action,
+            note,
+            warning: complaint.is_some(),
+        });
+        if *deed == Deed::Updated && !scored {
+            scored = true;
+            events.push(PlacementEvent {
+                related: decision.clone(),
+                reason: "ScoreUpdate",
+                action: "ScoreUpdated",
+                note: scores(schedule),
+                warning: false,
+            });
+        }
+    }
+    events
+}
+
+fn scores(schedule: &Schedule) -> String {
+    let mut note = String::new();
+    for (cluster, total) in &schedule.totals {
+        let one = format!("{cluster}:{total} ");
+        if note.len() + one.len() > SCORES {
+            note.push_str("......");
+            break;
+        }
+        note.push_str(&one);
+    }
+    note
+}
+
+/// Names a decision in events.
+pub fn reference(decision: &PlacementDecision) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("cluster.open-cluster-management.io/v1beta1".to_owned()),
+        kind: Some("PlacementDecision".to_owned()),
+        name: decision.metadata.name.clone(),
+        namespace: decision.metadata.namespace.clone(),
+        uid: decision.metadata.uid.clone(),
+        resource_version: decision.metadata.resource_version.clone(),
+        field_path: None,
+    }
+}
+
+/// Names a placement in events.
+pub fn placement(placement: &Placement) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("cluster.open-cluster-management.io/v1beta1".to_owned()),
+        kind: Some("Placement".to_owned()),
+        name: placement.metadata.name.clone(),
+        namespace: placement.metadata.namespace.clone(),
+        uid: placement.metadata.uid.clone(),
+        resource_version: placement.metadata.resource_version.clone(),
+        field_path: None,
+    }
+}

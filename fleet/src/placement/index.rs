@@ -1,0 +1,287 @@
+//! What is known of a hub, and which placements a change of it concerns.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::watch::Known;
+
+use super::membership::{self, Availability, Membership};
+use super::schedule::{Placed, Scores};
+use super::types::{
+    AddOnPlacementScore, ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement,
+    PlacementDecision,
+};
+
+/// Placements to look at again.
+pub type Concerned = BTreeSet<ObjectKey>;
+
+/// What is known of a hub. An object that has become unreadable stays as it was: it is not gone.
+#[derive(Default)]
+pub struct Index {
+    placements: BTreeMap<ObjectKey, Arc<Placement>>,
+    sets: BTreeMap<String, Arc<ManagedClusterSet>>,
+    bindings: BTreeMap<ObjectKey, Arc<ManagedClusterSetBinding>>,
+    clusters: BTreeMap<String, Arc<ManagedCluster>>,
+    decisions: BTreeMap<ObjectKey, Arc<PlacementDecision>>,
+    scores: Arc<Scores>,
+}
+
+/// An object before and after a change.
+struct Seen<T> {
+    old: Option<Arc<T>>,
+    new: Option<Arc<T>>,
+}
+
+/// Puts what is known of an object in its place; `None` if nothing can be said of it.
+fn put<K: Ord, T>(
+    all: &mut BTreeMap<K, Arc<T>>,
+    key: K,
+    known: Option<Known<T>>,
+) -> Option<Seen<T>> {
+    let seen = match known {
+        None => Seen {
+            old: Some(all.remove(&key)?),
+            new: None,
+        },
+        Some(Known::Invalid(_)) => return None,
+        Some(Known::Valid(new)) => Seen {
+            old: all.insert(key, Arc::clone(&new)),
+            new: Some(new),
+        },
+    };
+    Some(seen)
+}
+
+/// Whether `known` is older than what was written here since.
+fn is_stale<T: kube::Resource>(present: Option<&Arc<T>>, known: Option<&Known<T>>) -> bool {
+    let version =
+        |object: &T| -> Option<u64> { object.meta().resource_version.as_ref()?.parse().ok() };
+    let present = present.and_then(|object| version(object));
+    let told = known
+        .and_then(Known::valid)
+        .and_then(|object| version(object));
+    matches!((present, told), (Some(present), Some(told)) if told < present)
+}
+
+impl Index {
+    /// A placement has changed.
+    pub fn placement(&mut self, key: &ObjectKey, known: Option<Known<Placement>>) -> Concerned {
+        if is_stale(self.placements.get(key), known.as_ref()) {
+            return Concerned::new();
+        }
+        match put(&mut self.placements, key.clone(), known) {
+            Some(_) => Concerned::from([key.clone()]),
+            None => Concerned::new(),
+        }
+    }
+
+    /// A decision has changed.
+    pub fn decision(
+        &mut self,
+        key: &ObjectKey,
+        known: Option<Known<PlacementDecision>>,
+    ) -> Concerned {
+        if is_stale(self.decisions.get(key), known.as_ref()) {
+            return Concerned::new();
+        }
+        let Some(seen) = put(&mut self.decisions, key.clone(), known) else {
+            return Concerned::new();
+        };
+        let both = [seen.old, seen.new];
+        let placements = both.iter().flatten().filter_map(|one| one.placement());
+        placements
+            .map(|name| ObjectKey::new(key.namespace.as_str(), name))
+            .collect()
+    }
+
+    /// A binding has changed.
+    pub fn binding(
+        &mut self,
+        key: &ObjectKey,
+        known: Option<Known<ManagedClusterSetBinding>>,
+    ) -> Concerned {
+        let unchanged = |seen: &Seen<ManagedClusterSetBinding>| matches!((&seen.old, &seen.new), (Some(old), Some(new)) if old.spec == new.spec);
+        match put(&mut self.bindings, key.clone(), known) {
+            Some(seen) if !unchanged(&seen) => self.bound_by(key).collect(),
+            _ => Concerned::new(),
+        }
+    }
+
+    /// A set has changed. Its status is of no concern.
+    pub fn set(&mut self, name: &str, known: Option<Known<ManagedClusterSet>>) -> Concerned {
+        let Some(seen) = put(&mut self.sets, name.to_owned(), known) else {
+            return Concerned::new();
+        };
+        if let (Some(old), Some(new)) = (&seen.old, &seen.new)
+            && old.spec == new.spec
+        {
+            return Concerned::new();
+        }
+        self.of_set(name).collect()
+    }
+
+    /// A cluster has changed. A sign of life that changes nothing that a placement reads is of no concern.
+    pub fn cluster(&mut self, name: &str, known: Option<Known<ManagedCluster>>) -> Concerned {
+        let Some(seen) = put(&mut self.clusters, name.to_owned(), known) else {
+            return Concerned::new();
+        };
+        let by_cel_only = match (&seen.old, &seen.new) {
+            (Some(old), Some(new)) if is_same(old, new) => return Concerned::new(),
+            (Some(old), Some(new)) => reads_the_same(old, new),
+            _ => false,
+        };
+        let sets = self.sets_of([&seen.old, &seen.new].into_iter().flatten());
+        let placements = sets.iter().flat_map(|set| self.of_set(set));
+        placements
+            .filter(|key| {
+                !by_cel_only || self.placements.get(key).is_some_and(|one| one.uses_cel())
+            })
+            .collect()
+    }
+
+    /// A score has changed; its namespace is the name of its cluster.
+    pub fn score(
+        &mut self,
+        key: &ObjectKey,
+        known: Option<Known<AddOnPlacementScore>>,
+    ) -> Concerned {
+        let Some(seen) = put(Arc::make_mut(&mut self.scores), key.clone(), known) else {
+            return Concerned::new();
+        };
+        if let (Some(old), Some(new)) = (&seen.old, &seen.new)
+            && old.status == new.status
+        {
+            return Concerned::new();
+        }
+        let Some(cluster) = self.clusters.get(&key.namespace) else {
+            return Concerned::new();
+        };
+        let sets = self.sets_of([cluster]);
+        let bindings = self
+            .bindings
+            .keys()
+            .filter(|one| sets.contains(one.name.as_str()));
+        let namespaces: BTreeSet<&str> = bindings.map(|one| one.namespace.as_str()).collect();
+        let placements = namespaces
+            .into_iter()
+            .flat_map(|one| self.placements_in(one));
+        placements
+            .filter(|(_, one)| one.prefers_by(&key.name) || one.reads_scores_by_cel())
+            .map(|(placement, _)| placement.clone())
+            .collect()
+    }
+
+    fn placements_in<'a>(
+        &'a self,
+        namespace: &'a str,
+    ) -> impl Iterator<Item = (&'a ObjectKey, &'a Arc<Placement>)> + 'a {
+        let first = ObjectKey::new(namespace, "");
+        let all = self.placements.range(first..);
+        all.take_while(move |(key, _)| key.namespace == namespace)
+    }
+
+    /// The placements that may use what a binding binds.
+    fn bound_by<'a>(&'a self, binding: &'a ObjectKey) -> impl Iterator<Item = ObjectKey> + 'a {
+        let placements = self.placements_in(&binding.namespace);
+        placements
+            .filter(|(_, one)| {
+                let asked = &one.spec.cluster_sets;
+                asked.is_empty() || asked.contains(&binding.name)
+            })
+            .map(|(key, _)| key.clone())
+    }
+
+    fn of_set<'a>(&'a self, set: &'a str) -> impl Iterator<Item = ObjectKey> + 'a {
+        let bindings = self.bindings.keys().filter(move |one| one.name == set);
+        bindings.flat_map(|binding| self.bound_by(binding))
+    }
+
+    /// The names of the sets that clusters belong to. A set that cannot be used has none.
+    fn sets_of<'a>(
+        &self,
+        clusters: impl IntoIterator<Item = &'a Arc<ManagedCluster>>,
+    ) -> BTreeSet<String> {
+        let mut sets = BTreeSet::new();
+        let clusters: Vec<_> = clusters.into_iter().collect();
+        for (name, set) in &self.sets {
+            let Ok(membership) = Membership::of(set) else {
+                continue;
+            };
+            if clusters.iter().any(|one| membership.includes(one.labels())) {
+                sets.insert(name.clone());
+            }
+        }
+        sets
+    }
+
+    /// A placement, if its decisions are to be made.
+    pub fn scheduled(&self, key: &ObjectKey) -> Option<Arc<Placement>> {
+        let placement = self.placements.get(key)?;
+        placement.is_scheduled().then(|| Arc::clone(placement))
+    }
+
+    /// Among whom a placement may choose.
+    pub fn availability(&self, placement: &Placement) -> Availability {
+        let namespace = placement.metadata.namespace.as_deref().unwrap_or_default();
+        let first = ObjectKey::new(namespace, "");
+        let bindings = self.bindings.range(first..);
+        let bindings = bindings
+            .map(|(key, _)| key)
+            .take_while(|key| key.namespace == namespace);
+        let bound = membership::bound(bindings.map(|key| key.name.as_str()), &self.sets);
+        let eligible = membership::eligible(placement, &bound);
+        let (clusters, unusable) = membership::available(&eligible, &self.sets, &self.clusters);
+        Availability {
+            bound,
+            eligible,
+            clusters,
+            unusable,
+        }
+    }
+
+    /// Which clusters are chosen so far, seen from a placement.
+    pub fn placed(&self, placement: &ObjectKey) -> Placed {
+        Placed::of(placement, self.decisions.values().map(AsRef::as_ref))
+    }
+
+    /// The decisions in a placement's namespace that are its own, or would be by their names.
+    pub fn decisions(&self, placement: &ObjectKey) -> Vec<Arc<PlacementDecision>> {
+        let first = ObjectKey::new(placement.namespace.as_str(), "");
+        let prefix = format!("{}-decision-", placement.name);
+        let all = self.decisions.range(first..);
+        all.take_while(|(key, _)| key.namespace == placement.namespace)
+            .filter(|(key, one)| {
+                one.placement() == Some(&placement.name) || key.name.starts_with(&prefix)
+            })
+            .map(|(_, one)| Arc::clone(one))
+            .collect()
+    }
+
+    /// The scores of add-ons.
+    pub fn scores(&self) -> Arc<Scores> {
+        Arc::clone(&self.scores)
+    }
+}
+
+/// Whether an update changed nothing at all that can be read.
+fn is_same(old: &ManagedCluster, new: &ManagedCluster) -> bool {
+    old.spec == new.spec
+        && old.status == new.status
+        && old.metadata.labels == new.metadata.labels
+        && old.metadata.annotations == new.metadata.annotations
+        && old.metadata.finalizers == new.metadata.finalizers
+        && old.is_terminating() == new.is_terminating()
+}
+
+/// Whether everything is the same that placements read without expressions.
+fn reads_the_same(old: &ManagedCluster, new: &ManagedCluster) -> bool {
+    let facts = |cluster: &ManagedCluster| {
+        let status = cluster.status.clone().unwrap_or_default();
+        (status.cluster_claims, status.allocatable, status.capacity)
+    };
+    old.labels() == new.labels()
+        && old.spec.taints == new.spec.taints
+        && old.is_terminating() == new.is_terminating()
+        && facts(old) == facts(new)
+}

@@ -1,0 +1,111 @@
+//! Who belongs to which set, and among whom a placement may choose.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::messages;
+use super::schedule::selectors::Selector;
+use super::types::{ManagedCluster, ManagedClusterSet, Placement};
+
+/// The label that makes a cluster a member of one set.
+pub const SET_LABEL: &str = "cluster.open-cluster-management.io/clusterset";
+/// The selector type for membership by that label.
+pub const EXCLUSIVE: &str = "ExclusiveClusterSetLabel";
+/// The selector type for membership by any labels.
+pub const BY_LABELS: &str = "LabelSelector";
+
+/// Who belongs to a set, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Membership {
+    /// Those whose label names the set.
+    Exclusive(String),
+    /// Those with such labels.
+    Labels(Selector),
+    /// Nobody: there is no selector.
+    Nobody,
+}
+
+impl Membership {
+    /// The text says why the set cannot be used.
+    pub fn of(set: &ManagedClusterSet) -> Result<Self, String> {
+        let selector = &set.spec.cluster_selector;
+        match (selector.selector_type.as_str(), &selector.label_selector) {
+            ("" | EXCLUSIVE, _) => Ok(Self::Exclusive(
+                set.metadata.name.clone().unwrap_or_default(),
+            )),
+            (BY_LABELS, None) => Ok(Self::Nobody),
+            (BY_LABELS, Some(labels)) => Selector::of_labels(labels).map(Self::Labels),
+            (other, _) => Err(messages::unknown_selector_type(other)),
+        }
+    }
+
+    /// Whether a cluster with such labels belongs to the set.
+    pub fn includes(&self, labels: &BTreeMap<String, String>) -> bool {
+        match self {
+            Self::Exclusive(set) => labels.get(SET_LABEL) == Some(set),
+            Self::Labels(selector) => selector.matches(labels),
+            Self::Nobody => false,
+        }
+    }
+}
+
+/// Among whom a placement may choose.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Availability {
+    /// The sets that are bound to the namespace, sorted.
+    pub bound: Vec<String>,
+    /// Those of them that the placement asks for.
+    pub eligible: Vec<String>,
+    /// Their clusters, sorted by name.
+    pub clusters: Vec<Arc<ManagedCluster>>,
+    /// What is wrong with sets that are left out, each with its name.
+    pub unusable: Vec<String>,
+}
+
+/// The names of the bindings of a namespace whose set exists.
+pub fn bound<'a>(
+    bindings: impl IntoIterator<Item = &'a str>,
+    sets: &BTreeMap<String, Arc<ManagedClusterSet>>,
+) -> Vec<String> {
+    let bound: BTreeSet<&str> = bindings
+        .into_iter()
+        .filter(|name| sets.contains_key(*name))
+        .collect();
+    bound.into_iter().map(str::to_owned).collect()
+}
+
+/// Those of the bound sets that a placement asks for: all when it asks for none.
+pub fn eligible(placement: &Placement, bound: &[String]) -> Vec<String> {
+    let asked = &placement.spec.cluster_sets;
+    let bound = bound.iter();
+    bound
+        .filter(|set| asked.is_empty() || asked.contains(set))
+        .cloned()
+        .collect()
+}
+
+/// The clusters of sets that are there and stay, and why some sets cannot be used.
+pub fn available(
+    names: &[String],
+    sets: &BTreeMap<String, Arc<ManagedClusterSet>>,
+    clusters: &BTreeMap<String, Arc<ManagedCluster>>,
+) -> (Vec<Arc<ManagedCluster>>, Vec<String>) {
+    let mut memberships = Vec::new();
+    let mut unusable = Vec::new();
+    for set in names.iter().filter_map(|name| sets.get(name)) {
+        match Membership::of(set) {
+            Ok(membership) => memberships.push(membership),
+            Err(reason) => {
+                let name = set.metadata.name.as_deref().unwrap_or_default();
+                unusable.push(messages::unusable_set(name, &reason));
+            }
+        }
+    }
+    let belongs = |cluster: &&Arc<ManagedCluster>| {
+        !cluster.is_terminating() && memberships.iter().any(|one| one.includes(cluster.labels()))
+    };
+    (
+        clusters.values().filter(belongs).cloned().collect(),
+        unusable,
+    )
+}

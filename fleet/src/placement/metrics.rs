@@ -1,0 +1,120 @@
+//! How long scheduling takes, in the series of the upstream scheduler.
+
+use std::time::{Duration, Instant};
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use reeve_runtime::metrics::Metrics;
+
+use super::schedule::Mark;
+
+const NAME: &str = "placement_scheduling";
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Named {
+    name: &'static str,
+}
+
+const NAMED: Named = Named { name: NAME };
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Step {
+    name: &'static str,
+    plugin_type: &'static str,
+    plugin_name: String,
+}
+
+type Seconds<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// How long scheduling takes; clones share it.
+#[derive(Clone)]
+pub struct PlacementMetrics {
+    scheduling: Seconds<Named>,
+    binding: Seconds<Named>,
+    expressions: Seconds<Named>,
+    plugins: Seconds<Step>,
+}
+
+impl Default for PlacementMetrics {
+    fn default() -> Self {
+        // From a microsecond to a quarter of an hour.
+        let seconds: fn() -> Histogram = || Histogram::new(exponential_buckets(1e-6, 10.0, 10));
+        Self {
+            scheduling: Family::new_with_constructor(seconds),
+            binding: Family::new_with_constructor(seconds),
+            expressions: Family::new_with_constructor(seconds),
+            plugins: Family::new_with_constructor(seconds),
+        }
+    }
+}
+
+impl PlacementMetrics {
+    /// The series, in a process's registry.
+    pub fn new(metrics: &Metrics) -> Self {
+        let ours = Self::default();
+        metrics.register(|registry| {
+            registry.register(
+                "scheduling_scheduling_duration_seconds",
+                "How long it takes to choose the clusters of a placement",
+                ours.scheduling.clone(),
+            );
+            registry.register(
+                "scheduling_bind_duration_seconds",
+                "How long it takes to write the decisions of a placement",
+                ours.binding.clone(),
+            );
+            registry.register(
+                "scheduling_cel_runtime_duration_seconds",
+                "How long it takes to evaluate the expressions of a placement",
+                ours.expressions.clone(),
+            );
+            registry.register(
+                "scheduling_plugin_duration_seconds",
+                "How long a filter or a prioritizer takes for a placement",
+                ours.plugins.clone(),
+            );
+        });
+        ours
+    }
+
+    /// Clusters have been chosen.
+    pub(super) fn scheduled(&self, took: Duration) {
+        let seconds = took.as_secs_f64();
+        self.scheduling.get_or_create(&NAMED).observe(seconds);
+    }
+
+    /// Decisions have been written.
+    pub(super) fn bound(&self, took: Duration) {
+        self.binding
+            .get_or_create(&NAMED)
+            .observe(took.as_secs_f64());
+    }
+
+    /// Measures the steps of one schedule, each from the mark before it.
+    pub(super) fn stopwatch(&self) -> impl FnMut(Mark<'_>) {
+        let mut last = Instant::now();
+        move |mark| {
+            let seconds = last.elapsed().as_secs_f64();
+            let plugin = |plugin_type, plugin_name: &str| {
+                let step = Step {
+                    name: NAME,
+                    plugin_type,
+                    plugin_name: plugin_name.to_owned(),
+                };
+                self.plugins.get_or_create(&step).observe(seconds);
+            };
+            match mark {
+                // The filter that the expressions are part of is marked next.
+                Mark::Expressions => {
+                    self.expressions.get_or_create(&NAMED).observe(seconds);
+                    return;
+                }
+                Mark::Begin => {}
+                Mark::Filter(name) => plugin("filter", name),
+                Mark::Prioritizer(name) => plugin("prioritizer", name),
+            }
+            last = Instant::now();
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! From the decisions there should be and those there are to the writes that make them equal.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+use super::groups::Desired;
+use super::types::{Placement, PlacementDecision};
+
+/// A write that a decision needs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Write {
+    /// It is not there.
+    Create(Desired),
+    /// It is there and not as it should be.
+    Patch(Patch),
+    /// It should not be there.
+    Delete(Arc<PlacementDecision>),
+}
+
+/// What of a decision is not as it should be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Patch {
+    /// As it is.
+    pub current: Arc<PlacementDecision>,
+    /// As it should be.
+    pub desired: Desired,
+    /// The owners that it should have, if it has others.
+    pub owners: Option<Vec<OwnerReference>>,
+    /// Whether its labels are not as they should be.
+    pub labels: bool,
+    /// Whether its clusters are not as they should be.
+    pub clusters: bool,
+}
+
+/// The writes that bring `current` in line, which are the decisions in the placement's namespace with its label, or with
+/// the name of one that should be there.
+pub fn plan(
+    placement: &Placement,
+    desired: Vec<Desired>,
+    current: &[Arc<PlacementDecision>],
+) -> Vec<Write> {
+    let named: BTreeMap<&str, &Arc<PlacementDecision>> = current
+        .iter()
+        .map(|one| (one.metadata.name.as_deref().unwrap_or_default(), one))
+        .collect();
+    let wanted: BTreeSet<String> = desired.iter().map(|one| one.name.clone()).collect();
+    let mut writes: Vec<Write> = desired
+        .into_iter()
+        .filter_map(|desired| match named.get(desired.name.as_str()) {
+            None => Some(Write::Create(desired)),
+            Some(current) => patch(placement, desired, current).map(Write::Patch),
+        })
+        .collect();
+    let ours = placement.metadata.name.as_deref();
+    let surplus = named
+        .iter()
+        .filter(|(name, one)| !wanted.contains(**name) && one.placement() == ours)
+        .map(|(_, one)| Write::Delete(Arc::clone(one)));
+    writes.extend(surplus);
+    writes
+}
+
+fn patch(
+    placement: &Placement,
+    desired: Desired,
+    current: &Arc<PlacementDecision>,
+) -> Option<Patch> {
+    let owners = owners(placement, current);
+    let labels = current.metadata.labels.as_ref() != Some(&desired.labels);
+    let clusters = !current
+        .clusters()
+        .eq(desired.clusters.iter().map(String::as_str));
+    let differs = owners.is_some() || labels || clusters;
+    differs.then(|| Patch {
+        current: Arc::clone(current),
+        desired,
+        owners,
+        labels,
+        clusters,
+    })
+}
+
+/// The reference to a placement by which its decisions go when it goes.
+pub fn owner(placement: &Placement) -> OwnerReference {
+    OwnerReference {
+        api_version: "cluster.open-cluster-management.io/v1beta1".to_owned(),
+        kind: "Placement".to_owned(),
+        name: placement.metadata.name.clone().unwrap_or_default(),
+        uid: placement.metadata.uid.clone().unwrap_or_default(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
+}
+
+/// The owners that a decision should have; `None` if it has them. Only one owner may be the controller.
+fn owners(placement: &Placement, decision: &PlacementDecision) -> Option<Vec<OwnerReference>> {
+    let ours = owner(placement);
+    let present = decision.metadata.owner_references.iter().flatten();
+    let is_ours = |one: &OwnerReference| one.uid == ours.uid && one.controller == Some(true);
+    if present.clone().any(is_ours) {
+        return None;
+    }
+    // A placement of that name that is gone, and its stand-in under our uid, make room.
+    let others = present.filter(|one| one.kind != ours.kind && one.uid != ours.uid);
+    let mut owners: Vec<OwnerReference> = others
+        .cloned()
+        .map(|mut one| {
+            one.controller = one.controller.map(|_| false);
+            one
+        })
+        .collect();
+    owners.push(ours);
+    Some(owners)
+}

@@ -1,0 +1,101 @@
+//! What can be said of an expression before it is run.
+
+use kube_cel::cel::common::ast::{EntryExpr, Expr, IdedExpr};
+
+use super::super::super::messages;
+use super::functions;
+
+/// In bytes. An expression may hold as many elements as it has bytes, and loops multiply them.
+const LONGEST: usize = 8 * 1024;
+
+/// How deep an expression may be: the evaluator recurses.
+const DEEPEST: usize = 160;
+
+pub(super) fn length(text: &str) -> Result<(), String> {
+    if text.len() > LONGEST {
+        return Err(format!(
+            "ERROR: <input>: expression code point size exceeds limit: size: {}, limit {LONGEST}",
+            text.len()
+        ));
+    }
+    Ok(())
+}
+
+/// Whether everything that an expression speaks of exists.
+pub(super) fn references(expression: &IdedExpr) -> Result<(), String> {
+    walk(expression, &mut vec!["managedCluster"], 0)
+}
+
+fn walk<'e>(
+    expression: &'e IdedExpr,
+    scope: &mut Vec<&'e str>,
+    depth: usize,
+) -> Result<(), String> {
+    if depth > DEEPEST {
+        return Err(format!(
+            "ERROR: <input>: expression recursion limit exceeded: {DEEPEST}"
+        ));
+    }
+    let below = depth + 1;
+    match &expression.expr {
+        Expr::Ident(name) => known(name, scope),
+        Expr::Literal(_) => Ok(()),
+        Expr::Select(select) => walk(&select.operand, scope, below),
+        Expr::List(list) => list
+            .elements
+            .iter()
+            .try_for_each(|element| walk(element, scope, below)),
+        Expr::Map(map) => map.entries.iter().try_for_each(|entry| match &entry.expr {
+            EntryExpr::StructField(_) => Err(unsupported("struct fields")),
+            EntryExpr::MapEntry(entry) => {
+                walk(&entry.key, scope, below)?;
+                walk(&entry.value, scope, below)
+            }
+        }),
+        Expr::Call(call) => {
+            let mut name = call.func_name.as_str();
+            let mut target = call.target.as_deref();
+            let qualified;
+            if let Some(Expr::Ident(prefix)) = target.map(|target| &target.expr) {
+                qualified = format!("{prefix}.{name}");
+                if functions::exists(&qualified) {
+                    name = &qualified;
+                    target = None;
+                }
+            }
+            if !functions::exists(name) {
+                return Err(messages::undeclared(name));
+            }
+            if let Some(target) = target {
+                walk(target, scope, below)?;
+            }
+            call.args.iter().try_for_each(|one| walk(one, scope, below))
+        }
+        Expr::Comprehension(loops) => {
+            walk(&loops.iter_range, scope, below)?;
+            walk(&loops.accu_init, scope, below)?;
+            let outside = scope.len();
+            scope.push(&loops.accu_var);
+            walk(&loops.result, scope, below)?;
+            scope.push(&loops.iter_var);
+            scope.extend(loops.iter_var2.as_deref());
+            walk(&loops.loop_cond, scope, below)?;
+            walk(&loops.loop_step, scope, below)?;
+            scope.truncate(outside);
+            Ok(())
+        }
+        Expr::Struct(_) => Err(unsupported("struct literals")),
+        Expr::Unspecified => Err(unsupported("an empty expression")),
+    }
+}
+
+fn known(name: &str, scope: &[&str]) -> Result<(), String> {
+    if scope.contains(&name) {
+        return Ok(());
+    }
+    Err(messages::undeclared(name))
+}
+
+fn unsupported(what: &str) -> String {
+    format!("ERROR: <input>: {what} cannot be evaluated")
+}

@@ -1,0 +1,81 @@
+//! Expressions in the Common Expression Language about clusters.
+//!
+//! The evaluator counts no costs, so an expression is bounded before it is run ([`check`]) and while it runs
+//! ([`bounds`]): one that does not end soon is like one that is false.
+
+mod bounds;
+mod check;
+mod functions;
+mod values;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use kube_cel::cel::parser::{Expression, Parser};
+use kube_cel::cel::{Context, Value};
+
+pub use bounds::Budget;
+pub use values::Subject;
+
+use super::super::messages;
+use super::Scores;
+
+/// What a compiler may take of the stack: it recurses over the whole of a chain of operators.
+const STACK: usize = 64 * 1024 * 1024;
+
+/// Runs what compiles or evaluates expressions: both recurse.
+pub(super) fn on_a_large_stack<T>(work: impl FnOnce() -> T) -> T {
+    stacker::grow(STACK, work)
+}
+
+/// Expressions that must all be true of a cluster.
+pub struct Expressions {
+    compiled: Vec<Expression>,
+    context: Context<'static>,
+    budget: Budget,
+}
+
+impl Expressions {
+    /// The text says what is wrong with the first that does not compile.
+    pub fn compile(texts: &[String], scores: &Arc<Scores>) -> Result<Self, String> {
+        let budget = Budget::default();
+        let compiled = texts
+            .iter()
+            .map(|text| compile(text).map_err(|issue| messages::does_not_compile(&issue)));
+        Ok(Self {
+            compiled: compiled.collect::<Result<_, _>>()?,
+            context: functions::context(scores, &budget),
+            budget,
+        })
+    }
+
+    /// Whether all are true of a cluster. An error, an answer that is neither true nor false, and one that takes too
+    /// long are not. `budget` is spent by one expression after the other.
+    pub fn hold(&self, cluster: &Subject, mut budget: u64) -> bool {
+        let mut context = self.context.new_inner_scope();
+        context.add_variable_from_value("managedCluster", cluster.value());
+        self.compiled.iter().all(|expression| {
+            let given = self.budget.grant(budget);
+            // The evaluator panics on what it does not know.
+            let answer = catch_unwind(AssertUnwindSafe(|| Value::resolve(expression, &context)));
+            let Some(left) = self.budget.left() else {
+                return false;
+            };
+            budget = budget.saturating_sub(given.saturating_sub(left).max(1));
+            matches!(answer, Ok(Ok(Value::Bool(true)))) && budget > 0
+        })
+    }
+}
+
+fn compile(text: &str) -> Result<Expression, String> {
+    check::length(text)?;
+    on_a_large_stack(|| {
+        let parser = Parser::default().enable_optional_syntax(true);
+        let parsed = catch_unwind(AssertUnwindSafe(|| parser.parse(text)))
+            .map_err(|_| "it cannot be parsed".to_owned())?;
+        let mut expression = parsed.map_err(|issue| issue.to_string())?;
+        check::references(&expression)?;
+        bounds::watch(&mut expression);
+        Ok(expression)
+    })
+}

@@ -1,0 +1,137 @@
+//! The prioritizers' formulas. They are in floating point, and cut towards zero, because upstream's are: users see the
+//! totals in events.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use reeve_runtime::object::ObjectKey;
+
+use super::super::messages;
+use super::super::types::ManagedCluster;
+use super::super::types::placement::AddOnScore;
+use super::weights::{Prioritizer, Resource};
+use super::{Inputs, Placed, earliest, quantity};
+
+/// What a prioritizer says.
+#[derive(Default)]
+pub(super) struct Said {
+    pub(super) scores: BTreeMap<String, i64>,
+    pub(super) warning: Option<String>,
+    /// When it may say something else without anything having changed.
+    pub(super) again_at: Option<Timestamp>,
+}
+
+/// What a prioritizer says of clusters.
+pub(super) fn score(
+    prioritizer: &Prioritizer,
+    clusters: &[Arc<ManagedCluster>],
+    inputs: &Inputs,
+) -> Said {
+    let of_each = |score: &dyn Fn(&str) -> i64| Said {
+        scores: clusters
+            .iter()
+            .map(|cluster| (cluster.name().to_owned(), score(cluster.name())))
+            .collect(),
+        ..Said::default()
+    };
+    match prioritizer {
+        Prioritizer::Balance => {
+            let busiest = inputs.placed.elsewhere.values().copied().max();
+            of_each(&|name| balance(&inputs.placed, name, busiest.unwrap_or(0)))
+        }
+        Prioritizer::Steady => of_each(&|name| {
+            if inputs.placed.here.contains(name) {
+                100
+            } else {
+                0
+            }
+        }),
+        Prioritizer::Allocatable(resource) => Said {
+            scores: allocatable(*resource, clusters),
+            ..Said::default()
+        },
+        Prioritizer::AddOn(wanted) => add_on(wanted, clusters, inputs),
+    }
+}
+
+/// Toward zero; what is cut is small.
+#[allow(clippy::cast_possible_truncation)]
+fn cut(number: f64) -> i64 {
+    number as i64
+}
+
+fn balance(placed: &Placed, cluster: &str, busiest: u32) -> i64 {
+    match placed.elsewhere.get(cluster).copied().unwrap_or(0) {
+        0 => 100,
+        count => 2 * cut(100.0 * (0.5 - f64::from(count) / f64::from(busiest))),
+    }
+}
+
+fn allocatable(resource: Resource, clusters: &[Arc<ManagedCluster>]) -> BTreeMap<String, i64> {
+    let value = |cluster: &ManagedCluster| {
+        let status = cluster.status.as_ref()?;
+        quantity::number(status.capacity.get(resource.key())?)?;
+        quantity::number(status.allocatable.get(resource.key())?)
+    };
+    let values: Vec<(&str, f64)> = clusters
+        .iter()
+        .filter_map(|cluster| Some((cluster.name(), value(cluster)?)))
+        .collect();
+    let least = values
+        .iter()
+        .map(|(_, value)| *value)
+        .fold(f64::INFINITY, f64::min);
+    let most = values
+        .iter()
+        .map(|(_, value)| *value)
+        .fold(f64::NEG_INFINITY, f64::max);
+    let score = |value: f64| {
+        if most - least > 0.0 {
+            cut(((value - least) / (most - least) - 0.5) * 2.0 * 100.0)
+        } else {
+            100
+        }
+    };
+    let scores = values
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), score(*value)));
+    scores.collect()
+}
+
+fn add_on(wanted: &AddOnScore, clusters: &[Arc<ManagedCluster>], inputs: &Inputs) -> Said {
+    let mut said = Said::default();
+    let mut expired = Vec::new();
+    for cluster in clusters {
+        let key = ObjectKey::new(cluster.name(), wanted.resource_name.as_str());
+        let status = inputs
+            .scores
+            .get(&key)
+            .and_then(|found| found.status.as_ref());
+        let until = status.and_then(|status| status.valid_until);
+        let score = match (status, until) {
+            (Some(_), Some(until)) if inputs.now > until => {
+                expired.push((key.namespace, wanted.resource_name.as_str()));
+                0
+            }
+            (Some(status), until) => {
+                // At that very moment it still counts.
+                let after =
+                    until.and_then(|at| at.checked_add(SignedDuration::from_millis(1)).ok());
+                said.again_at = earliest(said.again_at, after);
+                let named = status
+                    .scores
+                    .iter()
+                    .find(|one| one.name == wanted.score_name);
+                named.map_or(0, |one| i64::from(one.value))
+            }
+            (None, _) => 0,
+        };
+        said.scores.insert(cluster.name().to_owned(), score);
+    }
+    if !expired.is_empty() {
+        expired.sort();
+        said.warning = Some(messages::scores_expired(&expired));
+    }
+    said
+}

@@ -1,0 +1,100 @@
+//! Which prioritizers count, and how much.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use super::super::messages;
+use super::super::types::placement::{AddOnScore, PrioritizerPolicy};
+
+/// What says how good a cluster is for a placement.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Prioritizer {
+    /// Prefers clusters that few other placements have chosen.
+    Balance,
+    /// Prefers clusters that are chosen already.
+    Steady,
+    /// Prefers clusters with much of a resource to allocate.
+    Allocatable(Resource),
+    /// Asks an add-on.
+    AddOn(AddOnScore),
+}
+
+/// What clusters have much or little of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Resource {
+    /// `cpu`.
+    Cpu,
+    /// `memory`.
+    Memory,
+}
+
+impl Resource {
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Memory => "memory",
+        }
+    }
+}
+
+impl fmt::Display for Prioritizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Balance => f.write_str("Balance"),
+            Self::Steady => f.write_str("Steady"),
+            Self::Allocatable(Resource::Cpu) => f.write_str("ResourceAllocatableCPU"),
+            Self::Allocatable(Resource::Memory) => f.write_str("ResourceAllocatableMemory"),
+            Self::AddOn(score) => {
+                write!(f, "AddOn/{}/{}", score.resource_name, score.score_name)
+            }
+        }
+    }
+}
+
+fn built_in(name: &str) -> Option<Prioritizer> {
+    let all = [
+        Prioritizer::Balance,
+        Prioritizer::Steady,
+        Prioritizer::Allocatable(Resource::Cpu),
+        Prioritizer::Allocatable(Resource::Memory),
+    ];
+    all.into_iter().find(|one| one.to_string() == name)
+}
+
+/// The prioritizers that count, with their weights; the text says what is wrong with the policy.
+pub(super) fn weights(policy: &PrioritizerPolicy) -> Result<BTreeMap<Prioritizer, i32>, String> {
+    let mut weights = match policy.mode.as_str() {
+        "" | "Additive" => BTreeMap::from([(Prioritizer::Balance, 1), (Prioritizer::Steady, 1)]),
+        "Exact" => BTreeMap::new(),
+        other => return Err(messages::unknown_mode(other)),
+    };
+    let mut unknown: BTreeMap<&str, i32> = BTreeMap::new();
+    for configuration in &policy.configurations {
+        let Some(coordinate) = &configuration.score_coordinate else {
+            return Err(messages::NO_COORDINATE.to_owned());
+        };
+        let prioritizer = match (coordinate.type_.as_str(), &coordinate.add_on) {
+            ("" | "BuiltIn", _) => {
+                let Some(prioritizer) = built_in(&coordinate.built_in) else {
+                    unknown.insert(&coordinate.built_in, configuration.weight);
+                    continue;
+                };
+                prioritizer
+            }
+            (_, Some(score)) => Prioritizer::AddOn(score.clone()),
+            (_, None) => return Err(messages::NO_ADD_ON.to_owned()),
+        };
+        weights.insert(prioritizer, configuration.weight);
+    }
+    // Which of several is told of does not change from one look to the next.
+    let told: BTreeSet<&str> = unknown
+        .iter()
+        .filter(|(_, weight)| **weight != 0)
+        .map(|(name, _)| *name)
+        .collect();
+    if let Some(name) = told.first() {
+        return Err(messages::unknown_prioritizer(name));
+    }
+    weights.retain(|_, weight| *weight != 0);
+    Ok(weights)
+}

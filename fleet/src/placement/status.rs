@@ -1,0 +1,139 @@
+//! What a placement's status says.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+
+use super::membership::Availability;
+use super::messages;
+use super::schedule::{Schedule, Verdict};
+use super::types::placement::{DecisionGroupStatus, PlacementStatus};
+use super::types::{Placement, placement};
+
+/// The condition that says whether as many clusters are chosen as were asked for.
+pub const SATISFIED: &str = "PlacementSatisfied";
+/// The condition that says whether the placement is written wrongly.
+pub const MISCONFIGURED: &str = "PlacementMisconfigured";
+
+/// A condition without its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stated {
+    /// Its type.
+    pub kind: &'static str,
+    /// Whether it is so.
+    pub holds: bool,
+    /// Why, one word.
+    pub reason: &'static str,
+    /// Why.
+    pub message: String,
+}
+
+/// `PlacementMisconfigured`. A set that cannot be used is left out of the choice, and told of here.
+pub fn misconfigured(verdict: &Verdict, unusable: &[String]) -> Stated {
+    let message = match (verdict, unusable) {
+        (Verdict::Misconfigured(complaint), _) => {
+            format!("{}:{}", complaint.plugin, complaint.message)
+        }
+        (_, []) => {
+            return Stated {
+                kind: MISCONFIGURED,
+                holds: false,
+                reason: "Succeedconfigured",
+                message: messages::CONFIGURED.to_owned(),
+            };
+        }
+        (_, unusable) => format!(":{}", unusable.join("; ")),
+    };
+    Stated {
+        kind: MISCONFIGURED,
+        holds: true,
+        reason: "Misconfigured",
+        message,
+    }
+}
+
+/// `PlacementSatisfied`.
+pub fn satisfied(placement: &Placement, among: &Availability, schedule: &Schedule) -> Stated {
+    let (reason, message) = if among.bound.is_empty() {
+        (
+            "NoManagedClusterSetBindings",
+            messages::NO_BINDINGS.to_owned(),
+        )
+    } else if among.eligible.is_empty() {
+        (
+            "NoIntersection",
+            messages::no_intersection(&placement.spec.cluster_sets),
+        )
+    } else if among.clusters.is_empty() {
+        (
+            "AllManagedClusterSetsEmpty",
+            messages::sets_empty(&among.eligible),
+        )
+    } else if let Verdict::Error(complaint) = &schedule.verdict {
+        ("NotAllDecisionsScheduled", complaint.message.clone())
+    } else if schedule.selected.is_empty() {
+        ("NoManagedClusterMatched", messages::NO_MATCH.to_owned())
+    } else if schedule.unscheduled == 0 {
+        ("AllDecisionsScheduled", messages::SATISFIED.to_owned())
+    } else {
+        (
+            "NotAllDecisionsScheduled",
+            messages::unscheduled(schedule.unscheduled),
+        )
+    };
+    Stated {
+        kind: SATISFIED,
+        holds: reason == "AllDecisionsScheduled",
+        reason,
+        message,
+    }
+}
+
+/// The status that a placement should have.
+pub fn status(
+    placement: &Placement,
+    among: &Availability,
+    schedule: &Schedule,
+    groups: Vec<DecisionGroupStatus>,
+    now: Timestamp,
+) -> PlacementStatus {
+    let mut status = PlacementStatus {
+        number_of_selected_clusters: i32::try_from(schedule.selected.len()).unwrap_or(i32::MAX),
+        decision_groups: groups,
+        conditions: placement
+            .status
+            .as_ref()
+            .map(|status: &placement::PlacementStatus| status.conditions.clone())
+            .unwrap_or_default(),
+    };
+    let stated = [
+        misconfigured(&schedule.verdict, &among.unusable),
+        satisfied(placement, among, schedule),
+    ];
+    for condition in stated {
+        set(&mut status.conditions, condition, now);
+    }
+    status
+}
+
+/// Sets a condition. Its time is that of the last change of its status.
+pub fn set(conditions: &mut Vec<Condition>, stated: Stated, now: Timestamp) {
+    let status = if stated.holds { "True" } else { "False" };
+    let present = conditions.iter_mut().find(|one| one.type_ == stated.kind);
+    if let Some(present) = present {
+        if present.status != status {
+            status.clone_into(&mut present.status);
+            present.last_transition_time = Time(now);
+        }
+        stated.reason.clone_into(&mut present.reason);
+        present.message = stated.message;
+    } else {
+        conditions.push(Condition {
+            type_: stated.kind.to_owned(),
+            status: status.to_owned(),
+            reason: stated.reason.to_owned(),
+            message: stated.message,
+            last_transition_time: Time(now),
+            observed_generation: None,
+        });
+    }
+}

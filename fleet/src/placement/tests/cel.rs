@@ -1,0 +1,308 @@
+//! P143 to P174: predicates.
+
+use std::sync::Arc;
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::super::schedule::cel::{Budget, Expressions, Subject};
+use super::super::schedule::{Scores, Verdict};
+use super::super::types::ManagedCluster;
+use super::fixture::{Case, chosen, cluster, labelled, score};
+
+fn predicate(selector: Value) -> Value {
+    json!({"predicates": [{"requiredClusterSelector": selector}]})
+}
+
+fn cel(expressions: &[&str]) -> Value {
+    json!({"celSelector": {"celExpressions": expressions}})
+}
+
+fn clouds() -> Vec<Arc<ManagedCluster>> {
+    vec![
+        labelled("c1", json!({"cloud": "Amazon"})),
+        labelled("c2", json!({"cloud": "Google"})),
+    ]
+}
+
+fn claiming(name: &str, labels: Value, claims: Value) -> Arc<ManagedCluster> {
+    cluster(
+        name,
+        json!({"metadata": {"labels": labels}, "status": {"clusterClaims": claims}}),
+    )
+}
+
+fn claimed() -> Vec<Arc<ManagedCluster>> {
+    let of = |cloud: &str| json!([{"name": "cloud", "value": cloud}]);
+    vec![
+        claiming("c1", json!({"region": "us"}), of("Amazon")),
+        claiming("c2", json!({"region": "eu"}), of("Amazon")),
+        claiming("c3", json!({"region": "us"}), of("Google")),
+    ]
+}
+
+fn by_claim(cloud: &str) -> Value {
+    json!({"matchExpressions": [{"key": "cloud", "operator": "In", "values": [cloud]}]})
+}
+
+#[rstest]
+#[case::case_p143_label(json!({"labelSelector": {"matchLabels": {"region": "us"}}}), &["c1", "c3"])]
+#[case::case_p144_claim(json!({"claimSelector": by_claim("Amazon")}), &["c1", "c2"])]
+#[case::case_p145_both(
+    json!({"labelSelector": {"matchLabels": {"region": "us"}}, "claimSelector": by_claim("Amazon")}), &["c1"]
+)]
+#[case::case_p147_cel_label(cel(&["managedCluster.metadata.labels['region'] == 'us'"]), &["c1", "c3"])]
+#[case::case_p148_cel_claim(
+    cel(&["managedCluster.status.clusterClaims.exists(c, c.name == 'cloud' && c.value == 'Google')"]), &["c3"]
+)]
+#[case::case_p150_two_expressions(
+    cel(&["managedCluster.metadata.labels.region == 'us'",
+          "managedCluster.status.clusterClaims.exists(c, c.value == 'Amazon')"]), &["c1"]
+)]
+#[case::case_p151_cel_and_label(
+    json!({"labelSelector": {"matchLabels": {"region": "us"}},
+           "celSelector": {"celExpressions": ["managedCluster.metadata.name == 'c3'"]}}), &["c3"]
+)]
+#[case::case_p153_no_expressions(cel(&[]), &["c1", "c2", "c3"])]
+#[case::case_p154_label_matches(json!({"labelSelector": {"matchLabels": {"region": "eu"}}}), &["c2"])]
+#[case::case_p155_label_does_not(json!({"labelSelector": {"matchLabels": {"region": "cn"}}}), &[])]
+#[case::case_p156_claim_matches(json!({"claimSelector": by_claim("Google")}), &["c3"])]
+#[case::case_p157_claim_does_not(json!({"claimSelector": by_claim("Azure")}), &[])]
+#[case::case_p158_both_match(
+    json!({"labelSelector": {"matchLabels": {"region": "us"}}, "claimSelector": by_claim("Google")}), &["c3"]
+)]
+#[case::case_p159_one_does_not(
+    json!({"labelSelector": {"matchLabels": {"region": "eu"}}, "claimSelector": by_claim("Google")}), &[]
+)]
+#[case::case_p160_cel_matches(cel(&["managedCluster.metadata.name == 'c1'"]), &["c1"])]
+#[case::case_p161_cel_does_not(cel(&["managedCluster.metadata.name == 'c9'"]), &[])]
+#[case::case_p162_cel_and_label_match(
+    json!({"labelSelector": {"matchLabels": {"region": "eu"}},
+           "celSelector": {"celExpressions": ["managedCluster.metadata.name == 'c2'"]}}), &["c2"]
+)]
+#[case::case_p163_cel_and_label_do_not(
+    json!({"labelSelector": {"matchLabels": {"region": "eu"}},
+           "celSelector": {"celExpressions": ["managedCluster.metadata.name == 'c1'"]}}), &[]
+)]
+#[case::not_in_without_the_label(
+    json!({"labelSelector": {"matchExpressions": [{"key": "zone", "operator": "NotIn", "values": ["a"]}]}}),
+    &["c1", "c2", "c3"]
+)]
+fn selectors(#[case] selector: Value, #[case] expected: &[&str]) {
+    let schedule = Case::new(predicate(selector), claimed()).run();
+    assert_eq!(schedule.verdict, Verdict::Success);
+    assert_eq!(chosen(&schedule), expected);
+}
+
+#[test]
+fn case_p146_one_predicate_is_enough() {
+    let clusters = vec![
+        labelled("c1", json!({"cloud": "Amazon"})),
+        claiming(
+            "c2",
+            json!({}),
+            json!([{"name": "cloud", "value": "Amazon"}]),
+        ),
+        labelled("c3", json!({"cloud": "Google"})),
+    ];
+    let spec = json!({"predicates": [
+        {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"cloud": "Amazon"}}}},
+        {"requiredClusterSelector": {"claimSelector": by_claim("Amazon")}},
+    ]});
+    assert_eq!(chosen(&Case::new(spec, clusters).run()), ["c1", "c2"]);
+}
+
+#[test]
+fn case_p149_scores() {
+    let expression =
+        "managedCluster.scores('test-addon').filter(s, s.name == 'cpu').all(s, s.value > 80)";
+    let scores = vec![
+        score("c1", "test-addon", &[("cpu", 90), ("memory", 1)], None),
+        score("c2", "test-addon", &[("cpu", 70)], None),
+    ];
+    let mut clusters = clouds();
+    // It has no scores, which is an error, which is no match.
+    clusters.push(labelled("c3", json!({})));
+    let schedule = Case::new(predicate(cel(&[expression])), clusters)
+        .scored(scores)
+        .run();
+    assert_eq!(chosen(&schedule), ["c1"]);
+}
+
+#[rstest]
+#[case::case_p152_unknown_variable("invalid.expression", "undeclared reference to 'invalid'")]
+#[case::case_p164_unknown_function("nothing(managedCluster)", "undeclared reference to 'nothing'")]
+#[case::case_p169_syntax("managedCluster.metadata.name ==", "Syntax error")]
+#[case::a_message("Cluster{name: 'a'}", "struct literals")]
+fn expressions_that_do_not_compile(#[case] expression: &str, #[case] issue: &str) {
+    let schedule = Case::new(predicate(cel(&[expression])), clouds()).run();
+    let Verdict::Misconfigured(complaint) = &schedule.verdict else {
+        panic!("{:?}", schedule.verdict)
+    };
+    assert_eq!(complaint.plugin, "Predicate");
+    assert!(
+        complaint.message.starts_with("compilation failed: "),
+        "{}",
+        complaint.message
+    );
+    assert!(complaint.message.contains(issue), "{}", complaint.message);
+    assert!(schedule.selected.is_empty() && schedule.filters.is_empty());
+}
+
+#[test]
+fn case_p165_p166_claims_by_name() {
+    let of = |claims: Value| claiming("c1", json!({}), claims).claims();
+    let one = of(json!([{"name": "a", "value": "1"}]));
+    assert_eq!(one, [("a".to_owned(), "1".to_owned())].into());
+    assert!(of(json!([])).is_empty());
+    let twice = of(json!([{"name": "a", "value": "1"}, {"name": "a", "value": "2"}]));
+    assert_eq!(twice["a"], "2");
+}
+
+fn holds(expressions: &[&str], budget: u64) -> Result<bool, String> {
+    let texts: Vec<String> = expressions.iter().map(|text| (*text).to_owned()).collect();
+    let subject = cluster(
+        "c1",
+        json!({
+            "metadata": {"labels": {"version": "1.14.3"}},
+            "status": {"clusterClaims": [{"name": "json", "value": "{\"nodes\": 3}"}], "version": {"kubernetes": "v1.30.1"}},
+        }),
+    );
+    let compiled = Expressions::compile(&texts, &Arc::new(Scores::new()))?;
+    Ok(compiled.hold(&Subject::of(&subject), budget))
+}
+
+#[rstest]
+#[case::case_p167("managedCluster.metadata.labels['version'] == '1.14.3'", true)]
+#[case::case_p168("managedCluster.metadata.labels['version'] == '1.14.4'", false)]
+#[case::case_p170(
+    "semver(managedCluster.metadata.labels['version']).isLessThan(semver('1.20.0'))",
+    true
+)]
+#[case::case_p171(
+    "semver(managedCluster.metadata.labels['version']).isGreaterThan(semver('1.20.0'))",
+    false
+)]
+#[case::a_missing_field("managedCluster.metadata.labels['none'] == ''", false)]
+#[case::no_truth("managedCluster.metadata.name", false)]
+#[case::parsed_json(
+    "managedCluster.status.clusterClaims[0].value.parseJSON().nodes == 3",
+    true
+)]
+#[case::broken_json("managedCluster.metadata.name.parseJSON().nodes == 3", false)]
+#[case::quantities("quantity('2Gi').isGreaterThan(quantity('500Mi'))", true)]
+#[case::optional("managedCluster.metadata.?annotations.?none.orValue('x') == 'x'", true)]
+#[case::fields_without_value_are_there("managedCluster.spec.hubAcceptsClient == false", true)]
+#[case::has("has(managedCluster.spec.taints)", false)]
+#[case::texts(
+    "managedCluster.status.version.kubernetes.replace('v', '').startsWith('1.30')",
+    true
+)]
+#[case::lists("[1, 2, 3].map(x, x * 2).filter(x, x > 2) == [4, 6]", true)]
+fn expressions(#[case] expression: &str, #[case] expected: bool) {
+    assert_eq!(
+        holds(&[expression], Budget::of_cluster()),
+        Ok(expected),
+        "{expression}"
+    );
+}
+
+#[test]
+fn case_p172_an_overspent_budget_is_no_match() {
+    let turns = "[1, 2, 3, 4].all(x, x > 0)";
+    assert_eq!(holds(&[turns, turns], 1_000), Ok(true));
+    assert_eq!(holds(&[turns, turns], 10), Ok(false));
+    // Not even where the error would be swallowed.
+    assert_eq!(
+        holds(&["[1, 2, 3, 4].all(x, x > 0) || true", "true"], 3),
+        Ok(false)
+    );
+}
+
+#[test]
+fn case_p173_p174_nothing_to_ask_and_nobody() {
+    assert_eq!(holds(&[], Budget::of_cluster()), Ok(true));
+    let texts = ["managedCluster.metadata.labels['a'] == 'b'".to_owned()];
+    let compiled = Expressions::compile(&texts, &Arc::new(Scores::new())).unwrap();
+    assert!(!compiled.hold(&Subject::of(&cluster("", json!({}))), Budget::of_cluster()));
+}
+
+#[rstest]
+#[case::turns(
+    "lists.range(5000).all(a, lists.range(5000).all(b, lists.range(5000).all(c, a + b + c >= 0)))"
+)]
+#[case::lists_of_lists(
+    "[0].map(a, [a,a,a,a,a,a,a,a,a,a]).map(a, [a,a,a,a,a,a,a,a,a,a]).map(a, [a,a,a,a,a,a,a,a,a,a])\
+     .map(a, [a,a,a,a,a,a,a,a,a,a]).map(a, [a,a,a,a,a,a,a,a,a,a]).map(a, [a,a,a,a,a,a,a,a,a,a]).size() > 0"
+)]
+#[case::texts(
+    "'aaaaaaaaaa'.replace('a','aaaaaaaaaa').replace('a','aaaaaaaaaa').replace('a','aaaaaaaaaa')\
+     .replace('a','aaaaaaaaaa').replace('a','aaaaaaaaaa').replace('a','aaaaaaaaaa').replace('a','aaaaaaaaaa').size() > 0"
+)]
+#[case::ranges("lists.range(1000000000000).size() > 0")]
+fn nothing_hangs_and_nothing_fills_the_memory(#[case] expression: &str) {
+    let started = std::time::Instant::now();
+    assert_eq!(holds(&[expression], Budget::of_cluster()), Ok(false));
+    let took = started.elapsed();
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}");
+}
+
+#[test]
+fn what_is_too_deep_or_too_long_is_refused() {
+    let deep = format!("{}true", "1 + ".repeat(1_500));
+    assert!(
+        holds(&[&deep], Budget::of_cluster())
+            .unwrap_err()
+            .contains("recursion limit")
+    );
+    let nested = format!("{}true{}", "(".repeat(3_000), ")".repeat(3_000));
+    assert!(holds(&[&nested], Budget::of_cluster()).is_err());
+    let long = format!("'{}' == ''", "a".repeat(9_000));
+    assert!(
+        holds(&[&long], Budget::of_cluster())
+            .unwrap_err()
+            .contains("exceeds limit")
+    );
+}
+
+#[test]
+fn what_is_just_not_too_deep_is_evaluated() {
+    let sum = format!("{}1 > 0", "1 + ".repeat(150));
+    let schedule = Case::new(predicate(cel(&[&sum])), clouds()).run();
+    assert_eq!(chosen(&schedule), ["c1", "c2"]);
+}
+
+#[rstest]
+#[case(json!({"key": "a", "operator": "In"}), "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty")]
+#[case(json!({"key": "a", "operator": "Exists", "values": ["x"]}),
+    "values: Invalid value: [\"x\"]: values set must be empty for exists and does not exist")]
+#[case(json!({"key": "a", "operator": "Gte"}), "\"Gte\" is not a valid label selector operator")]
+fn wrong_requirements(#[case] requirement: Value, #[case] message: &str) {
+    let selector = json!({"claimSelector": {"matchExpressions": [requirement]}});
+    let schedule = Case::new(predicate(selector), clouds()).run();
+    assert_eq!(
+        schedule.verdict,
+        Verdict::misconfigured("Predicate", message)
+    );
+}
+
+#[test]
+fn several_mistakes_of_one_requirement() {
+    let selector = json!({"labelSelector": {"matchExpressions": [{"key": "a b", "operator": "In", "values": ["-"]}]}});
+    let schedule = Case::new(predicate(selector), clouds()).run();
+    let Verdict::Misconfigured(complaint) = &schedule.verdict else {
+        panic!("{:?}", schedule.verdict)
+    };
+    let start = "[key: Invalid value: \"a b\": name part must consist of";
+    assert!(
+        complaint.message.starts_with(start),
+        "{}",
+        complaint.message
+    );
+    assert!(
+        complaint
+            .message
+            .contains(", values[0][a b]: Invalid value: \"-\": a valid label must be")
+    );
+    assert!(complaint.message.ends_with(']'));
+}

@@ -1,0 +1,590 @@
+//! P1 to P10 and P36 to P51: decisions, and what is written for them.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::super::decide::{Decision, Observed, decide as decide_and_tell};
+use super::super::events::{self, Deed};
+use super::super::membership::Availability;
+use super::super::plan::Write;
+use super::super::schedule::{Inputs, Placed, Scores};
+use super::super::types::{ManagedCluster, PlacementDecision};
+use super::fixture::{bare, decision, labelled, named, now};
+
+fn decide(observed: &Observed) -> Decision {
+    decide_and_tell(observed, &mut |_| {})
+}
+
+fn observed(
+    name: &str,
+    spec: Value,
+    clusters: Vec<Arc<ManagedCluster>>,
+    decisions: Vec<Arc<PlacementDecision>>,
+) -> Observed {
+    let bound = vec!["s1".to_owned()];
+    Observed {
+        among: Availability {
+            eligible: bound.clone(),
+            bound,
+            clusters: clusters.clone(),
+            unusable: Vec::new(),
+        },
+        inputs: Inputs {
+            placement: named(name, spec),
+            clusters,
+            placed: Placed::default(),
+            scores: Arc::new(Scores::new()),
+            now: now(),
+        },
+        decisions,
+    }
+}
+
+fn decided(
+    spec: Value,
+    clusters: Vec<Arc<ManagedCluster>>,
+    decisions: Vec<Arc<PlacementDecision>>,
+) -> Decision {
+    decide(&observed("placement1", spec, clusters, decisions))
+}
+
+fn amazon_and_azure(amazon: &[&str], azure: &[&str]) -> Vec<Arc<ManagedCluster>> {
+    let of = |names: &[&str], cloud: &str| -> Vec<_> {
+        names
+            .iter()
+            .map(|name| labelled(name, json!({"cloud": cloud})))
+            .collect()
+    };
+    [of(amazon, "Amazon"), of(azure, "Azure")].concat()
+}
+
+fn group(name: &str, cloud: &str) -> Value {
+    json!({"groupName": name, "groupClusterSelector": {"labelSelector": {"matchLabels": {"cloud": cloud}}}})
+}
+
+fn grouped(length: Value, groups: &[Value]) -> Value {
+    json!({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": length, "decisionGroups": groups}}})
+}
+
+/// The groups of a status: name, names of the decisions less the placement's, clusters.
+fn groups(decision: &Decision) -> Vec<(i32, String, Vec<String>, i32)> {
+    let groups = decision.status.decision_groups.iter();
+    let short = |name: &String| name.replace("placement1-decision-", "d");
+    groups
+        .map(|one| {
+            let names = one.decisions.iter().map(short).collect();
+            let index = one.decision_group_index;
+            (
+                index,
+                one.decision_group_name.clone(),
+                names,
+                one.cluster_count,
+            )
+        })
+        .collect()
+}
+
+fn expected(groups: &[(&str, &[&str], i32)]) -> Vec<(i32, String, Vec<String>, i32)> {
+    let groups = groups.iter().zip(0..);
+    groups
+        .map(|((name, decisions, count), index)| {
+            let decisions = decisions.iter().map(|one| (*one).to_owned()).collect();
+            (index, (*name).to_owned(), decisions, *count)
+        })
+        .collect()
+}
+
+/// The decisions to create: group index, group name, clusters.
+fn creates(decision: &Decision) -> Vec<(String, String, Vec<String>)> {
+    let creates = decision.writes.iter().filter_map(|write| match write {
+        Write::Create(desired) => Some(desired),
+        _ => None,
+    });
+    creates
+        .map(|one| {
+            let label = |key: &str| {
+                one.labels[&format!("cluster.open-cluster-management.io/{key}")].clone()
+            };
+            assert_eq!(label("placement"), "placement1");
+            (
+                label("decision-group-index"),
+                label("decision-group-name"),
+                one.clusters.clone(),
+            )
+        })
+        .collect()
+}
+
+fn numbered(count: usize) -> Vec<String> {
+    (1..=count).map(|number| format!("c{number:04}")).collect()
+}
+
+fn many(count: usize) -> Vec<Arc<ManagedCluster>> {
+    bare(
+        &numbered(count)
+            .iter()
+            .map(String::as_str)
+            .collect::<Vec<_>>(),
+    )
+}
+
+fn bound(count: usize) -> Vec<Arc<PlacementDecision>> {
+    let names = numbered(count);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let chunks = names.chunks(100).zip(1..);
+    chunks
+        .map(|(chunk, index)| decision("placement1", index, chunk))
+        .collect()
+}
+
+fn satisfied(decision: &Decision) -> &str {
+    let conditions = &decision.status.conditions;
+    let found = conditions
+        .iter()
+        .find(|one| one.type_ == "PlacementSatisfied");
+    &found.unwrap().reason
+}
+
+#[test]
+fn case_p01_three_of_three() {
+    let decision = decided(json!({}), bare(&["c1", "c2", "c3"]), vec![]);
+    let all = ["c1", "c2", "c3"].map(str::to_owned).to_vec();
+    assert_eq!(creates(&decision), [("0".to_owned(), String::new(), all)]);
+    assert_eq!(decision.status.number_of_selected_clusters, 3);
+    assert_eq!(groups(&decision), expected(&[("", &["d1"], 3)]));
+}
+
+#[test]
+fn case_p02_three_of_four() {
+    let decision = decided(
+        json!({"numberOfClusters": 4}),
+        bare(&["c1", "c2", "c3"]),
+        vec![],
+    );
+    assert_eq!(decision.status.number_of_selected_clusters, 3);
+    assert_eq!(groups(&decision), expected(&[("", &["d1"], 3)]));
+    assert_eq!(satisfied(&decision), "NotAllDecisionsScheduled");
+}
+
+#[test]
+fn case_p03_groups_of_one() {
+    let clusters = amazon_and_azure(&["c1", "c2"], &["c3", "c4"]);
+    let decision = decided(
+        grouped(json!(1), &[group("canary", "Azure")]),
+        clusters,
+        vec![],
+    );
+    assert_eq!(decision.writes.len(), 4);
+    let wanted: [(&str, &[&str], i32); 4] = [
+        ("canary", &["d1"], 1),
+        ("canary", &["d2"], 1),
+        ("", &["d3"], 1),
+        ("", &["d4"], 1),
+    ];
+    assert_eq!(groups(&decision), expected(&wanted));
+}
+
+#[test]
+fn case_p04_two_groups_without_length() {
+    let clusters = amazon_and_azure(&["c1", "c2"], &["c3"]);
+    let strategy = json!({"decisionStrategy": {"groupStrategy": {
+        "decisionGroups": [group("group1", "Amazon"), group("group2", "Azure")]}}});
+    let decision = decided(strategy, clusters, vec![]);
+    assert_eq!(
+        groups(&decision),
+        expected(&[("group1", &["d1"], 2), ("group2", &["d2"], 1)])
+    );
+}
+
+#[test]
+fn case_p05_a_quarter_of_three() {
+    let decision = decided(
+        grouped(json!("25%"), &[]),
+        bare(&["c1", "c2", "c3"]),
+        vec![],
+    );
+    let wanted: [(&str, &[&str], i32); 3] = [("", &["d1"], 1), ("", &["d2"], 1), ("", &["d3"], 1)];
+    assert_eq!(groups(&decision), expected(&wanted));
+}
+
+fn nobody(change: impl FnOnce(&mut Observed)) -> Decision {
+    let mut observed = observed("placement1", json!({}), vec![], vec![]);
+    change(&mut observed);
+    let decision = decide(&observed);
+    assert_eq!(
+        creates(&decision),
+        [("0".to_owned(), String::new(), vec![])]
+    );
+    assert_eq!(decision.status.number_of_selected_clusters, 0);
+    assert_eq!(groups(&decision), expected(&[("", &["d1"], 0)]));
+    decision
+}
+
+#[test]
+fn case_p06_no_bindings() {
+    let decision = nobody(|observed| observed.among = Availability::default());
+    assert_eq!(satisfied(&decision), "NoManagedClusterSetBindings");
+}
+
+#[test]
+fn case_p07_no_cluster() {
+    assert_eq!(satisfied(&nobody(|_| {})), "AllManagedClusterSetsEmpty");
+}
+
+#[test]
+fn case_p08_none_fits() {
+    let decision = nobody(|observed| {
+        let spec = json!({"predicates": [{"requiredClusterSelector": {
+            "labelSelector": {"matchLabels": {"none": "has"}}}}]});
+        observed.inputs.placement = named("placement1", spec);
+        observed.inputs.clusters = bare(&["c1"]);
+        observed.among.clusters = bare(&["c1"]);
+    });
+    assert_eq!(satisfied(&decision), "NoManagedClusterMatched");
+}
+
+#[test]
+fn case_p09_nothing_to_write() {
+    let clusters = bare(&["c1", "c2", "c3"]);
+    let present = vec![decision("placement1", 1, &["c1", "c2", "c3"])];
+    let first = decided(json!({}), clusters.clone(), present.clone());
+    assert_eq!(first.writes, []);
+    let mut again = observed("placement1", json!({}), clusters, present);
+    let mut placement = (*again.inputs.placement).clone();
+    placement.status = Some(first.status.clone());
+    again.inputs.placement = Arc::new(placement);
+    again.inputs.now = now() + jiff::SignedDuration::from_secs(60);
+    assert_eq!(decide(&again).status, first.status);
+}
+
+#[test]
+fn case_p10_others_decide() {
+    let mut placement = (*named("placement1", json!({}))).clone();
+    let key = "cluster.open-cluster-management.io/experimental-scheduling-disable";
+    for (value, scheduled) in [("true", false), ("True", true), ("", true)] {
+        placement.metadata.annotations = Some([(key.to_owned(), value.to_owned())].into());
+        assert_eq!(placement.is_scheduled(), scheduled, "{value}");
+    }
+}
+
+#[test]
+fn case_p36_ten() {
+    let decision = decided(json!({}), many(10), vec![]);
+    assert_eq!(
+        creates(&decision),
+        [("0".to_owned(), String::new(), numbered(10))]
+    );
+}
+
+#[test]
+fn case_p37_a_hundred_and_one() {
+    let decision = decided(json!({}), many(101), vec![]);
+    let names = numbered(101);
+    let wanted = [
+        ("0".to_owned(), String::new(), names[..100].to_vec()),
+        ("0".to_owned(), String::new(), names[100..].to_vec()),
+    ];
+    assert_eq!(creates(&decision), wanted);
+    assert_eq!(groups(&decision), expected(&[("", &["d1", "d2"], 101)]));
+}
+
+#[test]
+fn rough_edge_32_a_hundred_are_one_decision() {
+    assert_eq!(creates(&decided(json!({}), many(100), vec![])).len(), 1);
+}
+
+#[test]
+fn case_p38_none() {
+    let decision = decided(json!({"numberOfClusters": 0}), many(10), vec![]);
+    assert_eq!(
+        creates(&decision),
+        [("0".to_owned(), String::new(), vec![])]
+    );
+}
+
+fn layout(decision: &Decision) -> Vec<(String, String, String)> {
+    let creates = creates(decision).into_iter();
+    creates
+        .map(|(index, name, clusters)| (index, name, clusters.join(" ")))
+        .collect()
+}
+
+fn laid_out(expected: &[(&str, &str, &str)]) -> Vec<(String, String, String)> {
+    let expected = expected.iter();
+    expected
+        .map(|(index, name, clusters)| {
+            (
+                (*index).to_owned(),
+                (*name).to_owned(),
+                (*clusters).to_owned(),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn case_p39_a_canary_and_quarters() {
+    let clusters = amazon_and_azure(&["c1", "c2"], &["c3", "c4"]);
+    let decision = decided(
+        grouped(json!("25%"), &[group("canary", "Azure")]),
+        clusters,
+        vec![],
+    );
+    let wanted = [
+        ("0", "canary", "c3"),
+        ("1", "canary", "c4"),
+        ("2", "", "c1"),
+        ("3", "", "c2"),
+    ];
+    assert_eq!(layout(&decision), laid_out(&wanted));
+}
+
+#[test]
+fn case_p40_a_canary_that_is_nobody() {
+    let clusters = amazon_and_azure(&["c1", "c2", "c3"], &[]);
+    let decision = decided(
+        grouped(json!("100%"), &[group("canary", "Azure")]),
+        clusters,
+        vec![],
+    );
+    assert_eq!(layout(&decision), laid_out(&[("0", "", "c1 c2 c3")]));
+}
+
+#[test]
+fn case_p41_two_named_groups() {
+    let clusters = amazon_and_azure(&["c1", "c2"], &["c3"]);
+    let strategy = grouped(
+        json!("100%"),
+        &[group("group1", "Amazon"), group("group2", "Azure")],
+    );
+    let decision = decided(strategy, clusters, vec![]);
+    let wanted = [("0", "group1", "c1 c2"), ("1", "group2", "c3")];
+    assert_eq!(layout(&decision), laid_out(&wanted));
+}
+
+#[test]
+fn case_p42_quarters_of_three() {
+    let decision = decided(
+        grouped(json!("25%"), &[]),
+        bare(&["c1", "c2", "c3"]),
+        vec![],
+    );
+    let wanted = [("0", "", "c1"), ("1", "", "c2"), ("2", "", "c3")];
+    assert_eq!(layout(&decision), laid_out(&wanted));
+}
+
+#[test]
+fn case_p43_all_is_bound() {
+    assert_eq!(decided(json!({}), many(128), bound(128)).writes, []);
+}
+
+#[test]
+fn case_p44_a_label_and_a_decision_are_missing() {
+    let mut present = bound(128);
+    present.pop();
+    let first = Arc::make_mut(&mut present[0]);
+    let labels = first.metadata.labels.as_mut().unwrap();
+    let key = "cluster.open-cluster-management.io/decision-group-name";
+    labels.insert(key.to_owned(), "wrong".to_owned());
+    let decision = decided(json!({}), many(128), present);
+    let [Write::Patch(patch), Write::Create(created)] = decision.writes.as_slice() else {
+        panic!("{:?}", decision.writes)
+    };
+    assert!(patch.labels && !patch.clusters && patch.owners.is_none());
+    assert_eq!(created.clusters, numbered(128)[100..]);
+}
+
+fn shrunk(to: i32) {
+    let decision = decided(json!({"numberOfClusters": to}), many(128), bound(128));
+    let [Write::Patch(patch), Write::Delete(deleted)] = decision.writes.as_slice() else {
+        panic!("{:?}", decision.writes)
+    };
+    assert!(patch.clusters && !patch.labels);
+    assert_eq!(
+        patch.desired.clusters,
+        numbered(usize::try_from(to).unwrap())
+    );
+    assert_eq!(
+        deleted.metadata.name.as_deref(),
+        Some("placement1-decision-2")
+    );
+}
+
+#[test]
+fn case_p45_shrink_to_ten() {
+    shrunk(10);
+}
+
+#[test]
+fn case_p46_shrink_to_none() {
+    shrunk(0);
+}
+
+fn told(deeds: &[Deed], decision: &Decision) -> Vec<(&'static str, bool, String)> {
+    let about = events::reference(&super::fixture::decision("placement1", 1, &[]));
+    let deeds: Vec<_> = deeds.iter().map(|deed| (*deed, about.clone())).collect();
+    let events = events::events(&named("placement1", json!({})), &deeds, &decision.schedule);
+    events
+        .into_iter()
+        .map(|one| (one.reason, one.warning, one.note))
+        .collect()
+}
+
+#[test]
+fn case_p47_p48_p50_what_is_done_is_told() {
+    let decision = decided(json!({}), bare(&["c1", "c2"]), vec![]);
+    let created =
+        "Decision placement1-decision-1 is created with placement placement1 in namespace ns1";
+    let updated =
+        "Decision placement1-decision-1 is updated with placement placement1 in namespace ns1";
+    assert_eq!(
+        told(&[Deed::Created], &decision),
+        [("DecisionCreate", false, created.to_owned())]
+    );
+    assert_eq!(
+        told(&[Deed::Updated], &decision),
+        [
+            ("DecisionUpdate", false, updated.to_owned()),
+            ("ScoreUpdate", false, "c1:100 c2:100 ".to_owned()),
+        ]
+    );
+    assert_eq!(told(&[], &decision), []);
+}
+
+#[test]
+fn case_p51_a_warning_is_told() {
+    use super::super::schedule::{Complaint, Verdict};
+    let mut decision = decided(json!({}), bare(&["c1"]), vec![]);
+    let complaint = Complaint {
+        plugin: "plugin".to_owned(),
+        message: "message".to_owned(),
+    };
+    decision.schedule.verdict = Verdict::Warning(complaint);
+    let told = told(&[Deed::Updated], &decision);
+    assert_eq!(told.len(), 2);
+    assert!(
+        told[0].1
+            && told[0]
+                .2
+                .ends_with("in namespace ns1: message in plugin plugin")
+    );
+}
+
+#[test]
+fn rough_edge_27_scores_are_told_once_and_not_too_long() {
+    let decision = decided(json!({}), many(200), vec![]);
+    let told = told(&[Deed::Updated, Deed::Updated], &decision);
+    let scores: Vec<_> = told.iter().filter(|one| one.0 == "ScoreUpdate").collect();
+    let [(_, _, note)] = scores.as_slice() else {
+        panic!("{told:?}")
+    };
+    assert!(note.len() <= 1024 && note.ends_with(" ......"), "{note}");
+}
+
+#[test]
+fn rough_edge_02_a_mistake_in_groups_is_told_of_everywhere() {
+    let present = vec![decision("placement1", 1, &["c1"])];
+    for strategy in [
+        grouped(json!("5"), &[]),
+        grouped(
+            json!(1),
+            &[
+                json!({"groupName": "g1", "groupClusterSelector": {"labelSelector": {
+            "matchExpressions": [{"key": "a", "operator": "Like"}]}}}),
+            ],
+        ),
+    ] {
+        let decision = decided(strategy, bare(&["c1"]), present.clone());
+        assert_eq!(decision.status.number_of_selected_clusters, 0);
+        assert_eq!(groups(&decision), expected(&[("", &["d1"], 0)]));
+        assert_eq!(satisfied(&decision), "NoManagedClusterMatched");
+        let wrong = &decision.status.conditions[0];
+        assert_eq!((&*wrong.status, &*wrong.reason), ("True", "Misconfigured"));
+        assert!(wrong.message.starts_with(':'), "{}", wrong.message);
+        let [Write::Patch(patch)] = decision.writes.as_slice() else {
+            panic!("{:?}", decision.writes)
+        };
+        assert!(patch.desired.clusters.is_empty());
+    }
+}
+
+#[test]
+fn rough_edge_06_a_name_that_no_label_can_hold() {
+    let name = "p".repeat(64);
+    let decision = decide(&observed(&name, json!({}), bare(&["c1"]), vec![]));
+    assert_eq!(decision.writes, []);
+    assert_eq!(decision.status.number_of_selected_clusters, 0);
+    let wrong = &decision.status.conditions[0];
+    assert!(
+        wrong.message.contains("no more than 63 bytes"),
+        "{}",
+        wrong.message
+    );
+}
+
+#[test]
+fn rough_edge_10_shares_are_rounded_as_upstream_does() {
+    for (percent, total, first) in [
+        ("7%", 100, 8),
+        ("14%", 50, 8),
+        ("25%", 4, 1),
+        ("100%", 7, 7),
+    ] {
+        let decision = decided(grouped(json!(percent), &[]), many(total), vec![]);
+        assert_eq!(
+            decision.status.decision_groups[0].cluster_count, first,
+            "{percent}"
+        );
+    }
+}
+
+#[test]
+fn rough_edge_20_an_adopted_decision_gets_its_owner() {
+    let mut present = decision("placement1", 1, &["c1"]);
+    Arc::make_mut(&mut present).metadata.owner_references = None;
+    let decision = decided(json!({}), bare(&["c1"]), vec![present]);
+    let [Write::Patch(patch)] = decision.writes.as_slice() else {
+        panic!("{:?}", decision.writes)
+    };
+    let owners = patch.owners.as_ref().unwrap();
+    assert_eq!((&*owners[0].uid, owners.len()), ("u1", 1));
+    assert!(!patch.clusters && !patch.labels);
+}
+
+#[test]
+fn case_p175_two_cycles_are_counted() {
+    use super::super::metrics::PlacementMetrics;
+    let registry = reeve_runtime::metrics::Metrics::default();
+    let metrics = PlacementMetrics::new(&registry);
+    let expression = json!({"celSelector": {"celExpressions": ["true"]}});
+    let spec = json!({"predicates": [{ "requiredClusterSelector": expression }]});
+    for _ in 0..2 {
+        let observed = observed("placement1", spec.clone(), bare(&["c1"]), vec![]);
+        decide_and_tell(&observed, &mut metrics.stopwatch());
+        metrics.scheduled(std::time::Duration::from_micros(5));
+        metrics.bound(std::time::Duration::from_millis(5));
+    }
+    let text = registry.text();
+    let named = "{name=\"placement_scheduling\"} 2";
+    for series in ["scheduling", "bind", "cel_runtime"] {
+        let line = format!("scheduling_{series}_duration_seconds_count{named}");
+        assert!(text.contains(&line), "{line}: {text}");
+    }
+    for (kind, plugin) in [
+        ("filter", "Predicate"),
+        ("filter", "TaintToleration"),
+        ("prioritizer", "Balance"),
+        ("prioritizer", "Steady"),
+    ] {
+        let labels = format!("plugin_type=\"{kind}\",plugin_name=\"{plugin}\"}} 2");
+        let counts = text
+            .lines()
+            .filter(|line| line.contains("_count{") && line.contains(&labels));
+        assert_eq!(counts.count(), 1, "{labels}: {text}");
+    }
+    assert!(
+        text.contains("scheduling_bind_duration_seconds_bucket{le=\"0.01\""),
+        "{text}"
+    );
+}

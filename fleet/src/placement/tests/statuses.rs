@@ -1,0 +1,223 @@
+//! P11 to P35: sets, and conditions.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::super::membership::{Availability, available, bound, eligible};
+use super::super::schedule::{Complaint, Schedule, Verdict};
+use super::super::status::{misconfigured, satisfied};
+use super::super::types::{ManagedCluster, ManagedClusterSet};
+use super::fixture::{bare, cluster, exclusive, labelled, placement, set};
+
+fn sets(all: Vec<Arc<ManagedClusterSet>>) -> BTreeMap<String, Arc<ManagedClusterSet>> {
+    let all = all.into_iter();
+    all.map(|one| (one.metadata.name.clone().unwrap(), one))
+        .collect()
+}
+
+#[rstest]
+#[case::case_p11_a_set_without_binding(&["s1"], &[], &[])]
+#[case::case_p12_a_binding_without_set(&[], &["s1"], &[])]
+#[case::case_p13_both(&["s1"], &["s1"], &["s1"])]
+fn valid_bindings(#[case] present: &[&str], #[case] bindings: &[&str], #[case] expected: &[&str]) {
+    let present = sets(present.iter().map(|name| exclusive(name)).collect());
+    assert_eq!(bound(bindings.iter().copied(), &present), expected);
+}
+
+#[rstest]
+#[case::case_p14_no_bindings(json!(["s1"]), &[], &[])]
+#[case::case_p15_asks_for_none(json!([]), &["s1", "s2"], &["s1", "s2"])]
+#[case::case_p16_both(json!(["s1", "s2"]), &["s2", "s3"], &["s2"])]
+fn eligible_sets(#[case] asked: Value, #[case] bound: &[&str], #[case] expected: &[&str]) {
+    let bound: Vec<String> = bound.iter().map(|name| (*name).to_owned()).collect();
+    assert_eq!(
+        eligible(&placement(json!({"clusterSets": asked})), &bound),
+        expected
+    );
+}
+
+fn member(name: &str, of: &str) -> Arc<ManagedCluster> {
+    labelled(
+        name,
+        json!({"cluster.open-cluster-management.io/clusterset": of}),
+    )
+}
+
+fn among(
+    asked: &[&str],
+    present: Vec<Arc<ManagedClusterSet>>,
+    clusters: Vec<Arc<ManagedCluster>>,
+) -> (Vec<String>, Vec<String>) {
+    let asked: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
+    let clusters = clusters
+        .into_iter()
+        .map(|one| (one.name().to_owned(), one))
+        .collect();
+    let (found, unusable) = available(&asked, &sets(present), &clusters);
+    (
+        found.iter().map(|one| one.name().to_owned()).collect(),
+        unusable,
+    )
+}
+
+#[test]
+fn case_p17_no_sets() {
+    assert_eq!(
+        among(&[], vec![exclusive("s1")], vec![member("c1", "s1")]).0,
+        [""; 0]
+    );
+}
+
+#[test]
+fn case_p18_two_exclusive_sets() {
+    let clusters = vec![member("c1", "s1"), member("c2", "s2"), member("c3", "s3")];
+    let present = vec![exclusive("s1"), exclusive("s2"), exclusive("s3")];
+    assert_eq!(among(&["s1", "s2"], present, clusters).0, ["c1", "c2"]);
+}
+
+#[test]
+fn case_p19_a_terminating_cluster_is_left_out() {
+    let going = cluster(
+        "c2",
+        json!({"metadata": {
+            "labels": {"cluster.open-cluster-management.io/clusterset": "s1"},
+            "deletionTimestamp": "2026-08-01T12:00:00Z",
+        }}),
+    );
+    let clusters = vec![member("c1", "s1"), going];
+    assert_eq!(among(&["s1"], vec![exclusive("s1")], clusters).0, ["c1"]);
+}
+
+#[rstest]
+#[case::case_p20_no_type(json!({}), &["c1"])]
+#[case::case_p21_empty_type(json!({"selectorType": ""}), &["c1"])]
+#[case::case_p22_exclusive(json!({"selectorType": "ExclusiveClusterSetLabel"}), &["c1"])]
+#[case::case_p23_by_labels(
+    json!({"selectorType": "LabelSelector", "labelSelector": {"matchLabels": {"vendor": "openShift"}}}), &["c2"]
+)]
+#[case::case_p24_all(json!({"selectorType": "LabelSelector", "labelSelector": {}}), &["c1", "c2", "c3"])]
+#[case::without_selector(json!({"selectorType": "LabelSelector"}), &[])]
+fn members(#[case] selector: Value, #[case] expected: &[&str]) {
+    let clusters = vec![
+        member("c1", "s1"),
+        labelled("c2", json!({"vendor": "openShift"})),
+        member("c3", "s2"),
+    ];
+    assert_eq!(
+        among(&["s1"], vec![set("s1", selector)], clusters).0,
+        expected
+    );
+}
+
+#[test]
+fn case_p25_rough_edge_24_an_unknown_type_spoils_only_its_set() {
+    let present = vec![
+        exclusive("s1"),
+        set("s2", json!({"selectorType": "errorType"})),
+    ];
+    let (found, unusable) = among(&["s1", "s2"], present, vec![member("c1", "s1")]);
+    assert_eq!(found, ["c1"]);
+    let wrong =
+        "failed to get clusters from ClusterSet \"s2\": selectorType is not right: errorType";
+    assert_eq!(unusable, [wrong]);
+    let told = misconfigured(&Verdict::Success, &unusable);
+    assert_eq!((told.holds, told.message), (true, format!(":{wrong}")));
+}
+
+#[test]
+fn case_p26_a_set_that_is_gone() {
+    assert_eq!(
+        among(&["s1"], vec![], vec![member("c1", "s1")]),
+        (vec![], vec![])
+    );
+}
+
+struct Given {
+    bound: &'static [&'static str],
+    eligible: &'static [&'static str],
+    available: usize,
+    selected: usize,
+    unscheduled: usize,
+}
+
+#[rstest]
+#[case::case_p27(
+    Given { bound: &[], eligible: &[], available: 0, selected: 0, unscheduled: 0 },
+    "NoManagedClusterSetBindings", "No valid ManagedClusterSetBindings found in placement namespace"
+)]
+#[case::case_p28(
+    Given { bound: &["s3"], eligible: &[], available: 0, selected: 0, unscheduled: 0 },
+    "NoIntersection", "None of ManagedClusterSets [s2,s1] is bound to placement namespace"
+)]
+#[case::case_p29(
+    Given { bound: &["s1", "s2"], eligible: &["s1", "s2"], available: 0, selected: 0, unscheduled: 0 },
+    "AllManagedClusterSetsEmpty", "All ManagedClusterSets [s1,s2] have no member ManagedCluster"
+)]
+#[case::case_p30(
+    Given { bound: &["s1"], eligible: &["s1"], available: 1, selected: 0, unscheduled: 0 },
+    "NoManagedClusterMatched", "No ManagedCluster matches any of the cluster predicate"
+)]
+#[case::case_p31(
+    Given { bound: &["s1"], eligible: &["s1"], available: 1, selected: 1, unscheduled: 0 },
+    "AllDecisionsScheduled", "All cluster decisions scheduled"
+)]
+#[case::case_p32(
+    Given { bound: &["s1"], eligible: &["s1"], available: 1, selected: 1, unscheduled: 1 },
+    "NotAllDecisionsScheduled", "1 cluster decisions unscheduled"
+)]
+fn satisfaction(#[case] given: Given, #[case] reason: &str, #[case] message: &str) {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let clusters = |count: usize| bare(&["c1"; 1][..count]);
+    let among = Availability {
+        bound: owned(given.bound),
+        eligible: owned(given.eligible),
+        clusters: clusters(given.available),
+        unusable: Vec::new(),
+    };
+    let schedule = Schedule {
+        selected: clusters(given.selected),
+        unscheduled: given.unscheduled,
+        ..Schedule::default()
+    };
+    let told = satisfied(
+        &placement(json!({"clusterSets": ["s2", "s1"]})),
+        &among,
+        &schedule,
+    );
+    assert_eq!((told.reason, &*told.message), (reason, message));
+    assert_eq!(told.holds, reason == "AllDecisionsScheduled");
+}
+
+fn complaint() -> Complaint {
+    Complaint {
+        plugin: "plugin".to_owned(),
+        message: "reasons".to_owned(),
+    }
+}
+
+#[rstest]
+#[case::case_p33_success(Verdict::Success, false, "Placement configurations check pass")]
+#[case::case_p34_error(
+    Verdict::Error(complaint()),
+    false,
+    "Placement configurations check pass"
+)]
+#[case::case_p35_misconfigured(Verdict::Misconfigured(complaint()), true, "plugin:reasons")]
+#[case::warning(
+    Verdict::Warning(complaint()),
+    false,
+    "Placement configurations check pass"
+)]
+fn misconfiguration(#[case] verdict: Verdict, #[case] holds: bool, #[case] message: &str) {
+    let told = misconfigured(&verdict, &[]);
+    assert_eq!((told.holds, &*told.message), (holds, message));
+    let reason = if holds {
+        "Misconfigured"
+    } else {
+        "Succeedconfigured"
+    };
+    assert_eq!(told.reason, reason);
+}

@@ -1,0 +1,350 @@
+//! P63 to P93: which placements a change concerns. Upstream's tombstones are deletions here; its objects of a wrong type
+//! are unreadable ones.
+
+use std::sync::Arc;
+
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::watch::Known;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::super::index::{Concerned, Index};
+use super::super::types::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
+use super::fixture::{cluster, decision, exclusive, labelled, now, score, set};
+
+fn valid<T>(object: &Arc<T>) -> Option<Known<T>> {
+    Some(Known::Valid(Arc::clone(object)))
+}
+
+fn broken<T>() -> Option<Known<T>> {
+    Some(Known::Invalid("not readable".into()))
+}
+
+fn binding() -> Arc<ManagedClusterSetBinding> {
+    Arc::new(serde_json::from_value(json!({"metadata": {}, "spec": {}})).unwrap())
+}
+
+/// A hub with sets, bindings (`namespace/set`) and placements (`namespace/name`, spec).
+fn hub(
+    sets: Vec<Arc<ManagedClusterSet>>,
+    bindings: &[(&str, &str)],
+    placements: &[(&str, &str, Value)],
+) -> Index {
+    let mut index = Index::default();
+    for one in sets {
+        index.set(one.metadata.name.as_deref().unwrap(), valid(&one));
+    }
+    for (namespace, name) in bindings {
+        index.binding(&ObjectKey::new(*namespace, *name), valid(&binding()));
+    }
+    for (namespace, name, spec) in placements {
+        let object = json!({"metadata": {"name": name, "namespace": namespace}, "spec": spec});
+        let object: Arc<Placement> = Arc::new(serde_json::from_value(object).unwrap());
+        index.placement(&ObjectKey::new(*namespace, *name), valid(&object));
+    }
+    index
+}
+
+fn names(concerned: &Concerned) -> Vec<String> {
+    concerned.iter().map(ToString::to_string).collect()
+}
+
+fn of(name: &str) -> Value {
+    json!({"cluster.open-cluster-management.io/clusterset": name})
+}
+
+fn by_vendor(name: &str) -> Arc<ManagedClusterSet> {
+    set(
+        name,
+        json!({"selectorType": "LabelSelector", "labelSelector": {"matchLabels": {"vendor": "openShift"}}}),
+    )
+}
+
+fn global() -> Arc<ManagedClusterSet> {
+    set(
+        "global",
+        json!({"selectorType": "LabelSelector", "labelSelector": {}}),
+    )
+}
+
+fn two() -> Index {
+    hub(
+        vec![],
+        &[("ns1", "s1")],
+        &[
+            ("ns1", "p1", json!({})),
+            ("ns1", "p2", json!({"clusterSets": ["s2"]})),
+        ],
+    )
+}
+
+#[rstest]
+#[case::case_p63_a_set(exclusive("s1"))]
+#[case::case_p65_exclusive(set("s1", json!({})))]
+#[case::case_p66_exclusive(set("s1", json!({"selectorType": ""})))]
+#[case::case_p67_by_labels(by_vendor("s1"))]
+#[case::case_p68_of_all(set("s1", json!({"selectorType": "LabelSelector", "labelSelector": {}})))]
+fn sets(#[case] changed: Arc<ManagedClusterSet>) {
+    let mut index = two();
+    assert_eq!(names(&index.set("s1", valid(&changed))), ["ns1/p1"]);
+}
+
+#[test]
+fn case_p64_p69_p70_sets_that_are_unreadable_or_go() {
+    let mut index = two();
+    assert_eq!(names(&index.set("s1", broken())), [""; 0]);
+    assert_eq!(names(&index.set("s1", None)), [""; 0]);
+    index.set("s1", valid(&exclusive("s1")));
+    assert_eq!(names(&index.set("s1", None)), ["ns1/p1"]);
+}
+
+#[test]
+fn case_p71_to_p76_bindings() {
+    let mut index = hub(
+        vec![],
+        &[],
+        &[
+            ("ns1", "p1", json!({})),
+            ("ns1", "p2", json!({"clusterSets": ["s2"]})),
+            ("ns2", "p3", json!({})),
+        ],
+    );
+    let key = ObjectKey::new("ns1", "s1");
+    assert_eq!(names(&index.binding(&key, broken())), [""; 0]);
+    assert_eq!(names(&index.binding(&key, None)), [""; 0]);
+    assert_eq!(names(&index.binding(&key, valid(&binding()))), ["ns1/p1"]);
+    assert_eq!(names(&index.binding(&key, None)), ["ns1/p1"]);
+    index.set("s1", valid(&exclusive("s1")));
+    assert_eq!(names(&index.binding(&key, valid(&binding()))), ["ns1/p1"]);
+}
+
+fn prefers(score: &str) -> Value {
+    json!({"prioritizerPolicy": {"configurations": [
+        {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": score, "scoreName": "any"}}}]}})
+}
+
+fn scored(bindings: &[(&str, &str)]) -> Index {
+    let mut index = hub(
+        vec![exclusive("s1"), exclusive("s2")],
+        bindings,
+        &[
+            ("ns1", "p1", prefers("score1")),
+            ("ns1", "p2", prefers("score2")),
+            ("ns3", "p3", prefers("score1")),
+        ],
+    );
+    index.cluster("c1", valid(&labelled("c1", of("s1"))));
+    index
+}
+
+#[test]
+fn case_p77_p78_p79_scores() {
+    let (key, object) = score("c1", "score1", &[("any", 1)], None);
+    let mut index = scored(&[("ns1", "s1"), ("ns3", "s1")]);
+    assert_eq!(
+        names(&index.score(&key, valid(&object))),
+        ["ns1/p1", "ns3/p3"]
+    );
+    assert_eq!(names(&index.score(&key, valid(&object))), [""; 0]);
+    assert_eq!(names(&index.score(&key, None)), ["ns1/p1", "ns3/p3"]);
+    let mut index = scored(&[("ns1", "s2"), ("ns3", "s1")]);
+    assert_eq!(names(&index.score(&key, valid(&object))), ["ns3/p3"]);
+}
+
+#[test]
+fn rough_edge_08_scores_that_only_expressions_read() {
+    let spec = |expression: &str| json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": [expression]}}}]});
+    let mut index = hub(
+        vec![exclusive("s1")],
+        &[("ns1", "s1")],
+        &[
+            (
+                "ns1",
+                "p1",
+                spec("managedCluster.scores('score1').size() > 0"),
+            ),
+            ("ns1", "p2", spec("managedCluster.metadata.name == 'c1'")),
+        ],
+    );
+    index.cluster("c1", valid(&labelled("c1", of("s1"))));
+    let (key, object) = score("c1", "score1", &[("any", 1)], None);
+    assert_eq!(names(&index.score(&key, valid(&object))), ["ns1/p1"]);
+}
+
+#[test]
+fn case_p80_p81_p90_p93_clusters_that_are_unreadable_or_in_no_set() {
+    let mut index = hub(vec![], &[("ns1", "s1")], &[("ns1", "p1", json!({}))]);
+    assert_eq!(names(&index.cluster("c1", broken())), [""; 0]);
+    assert_eq!(
+        names(&index.cluster("c1", valid(&labelled("c1", of("s1"))))),
+        [""; 0]
+    );
+    assert_eq!(names(&index.cluster("c2", None)), [""; 0]);
+}
+
+#[test]
+fn case_p82_a_set_bound_twice() {
+    let mut index = hub(
+        vec![exclusive("s1"), exclusive("s2")],
+        &[("ns1", "s1"), ("ns2", "s1")],
+        &[
+            ("ns1", "p1", json!({})),
+            ("ns2", "p2", json!({})),
+            ("ns1", "p3", json!({"clusterSets": ["s2"]})),
+        ],
+    );
+    let concerned = index.cluster("c1", valid(&labelled("c1", of("s1"))));
+    assert_eq!(names(&concerned), ["ns1/p1", "ns2/p2"]);
+}
+
+/// A hub where `p1` uses `s1`, `p2` uses `s2`, `p3` those of a vendor, and `p4` all.
+fn four(bound: &[(&str, &str)]) -> Index {
+    hub(
+        vec![
+            exclusive("s1"),
+            exclusive("s2"),
+            by_vendor("vendor"),
+            global(),
+        ],
+        bound,
+        &[
+            ("n1", "p1", json!({})),
+            ("n2", "p2", json!({})),
+            ("n3", "p3", json!({})),
+            ("n4", "p4", json!({})),
+        ],
+    )
+}
+
+const ALL: &[(&str, &str)] = &[
+    ("n1", "s1"),
+    ("n2", "s2"),
+    ("n3", "vendor"),
+    ("n4", "global"),
+];
+const SOME: &[(&str, &str)] = &[("n1", "s1"), ("n2", "s2"), ("n3", "vendor")];
+
+fn with(set: Option<&str>, vendor: Option<&str>, other: Option<&str>) -> Arc<ManagedCluster> {
+    let mut labels = json!({});
+    if let Some(set) = set {
+        labels["cluster.open-cluster-management.io/clusterset"] = set.into();
+    }
+    if let Some(vendor) = vendor {
+        labels["vendor"] = vendor.into();
+    }
+    if let Some(other) = other {
+        labels["other"] = other.into();
+    }
+    labelled("c1", labels)
+}
+
+#[test]
+fn case_p83_a_member_of_three() {
+    let concerned = four(ALL).cluster("c1", valid(&with(Some("s1"), Some("openShift"), None)));
+    assert_eq!(names(&concerned), ["n1/p1", "n3/p3", "n4/p4"]);
+}
+
+#[rstest]
+#[case::case_p84_of_none(SOME, with(None, None, None), with(None, None, Some("x")), &[])]
+#[case::case_p85_leaves_the_vendor(
+    ALL, with(Some("s1"), Some("openShift"), None), with(Some("s1"), Some("other"), None), &["n1/p1", "n3/p3", "n4/p4"]
+)]
+#[case::case_p86_joins(SOME, with(None, None, None), with(Some("s1"), None, None), &["n1/p1"])]
+#[case::case_p87_leaves_two(
+    ALL, with(Some("s2"), Some("openShift"), None), with(None, None, None), &["n2/p2", "n3/p3", "n4/p4"]
+)]
+#[case::case_p88_another_label(SOME, with(Some("s1"), None, None), with(Some("s1"), None, Some("x")), &["n1/p1"])]
+#[case::case_p89_moves(SOME, with(Some("s1"), None, None), with(Some("s2"), None, None), &["n1/p1", "n2/p2"])]
+fn updates(
+    #[case] bound: &[(&str, &str)],
+    #[case] old: Arc<ManagedCluster>,
+    #[case] new: Arc<ManagedCluster>,
+    #[case] expected: &[&str],
+) {
+    let mut index = four(bound);
+    index.cluster("c1", valid(&old));
+    assert_eq!(names(&index.cluster("c1", valid(&new))), expected);
+}
+
+#[test]
+fn case_p91_p92_a_member_of_three_goes() {
+    let mut index = four(ALL);
+    index.cluster("c1", valid(&with(Some("s1"), Some("openShift"), None)));
+    assert_eq!(
+        names(&index.cluster("c1", None)),
+        ["n1/p1", "n3/p3", "n4/p4"]
+    );
+    assert_eq!(names(&index.cluster("c1", None)), [""; 0]);
+}
+
+#[test]
+fn rough_edge_30_a_sign_of_life_concerns_nobody() {
+    let cel = json!({"predicates": [{"requiredClusterSelector": {"celSelector": {
+        "celExpressions": ["managedCluster.status.conditions.size() > 0"]}}}]});
+    let mut index = hub(
+        vec![exclusive("s1")],
+        &[("ns1", "s1")],
+        &[("ns1", "p1", json!({})), ("ns1", "p2", cel)],
+    );
+    let at = |seconds: i64, version: &str, claim: &str| {
+        let time = now() + jiff::SignedDuration::from_secs(seconds);
+        let condition = json!({"type": "ManagedClusterConditionAvailable", "status": "True",
+            "reason": "r", "message": "m", "lastTransitionTime": time.to_string()});
+        cluster(
+            "c1",
+            json!({
+                "metadata": {"labels": of("s1"), "resourceVersion": version},
+                "status": {"conditions": [condition], "clusterClaims": [{"name": "a", "value": claim}]},
+            }),
+        )
+    };
+    assert_eq!(
+        names(&index.cluster("c1", valid(&at(0, "1", "x")))),
+        ["ns1/p1", "ns1/p2"]
+    );
+    assert_eq!(
+        names(&index.cluster("c1", valid(&at(0, "2", "x")))),
+        [""; 0]
+    );
+    assert_eq!(
+        names(&index.cluster("c1", valid(&at(5, "3", "x")))),
+        ["ns1/p2"]
+    );
+    assert_eq!(
+        names(&index.cluster("c1", valid(&at(5, "4", "y")))),
+        ["ns1/p1", "ns1/p2"]
+    );
+}
+
+#[test]
+fn decisions_concern_whom_their_labels_name() {
+    let mut index = Index::default();
+    let key = ObjectKey::new("ns1", "p1-decision-1");
+    let first = decision("p1", 1, &[]);
+    assert_eq!(names(&index.decision(&key, valid(&first))), ["ns1/p1"]);
+    let moved = decision("p2", 1, &[]);
+    assert_eq!(
+        names(&index.decision(&key, valid(&moved))),
+        ["ns1/p1", "ns1/p2"]
+    );
+    assert_eq!(names(&index.decision(&key, None)), ["ns1/p2"]);
+}
+
+#[test]
+fn rough_edge_18_what_was_written_here_is_not_undone_by_older_news() {
+    let at = |version: &str, clusters: &[&str]| {
+        let mut one = decision("p1", 1, clusters);
+        Arc::make_mut(&mut one).metadata.resource_version = Some(version.to_owned());
+        one
+    };
+    let mut index = Index::default();
+    let key = ObjectKey::new("ns1", "p1-decision-1");
+    index.decision(&key, valid(&at("10", &["c1"])));
+    assert_eq!(names(&index.decision(&key, valid(&at("9", &[])))), [""; 0]);
+    let here = index.placed(&ObjectKey::new("ns1", "p1")).here;
+    assert!(here.contains("c1"));
+    assert_eq!(
+        names(&index.decision(&key, valid(&at("11", &[])))),
+        ["ns1/p1"]
+    );
+}

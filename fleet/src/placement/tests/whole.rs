@@ -1,0 +1,218 @@
+//! P52 to P62: whole schedules.
+
+use serde_json::json;
+
+use super::super::schedule::Verdict;
+use super::fixture::{Case, bare, chosen, cluster, decision, score, scores_of, table};
+
+fn filter_names(schedule: &super::super::schedule::Schedule) -> Vec<&str> {
+    schedule
+        .filters
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect()
+}
+
+#[test]
+fn case_p52_all_of_one() {
+    let schedule = Case::new(json!({}), bare(&["c1"])).run();
+    assert_eq!(chosen(&schedule), ["c1"]);
+    assert_eq!(scores_of(&schedule, "Balance"), table(&[("c1", 100)]));
+    assert_eq!(scores_of(&schedule, "Steady"), table(&[("c1", 0)]));
+    assert_eq!(schedule.unscheduled, 0);
+    assert_eq!(
+        filter_names(&schedule),
+        ["Predicate", "Predicate,TaintToleration"]
+    );
+    assert!(schedule.filters.iter().all(|one| one.clusters == ["c1"]));
+}
+
+#[test]
+fn case_p53_three_of_one() {
+    let schedule = Case::new(json!({"numberOfClusters": 3}), bare(&["c1"])).run();
+    assert_eq!(chosen(&schedule), ["c1"]);
+    assert_eq!(schedule.unscheduled, 2);
+}
+
+#[test]
+fn case_p54_a_toleration_without_key() {
+    let spec = json!({"numberOfClusters": 3, "tolerations": [{"operator": "Equal", "value": "v"}]});
+    let schedule = Case::new(spec, bare(&["c1"])).run();
+    let wrong = Verdict::misconfigured(
+        "TaintToleration",
+        "If the key is empty, operator must be Exists.",
+    );
+    assert_eq!(schedule.verdict, wrong);
+    assert_eq!(filter_names(&schedule), ["Predicate"]);
+    assert!(schedule.prioritizers.is_empty());
+    assert_eq!(schedule.unscheduled, 0);
+    assert!(schedule.selected.is_empty());
+}
+
+#[test]
+fn case_p55_the_chosen_stay() {
+    let schedule = Case::new(json!({"numberOfClusters": 2}), bare(&["c1", "c2", "c3"]))
+        .decided(&[decision("placement1", 1, &["c1", "c2"])])
+        .run();
+    assert_eq!(chosen(&schedule), ["c1", "c2"]);
+    let all = table(&[("c1", 100), ("c2", 100), ("c3", 100)]);
+    assert_eq!(scores_of(&schedule, "Balance"), all);
+    let steady = table(&[("c1", 100), ("c2", 100), ("c3", 0)]);
+    assert_eq!(scores_of(&schedule, "Steady"), steady);
+}
+
+#[test]
+fn case_p56_no_mode_is_additive() {
+    let spec = json!({"prioritizerPolicy": {"mode": ""}});
+    let schedule = Case::new(spec, bare(&["c1"])).run();
+    let said: Vec<_> = schedule
+        .prioritizers
+        .iter()
+        .map(|one| (one.name.as_str(), one.weight, one.scores["c1"]))
+        .collect();
+    assert_eq!(said, [("Balance", 1, 100), ("Steady", 1, 0)]);
+}
+
+#[test]
+fn case_p57_an_untolerated_taint() {
+    let tainted = |name: &str, key: &str| {
+        let taint = json!({"key": key, "value": "value1", "effect": "NoSelect"});
+        cluster(name, json!({"spec": {"taints": [taint]}}))
+    };
+    let spec = json!({
+        "numberOfClusters": 3,
+        "tolerations": [{"key": "key1", "operator": "Equal", "value": "value1"}],
+    });
+    let clusters = vec![
+        tainted("c1", "key1"),
+        tainted("c2", "key2"),
+        cluster("c3", json!({})),
+    ];
+    let schedule = Case::new(spec, clusters).run();
+    assert_eq!(chosen(&schedule), ["c1", "c3"]);
+    assert_eq!(schedule.unscheduled, 1);
+    assert_eq!(schedule.filters[0].clusters, ["c1", "c2", "c3"]);
+    assert_eq!(schedule.filters[1].clusters, ["c1", "c3"]);
+}
+
+fn with_memory(
+    name: &str,
+    allocatable: u32,
+) -> std::sync::Arc<super::super::types::ManagedCluster> {
+    let status = json!({
+        "allocatable": {"memory": allocatable.to_string()},
+        "capacity": {"memory": "100"},
+    });
+    cluster(name, json!({"status": status}))
+}
+
+fn memories() -> Vec<std::sync::Arc<super::super::types::ManagedCluster>> {
+    vec![
+        with_memory("c1", 100),
+        with_memory("c2", 50),
+        with_memory("c3", 0),
+    ]
+}
+
+#[test]
+fn case_p58_additive_weights() {
+    let spec = json!({"numberOfClusters": 2, "prioritizerPolicy": {"mode": "Additive", "configurations": [
+        {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Balance"}, "weight": 3},
+        {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "ResourceAllocatableMemory"}, "weight": 1},
+        {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": "demo", "scoreName": "demo"}}, "weight": 1},
+    ]}});
+    let scores = ["c1", "c2", "c3"].iter().zip([30, 40, 50]);
+    let scores = scores.map(|(name, value)| score(name, "demo", &[("demo", value)], None));
+    let schedule = Case::new(spec, memories()).scored(scores.collect()).run();
+    let memory = table(&[("c1", 100), ("c2", 0), ("c3", -100)]);
+    assert_eq!(scores_of(&schedule, "ResourceAllocatableMemory"), memory);
+    assert_eq!(
+        schedule.totals,
+        table(&[("c1", 430), ("c2", 340), ("c3", 250)])
+    );
+    assert_eq!(chosen(&schedule), ["c1", "c2"]);
+    assert_eq!(scores_of(&schedule, "AddOn/demo/demo")["c3"], 50);
+}
+
+#[test]
+fn case_p59_exact_weights() {
+    let spec = json!({"numberOfClusters": 2, "prioritizerPolicy": {"mode": "Exact", "configurations": [
+        {"scoreCoordinate": {"builtIn": "Balance"}, "weight": 3},
+        {"scoreCoordinate": {"builtIn": "ResourceAllocatableMemory"}, "weight": 1},
+    ]}});
+    let schedule = Case::new(spec, memories()).run();
+    assert!(schedule.prioritizers.iter().all(|one| one.name != "Steady"));
+    assert_eq!(
+        schedule.totals,
+        table(&[("c1", 400), ("c2", 300), ("c3", 200)])
+    );
+    assert_eq!(chosen(&schedule), ["c1", "c2"]);
+}
+
+#[test]
+fn case_p60_four_of_two() {
+    let schedule = Case::new(json!({"numberOfClusters": 4}), bare(&["c1", "c2"]))
+        .decided(&[decision("placement1", 1, &["c1"])])
+        .run();
+    assert_eq!(chosen(&schedule), ["c1", "c2"]);
+    assert_eq!(
+        scores_of(&schedule, "Steady"),
+        table(&[("c1", 100), ("c2", 0)])
+    );
+    assert_eq!(schedule.unscheduled, 2);
+}
+
+#[test]
+fn case_p61_away_from_the_busy() {
+    let schedule = Case::new(json!({"numberOfClusters": 1}), bare(&["c1", "c2", "c3"]))
+        .decided(&[decision("others", 1, &["c1", "c2"])])
+        .run();
+    let balance = table(&[("c1", -100), ("c2", -100), ("c3", 100)]);
+    assert_eq!(scores_of(&schedule, "Balance"), balance);
+    assert_eq!(chosen(&schedule), ["c3"]);
+    assert_eq!(schedule.filters[1].clusters, ["c3", "c1", "c2"]);
+}
+
+#[test]
+fn case_p62_steady_against_busy() {
+    let schedule = Case::new(json!({"numberOfClusters": 1}), bare(&["c1", "c2", "c3"]))
+        .decided(&[
+            decision("others", 1, &["c2", "c3"]),
+            decision("more", 1, &["c1", "c2"]),
+            decision("placement1", 1, &["c3"]),
+        ])
+        .run();
+    let balance = table(&[("c1", 0), ("c2", -100), ("c3", 0)]);
+    assert_eq!(scores_of(&schedule, "Balance"), balance);
+    assert_eq!(chosen(&schedule), ["c3"]);
+}
+
+#[test]
+fn rough_edge_05_fewer_than_none_is_misconfigured() {
+    let schedule = Case::new(json!({"numberOfClusters": -1}), bare(&["c1"])).run();
+    let wrong = "numberOfClusters must not be negative: -1";
+    assert_eq!(schedule.verdict, Verdict::misconfigured("", wrong));
+    assert!(schedule.selected.is_empty());
+}
+
+#[test]
+fn rough_edge_03_a_mistake_shows_without_any_cluster() {
+    let spec = json!({"predicates": [{"requiredClusterSelector": {"labelSelector": {
+        "matchExpressions": [{"key": "a", "operator": "Has"}]}}}]});
+    let schedule = Case::new(spec, Vec::new()).run();
+    let wrong = "\"Has\" is not a valid label selector operator";
+    assert_eq!(schedule.verdict, Verdict::misconfigured("Predicate", wrong));
+    let spec = json!({"tolerations": [{"key": "k", "operator": "Exists", "value": "v"}]});
+    let schedule = Case::new(spec, Vec::new()).run();
+    assert!(schedule.verdict.aborts());
+}
+
+#[test]
+fn none_of_many_are_none() {
+    let schedule = Case::new(json!({"numberOfClusters": 0}), bare(&["c1"])).run();
+    assert!(schedule.selected.is_empty());
+    assert_eq!(
+        (schedule.unscheduled, schedule.verdict),
+        (0, Verdict::Success)
+    );
+}

@@ -1,0 +1,132 @@
+//! `ManagedCluster`.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use kube::CustomResource;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::or_default;
+
+/// What is asked of a cluster.
+#[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[kube(
+    group = "cluster.open-cluster-management.io",
+    version = "v1",
+    kind = "ManagedCluster",
+    plural = "managedclusters",
+    status = "ManagedClusterStatus",
+    schema = "disabled",
+    doc = "A cluster known to the hub.",
+    derive = "PartialEq"
+)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ManagedClusterSpec {
+    /// Whether the hub lets the cluster's agent in. Placement does not ask.
+    pub hub_accepts_client: bool,
+    /// How often the agent renews its lease; 0 reads as 60.
+    pub lease_duration_seconds: i32,
+    /// What keeps placements away that do not tolerate it.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    pub taints: Vec<Taint>,
+    /// Everything else, for CEL.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+/// Keeps placements away that do not tolerate it.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Taint {
+    /// Which.
+    pub key: String,
+    /// May be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub value: String,
+    /// `NoSelect`, `PreferNoSelect` or `NoSelectIfNew`.
+    pub effect: String,
+    /// When it was added: only admission knows.
+    pub time_added: Option<Timestamp>,
+}
+
+/// What a cluster says of itself, and the hub of it.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ManagedClusterStatus {
+    /// Whether it has been accepted, has joined, and answers.
+    #[serde(deserialize_with = "or_default")]
+    pub conditions: Vec<Value>,
+    /// What can be used of it, by resource.
+    #[serde(
+        deserialize_with = "or_default",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub allocatable: BTreeMap<String, Value>,
+    /// What it has, by resource.
+    #[serde(
+        deserialize_with = "or_default",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub capacity: BTreeMap<String, Value>,
+    /// Facts about it.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    pub cluster_claims: Vec<ClusterClaim>,
+    /// Of its software.
+    #[serde(deserialize_with = "or_default")]
+    pub version: Map<String, Value>,
+    /// Everything else, for CEL.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+impl ManagedClusterStatus {
+    /// A condition's status (`True`, `False`, `Unknown`), if it is there.
+    pub fn condition(&self, kind: &str) -> Option<&str> {
+        let of_kind =
+            |condition: &&Value| condition.get("type").and_then(Value::as_str) == Some(kind);
+        self.conditions
+            .iter()
+            .find(of_kind)?
+            .get("status")?
+            .as_str()
+    }
+}
+
+/// A fact about a cluster.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(default)]
+pub struct ClusterClaim {
+    /// Which, such as `id.k8s.io`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The fact.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub value: String,
+}
+
+impl ManagedCluster {
+    /// Its labels; empty when it has none.
+    pub fn labels(&self) -> &BTreeMap<String, String> {
+        static NONE: BTreeMap<String, String> = BTreeMap::new();
+        self.metadata.labels.as_ref().unwrap_or(&NONE)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    /// Whether it is on its way out.
+    pub fn is_terminating(&self) -> bool {
+        self.metadata.deletion_timestamp.is_some()
+    }
+
+    /// What it claims, by name; of two claims of one name, the last.
+    pub fn claims(&self) -> BTreeMap<String, String> {
+        let claims = self.status.iter().flat_map(|status| &status.cluster_claims);
+        claims
+            .map(|claim| (claim.name.clone(), claim.value.clone()))
+            .collect()
+    }
+}

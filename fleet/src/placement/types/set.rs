@@ -1,0 +1,70 @@
+//! `ManagedClusterSet` and `ManagedClusterSetBinding`.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::CustomResource;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{LabelSelector, or_default};
+
+/// Who belongs to a set.
+#[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[kube(
+    group = "cluster.open-cluster-management.io",
+    version = "v1beta2",
+    kind = "ManagedClusterSet",
+    plural = "managedclustersets",
+    status = "SetStatus",
+    schema = "disabled",
+    doc = "A group of managed clusters.",
+    derive = "PartialEq"
+)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ManagedClusterSetSpec {
+    /// Who belongs to it.
+    #[serde(deserialize_with = "or_default")]
+    pub cluster_selector: ClusterSelector,
+    /// Everything else.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+/// Chooses the members of a set.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClusterSelector {
+    /// `ExclusiveClusterSetLabel` (also when empty) or `LabelSelector`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub selector_type: String,
+    /// For `LabelSelector`: an absent one matches nothing, an empty one everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label_selector: Option<LabelSelector>,
+}
+
+/// What is so of a set or a binding.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(default)]
+pub struct SetStatus {
+    /// `ClusterSetEmpty` or `Bound`.
+    #[serde(deserialize_with = "or_default")]
+    pub conditions: Vec<Condition>,
+}
+
+/// Which set the namespace of a binding may use.
+#[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[kube(
+    group = "cluster.open-cluster-management.io",
+    version = "v1beta2",
+    kind = "ManagedClusterSetBinding",
+    plural = "managedclustersetbindings",
+    namespaced,
+    status = "SetStatus",
+    schema = "disabled",
+    doc = "Lets the placements of a namespace choose among the clusters of a set.",
+    derive = "PartialEq"
+)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ManagedClusterSetBindingSpec {
+    /// The set's name, which is the binding's name too.
+    pub cluster_set: String,
+}

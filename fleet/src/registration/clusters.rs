@@ -1,0 +1,149 @@
+//! Clusters: the taints of those that do not answer, and how it is found out.
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::coordination::v1::Lease;
+use serde_json::{Value, json};
+
+use super::messages;
+use crate::placement::types::{ManagedCluster, Taint};
+
+/// The condition that says whether a cluster answers.
+pub const AVAILABLE: &str = "ManagedClusterConditionAvailable";
+/// The condition that says whether the hub lets a cluster in.
+pub const ACCEPTED: &str = "HubAcceptedManagedCluster";
+/// The taint of a cluster that is known not to work.
+pub const UNAVAILABLE: &str = "cluster.open-cluster-management.io/unavailable";
+/// The taint of a cluster of which nothing is known.
+pub const UNREACHABLE: &str = "cluster.open-cluster-management.io/unreachable";
+/// The lease that a cluster's agent renews, in the cluster's namespace on the hub.
+pub const LEASE: &str = "managed-cluster-lease";
+
+/// How many renewals may be missed.
+const MISSED: i64 = 5;
+const DEFAULT_SECONDS: i32 = 60;
+
+/// The taints that a cluster should have, if it has others. Whose taints have a time keep it.
+pub fn taints(cluster: &ManagedCluster) -> Option<Vec<Taint>> {
+    if cluster.is_terminating() {
+        return None;
+    }
+    let available = cluster
+        .status
+        .as_ref()
+        .and_then(|status| status.condition(AVAILABLE));
+    let wanted = match available {
+        Some("True") => None,
+        Some("False") => Some(UNAVAILABLE),
+        _ => Some(UNREACHABLE),
+    };
+    let is = |taint: &Taint, key: &str| {
+        taint.key == key && taint.value.is_empty() && taint.effect == "NoSelect"
+    };
+    let mut taints = cluster.spec.taints.clone();
+    for key in [UNAVAILABLE, UNREACHABLE] {
+        let present = taints.iter().any(|one| is(one, key));
+        if wanted != Some(key) {
+            taints.retain(|one| !is(one, key));
+        } else if !present {
+            taints.push(Taint {
+                key: key.to_owned(),
+                value: String::new(),
+                effect: "NoSelect".to_owned(),
+                time_added: None,
+            });
+        }
+    }
+    (taints != cluster.spec.taints).then_some(taints)
+}
+
+/// What the lease of a cluster says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// Nothing that counts: the hub has not decided about the cluster.
+    Nothing,
+    /// There is no lease yet: it is to be created.
+    NoLease,
+    /// The agent was heard of lately. Look again after this.
+    Lately(SignedDuration),
+    /// The agent has not been heard of for too long. Look again after this.
+    NotLately(SignedDuration),
+    /// It will never be heard of again.
+    Never,
+}
+
+/// What is heard of a cluster.
+pub fn heard(cluster: &ManagedCluster, lease: Option<&Lease>, now: Timestamp) -> Heard {
+    let status = cluster.status.as_ref();
+    if status
+        .and_then(|status| status.condition(ACCEPTED))
+        .is_none()
+    {
+        return Heard::Nothing;
+    }
+    let Some(lease) = lease else {
+        return if cluster.is_terminating() {
+            Heard::Never
+        } else {
+            Heard::NoLease
+        };
+    };
+    let seconds = match cluster.spec.lease_duration_seconds {
+        0 => DEFAULT_SECONDS,
+        seconds => seconds,
+    };
+    let grace = SignedDuration::from_secs(i64::from(seconds) * MISSED);
+    let renewed = lease
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.renew_time.as_ref());
+    let left = renewed
+        .and_then(|time| time.0.checked_add(grace).ok())
+        .map(|ends| ends.duration_since(now))
+        .filter(SignedDuration::is_positive);
+    match left {
+        Some(left) => Heard::Lately(left),
+        None => Heard::NotLately(grace),
+    }
+}
+
+/// The conditions of a cluster that is not heard of; `None` if they say so already.
+pub fn unknown(cluster: &ManagedCluster, now: Timestamp) -> Option<Vec<Value>> {
+    let status = cluster.status.as_ref();
+    if status.and_then(|status| status.condition(AVAILABLE)) == Some("Unknown") {
+        return None;
+    }
+    let conditions = status.map(|status| status.conditions.clone());
+    let mut conditions = conditions.unwrap_or_default();
+    let unknown = json!({
+        "type": AVAILABLE,
+        "status": "Unknown",
+        "reason": "ManagedClusterLeaseUpdateStopped",
+        "message": messages::SILENT,
+        "lastTransitionTime": now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+    });
+    let present = conditions
+        .iter_mut()
+        .find(|one| one.get("type").and_then(Value::as_str) == Some(AVAILABLE));
+    match present {
+        Some(present) => *present = unknown,
+        None => conditions.push(unknown),
+    }
+    Some(conditions)
+}
+
+/// The lease of a cluster that has none.
+pub fn lease(cluster: &str, now: Timestamp) -> Value {
+    json!({
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {
+            "name": LEASE,
+            "namespace": cluster,
+            "labels": {"open-cluster-management.io/cluster-name": cluster},
+        },
+        "spec": {
+            "holderIdentity": cluster,
+            "renewTime": now.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string(),
+        },
+    })
+}

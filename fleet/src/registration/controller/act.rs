@@ -1,0 +1,199 @@
+//! One cluster, set or binding at a time: decide, and write what is not so.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::{Client, ResourceExt as _};
+use reeve_runtime::object::{ObjectKey, Refusal, api_message};
+use reeve_runtime::queue::Next;
+use serde_json::{Value, json};
+
+use super::super::bindings;
+use super::super::clusters::{self, Heard, LEASE};
+use super::super::sets::{self, Upkeep};
+use super::Controller;
+use crate::placement::status::{self, Stated};
+use crate::placement::types::set::SetStatus;
+use crate::placement::types::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
+
+/// Why something could not be brought in line.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    /// A write failed.
+    #[error("cannot {deed} {object}: {}", api_message(.source))]
+    Write {
+        deed: &'static str,
+        object: String,
+        source: kube::Error,
+    },
+    /// A set is written wrongly.
+    #[error("set {set}: {reason}")]
+    Set { set: String, reason: String },
+}
+
+/// What a write says about what to do next. Where somebody else was faster, the watch is about to tell.
+fn written<T>(
+    result: Result<T, kube::Error>,
+    deed: &'static str,
+    object: &str,
+) -> Result<Next, Error> {
+    match result {
+        Ok(_) => Ok(Next::Done),
+        Err(source) => match Refusal::of(&source) {
+            Refusal::Conflict | Refusal::AlreadyExists | Refusal::NotFound => Ok(Next::Again),
+            _ => Err(Error::Write {
+                deed,
+                object: object.to_owned(),
+                source,
+            }),
+        },
+    }
+}
+
+fn identity(metadata: &ObjectMeta) -> Value {
+    json!({"uid": metadata.uid, "resourceVersion": metadata.resource_version})
+}
+
+/// The conditions with one of them set; `None` if it is so already.
+fn with(status: Option<&SetStatus>, stated: Stated) -> Option<Value> {
+    let before = status.cloned().unwrap_or_default().conditions;
+    let mut after = before.clone();
+    status::set(&mut after, stated, Timestamp::now());
+    (after != before).then(|| json!({ "conditions": after }))
+}
+
+impl Controller {
+    /// The taints and the lease of a cluster.
+    pub(super) async fn cluster(self, name: String) -> Result<Next, Error> {
+        let key = ObjectKey::new("", name.as_str());
+        let Some(cluster) = self.clusters.get_valid(&key) else {
+            return Ok(Next::Done);
+        };
+        if let Some(taints) = clusters::taints(&cluster) {
+            let patch =
+                json!({"metadata": identity(&cluster.metadata), "spec": {"taints": taints}});
+            let api: Api<ManagedCluster> = Api::all(self.client.clone());
+            let patched = api
+                .patch(&name, &PatchParams::default(), &Patch::Merge(patch))
+                .await;
+            // The watch brings the cluster back, and then its lease is looked at.
+            return written(patched, "taint cluster", &name);
+        }
+        let lease = self.leases.get_valid(&ObjectKey::new(name.as_str(), LEASE));
+        let now = Timestamp::now();
+        let after = |wait: jiff::SignedDuration| {
+            // A little later than at the very moment.
+            let wait = Duration::try_from(wait).unwrap_or_default();
+            Next::After(wait + Duration::from_millis(10))
+        };
+        match clusters::heard(&cluster, lease.as_deref(), now) {
+            Heard::Nothing => Ok(Next::Done),
+            Heard::NoLease => {
+                let lease: Result<Lease, _> = serde_json::from_value(clusters::lease(&name, now));
+                let lease = lease.map_err(kube::Error::SerdeError);
+                let api: Api<Lease> = Api::namespaced(self.client.clone(), &name);
+                let created = match lease {
+                    Ok(lease) => api.create(&PostParams::default(), &lease).await,
+                    Err(error) => Err(error),
+                };
+                written(created, "create the lease of cluster", &name)
+            }
+            Heard::Lately(wait) => Ok(after(wait)),
+            Heard::NotLately(wait) => {
+                let next = self.unknown(&cluster, now).await?;
+                Ok(if next == Next::Done {
+                    after(wait)
+                } else {
+                    next
+                })
+            }
+            Heard::Never => self.unknown(&cluster, now).await,
+        }
+    }
+
+    async fn unknown(&self, cluster: &ManagedCluster, now: Timestamp) -> Result<Next, Error> {
+        let Some(conditions) = clusters::unknown(cluster, now) else {
+            return Ok(Next::Done);
+        };
+        let patch = json!({
+            "metadata": identity(&cluster.metadata),
+            "status": {"conditions": conditions},
+        });
+        let api: Api<ManagedCluster> = Api::all(self.client.clone());
+        let (name, params) = (cluster.name(), PatchParams::default());
+        let patched = api.patch_status(name, &params, &Patch::Merge(patch)).await;
+        written(patched, "update the status of cluster", name)
+    }
+
+    /// A set's status, and its selector if it is one of the two that are always there.
+    pub(super) async fn set(self, name: String) -> Result<Next, Error> {
+        let set = self.known.read().get(&name).cloned();
+        let api: Api<ManagedClusterSet> = Api::all(self.client.clone());
+        match sets::upkeep(&name, set.as_deref()) {
+            Upkeep::Nothing => {}
+            Upkeep::Create(body) => {
+                let body: Result<ManagedClusterSet, _> = serde_json::from_value(body);
+                let created = match body {
+                    Ok(body) => api.create(&PostParams::default(), &body).await,
+                    Err(error) => Err(kube::Error::SerdeError(error)),
+                };
+                tracing::info!(set = name, "created a set that is always there");
+                return written(created, "create set", &name);
+            }
+            Upkeep::Restore(patch) => {
+                let patched = api
+                    .patch(&name, &PatchParams::default(), &Patch::Merge(patch))
+                    .await;
+                tracing::info!(set = name, "put back the selector of a set");
+                return written(patched, "restore set", &name);
+            }
+        }
+        let Some(set) = set.filter(|set| set.metadata.deletion_timestamp.is_none()) else {
+            return Ok(Next::Done);
+        };
+        let clusters = self.clusters.collect(|_, cluster| Some(cluster.clone()));
+        let stated = sets::emptiness(&set, &clusters).map_err(|reason| Error::Set {
+            set: name.clone(),
+            reason,
+        })?;
+        let Some(status) = with(set.status.as_ref(), stated) else {
+            return Ok(Next::Done);
+        };
+        let patch = json!({"metadata": identity(&set.metadata), "status": status});
+        let patched = api
+            .patch_status(&name, &PatchParams::default(), &Patch::Merge(patch))
+            .await;
+        written(patched, "update the status of set", &name)
+    }
+
+    /// A binding's status.
+    pub(super) async fn binding(self, key: ObjectKey) -> Result<Next, Error> {
+        let Some(binding) = self.bindings.get_valid(&key) else {
+            return Ok(Next::Done);
+        };
+        if binding.metadata.deletion_timestamp.is_some() {
+            return Ok(Next::Done);
+        }
+        let exists = self.known.read().contains_key(&binding.spec.cluster_set);
+        let Some(status) = with(binding.status.as_ref(), bindings::bound(exists)) else {
+            return Ok(Next::Done);
+        };
+        let patch = json!({"metadata": identity(&binding.metadata), "status": status});
+        let patched = patch_binding(&self.client, &key, patch).await;
+        written(patched, "update the status of binding", &binding.name_any())
+    }
+}
+
+async fn patch_binding(
+    client: &Client,
+    key: &ObjectKey,
+    patch: Value,
+) -> Result<ManagedClusterSetBinding, kube::Error> {
+    let api: Api<ManagedClusterSetBinding> = Api::namespaced(client.clone(), &key.namespace);
+    let params = PatchParams::default();
+    api.patch_status(&key.name, &params, &Patch::Merge(patch))
+        .await
+}

@@ -1,0 +1,172 @@
+//! R6 to R39.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::super::bindings::bound;
+use super::super::sets::{Upkeep, concerned, emptiness, upkeep};
+use super::cluster;
+use crate::placement::types::{ManagedCluster, ManagedClusterSet};
+
+fn set(name: &str, metadata: Value, spec: Value) -> Arc<ManagedClusterSet> {
+    let mut object = json!({"metadata": metadata, "spec": spec});
+    object["metadata"]["name"] = name.into();
+    Arc::new(serde_json::from_value(object).unwrap())
+}
+
+fn of(name: &str, labels: Value) -> Arc<ManagedCluster> {
+    cluster(name, json!({"metadata": {"labels": labels}}))
+}
+
+const SET: &str = "cluster.open-cluster-management.io/clusterset";
+
+#[rstest]
+#[case::case_r06_empty_spec(json!({}), 1)]
+#[case::case_r07_exclusive(json!({"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}), 1)]
+#[case::case_r09_labels(
+    json!({"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {"matchLabels": {"vendor": "openShift"}}}}), 2
+)]
+#[case::case_r10_all(json!({"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}), 3)]
+#[case::case_r11_no_selector(json!({"clusterSelector": {"selectorType": "LabelSelector"}}), 0)]
+fn members(#[case] spec: Value, #[case] expected: usize) {
+    let clusters = [
+        of("c1", json!({SET: "s1"})),
+        of("c2", json!({"vendor": "openShift"})),
+        of("c3", json!({"vendor": "openShift", SET: "s2"})),
+    ];
+    let told = emptiness(&set("s1", json!({}), spec), &clusters).unwrap();
+    let (reason, message) = match expected {
+        0 => ("NoClusterMatched", "No ManagedCluster selected".to_owned()),
+        count => (
+            "ClustersSelected",
+            format!("{count} ManagedClusters selected"),
+        ),
+    };
+    assert_eq!(
+        (told.holds, told.reason, told.message),
+        (expected == 0, reason, message)
+    );
+}
+
+#[test]
+fn case_r08_an_exclusive_set_without_clusters() {
+    let told = emptiness(
+        &set("s9", json!({}), json!({})),
+        &[of("c1", json!({SET: "s1"}))],
+    );
+    assert_eq!(told.unwrap().reason, "NoClusterMatched");
+}
+
+#[test]
+fn case_r12_an_unknown_type() {
+    let spec = json!({"clusterSelector": {"selectorType": "other"}});
+    let told = emptiness(&set("s1", json!({}), spec), &[]);
+    assert_eq!(told, Err("selectorType is not right: other".to_owned()));
+}
+
+fn three() -> BTreeMap<String, Arc<ManagedClusterSet>> {
+    let by = |key: &str| json!({"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {"matchLabels": {key: "yes"}}}});
+    let all = ["1", "2", "3"].map(|name| (name.to_owned(), set(name, json!({}), by(name))));
+    BTreeMap::from(all)
+}
+
+fn labelled(keys: &[&str]) -> Arc<ManagedCluster> {
+    let labels: Value = keys
+        .iter()
+        .map(|key| ((*key).to_owned(), json!("yes")))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    of("c1", labels)
+}
+
+#[rstest]
+#[case::case_r13_r18_change(Some(&["1", "2"][..]), Some(&["1", "3"][..]), &["2", "3"])]
+#[case::case_r14_come(None, Some(&["1", "2"][..]), &["1", "2"])]
+#[case::case_r15_go(Some(&["1", "2"][..]), None, &["1", "2"])]
+#[case::case_r16_r19_from_none(Some(&[][..]), Some(&["1"][..]), &["1"])]
+#[case::case_r17_r20_to_none(Some(&["1"][..]), Some(&[][..]), &["1"])]
+fn changes(#[case] old: Option<&[&str]>, #[case] new: Option<&[&str]>, #[case] expected: &[&str]) {
+    let (old, new) = (old.map(labelled), new.map(labelled));
+    let found = concerned(old.as_deref(), new.as_deref(), &three());
+    let expected: BTreeSet<String> = expected.iter().map(|one| (*one).to_owned()).collect();
+    assert_eq!(found, expected);
+}
+
+fn right(name: &str) -> Value {
+    match name {
+        "default" => json!({"selectorType": "ExclusiveClusterSetLabel"}),
+        _ => json!({"selectorType": "LabelSelector", "labelSelector": {}}),
+    }
+}
+
+fn wrong() -> Value {
+    json!({"selectorType": "LabelSelector", "labelSelector": {"matchLabels": {"a": "b"}}})
+}
+
+#[rstest]
+#[case::case_r21_r28_intact(json!({}), None, None, false)]
+#[case::case_r22_r29_edited(json!({}), Some(wrong()), None, true)]
+#[case::case_r23_terminating(json!({"deletionTimestamp": "2026-08-01T12:00:00Z"}), Some(wrong()), None, false)]
+#[case::case_r25_r31_left_to_users(
+    json!({"annotations": {"cluster.open-cluster-management.io/autoupdate": "false"}}), Some(wrong()), None, false
+)]
+#[case::any_other_annotation(
+    json!({"annotations": {"cluster.open-cluster-management.io/autoupdate": "False"}}), Some(wrong()), None, true
+)]
+#[case::case_r26_r32_namespaces(json!({}), None, Some(json!([{"name": "ns1"}])), false)]
+#[case::case_r27_r33_both(json!({}), Some(wrong()), Some(json!([{"name": "ns1"}])), true)]
+fn always_there(
+    #[case] metadata: Value,
+    #[case] selector: Option<Value>,
+    #[case] namespaces: Option<Value>,
+    #[case] restored: bool,
+    #[values("default", "global")] name: &str,
+) {
+    let mut spec = json!({"clusterSelector": selector.unwrap_or_else(|| right(name))});
+    if let Some(namespaces) = namespaces {
+        spec["managedNamespaces"] = namespaces;
+    }
+    match upkeep(name, Some(&set(name, metadata, spec))) {
+        Upkeep::Nothing => assert!(!restored),
+        Upkeep::Restore(patch) => {
+            assert!(restored);
+            // Only the selector is touched, and nothing of the old one is left.
+            assert_eq!(patch["spec"].as_object().unwrap().len(), 1);
+            let kind = &patch["spec"]["clusterSelector"]["selectorType"];
+            assert_eq!(*kind, right(name)["selectorType"]);
+            let labels = &patch["spec"]["clusterSelector"]["labelSelector"];
+            assert!(labels.is_null() || labels["matchLabels"].is_null());
+        }
+        Upkeep::Create(set) => panic!("{set}"),
+    }
+}
+
+#[rstest]
+#[case::case_r24("default")]
+#[case::case_r30("global")]
+fn missing(#[case] name: &str) {
+    let Upkeep::Create(set) = upkeep(name, None) else {
+        panic!("it is not created")
+    };
+    assert_eq!(
+        (&set["metadata"]["name"], &set["spec"]["clusterSelector"]),
+        (&json!(name), &right(name))
+    );
+    assert_eq!(upkeep("other", None), Upkeep::Nothing);
+}
+
+#[test]
+fn case_r35_r36_a_binding_is_bound_when_its_set_is_there() {
+    let (missing, there) = (bound(false), bound(true));
+    assert_eq!(
+        (missing.holds, missing.reason, &*missing.message),
+        (false, "ClusterSetNotFound", "")
+    );
+    assert_eq!(
+        (there.holds, there.reason, &*there.message),
+        (true, "ClusterSetBound", "")
+    );
+}

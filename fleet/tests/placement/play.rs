@@ -1,0 +1,119 @@
+//! Plays scenarios, each with a client and a name of its own, on one control plane.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use futures::future::BoxFuture;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Client;
+use kube::api::{Api, PostParams};
+use libtest_mimic::{Arguments, Failed, Trial};
+use reeve_fleet::placement::crds::crds;
+use reeve_runtime::CancellationToken;
+use reeve_testkit::{Plane, PlaneOptions, eventually};
+use tokio::runtime::Builder;
+
+use crate::hub::Hub;
+
+/// A scenario: its name, the short name of what it makes, and what it does.
+pub struct Scenario(
+    pub &'static str,
+    pub &'static str,
+    pub fn(Hub) -> BoxFuture<'static, Result<()>>,
+);
+
+macro_rules! scenarios {
+    ($($name:literal, $short:literal, $play:path;)*) => {
+        vec![$(crate::play::Scenario($name, $short, |hub| Box::pin($play(hub)))),*]
+    };
+}
+pub(crate) use scenarios;
+
+/// Plays scenarios on a control plane of this name; `start` starts the controllers.
+pub fn main(
+    name: &'static str,
+    scenarios: Vec<Scenario>,
+    start: impl FnOnce(Client, CancellationToken),
+) -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = arguments.test_threads.or(Some(12));
+    if arguments.list {
+        let trials = scenarios.iter().map(|one| Trial::test(one.0, || Ok(())));
+        return libtest_mimic::run(&arguments, trials.collect()).exit_code();
+    }
+    let runtime = match Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => Arc::new(runtime),
+        Err(error) => return failed(&error.into()),
+    };
+    let plane = match runtime.block_on(plane(name)) {
+        Ok(plane) => plane,
+        Err(error) => return failed(&error),
+    };
+    let stop = CancellationToken::new();
+    {
+        let _inside = runtime.enter();
+        start(plane.client(), stop.clone());
+    }
+    let trials = scenarios.into_iter().map(|Scenario(name, short, play)| {
+        let runtime = Arc::clone(&runtime);
+        let hub = Hub::new(plane.client(), short);
+        Trial::test(name, move || {
+            let played = runtime.block_on(async {
+                hub.prepare().await?;
+                match play(hub.clone()).await {
+                    Ok(()) => Ok(()),
+                    Err(error) => Err(error.context(hub.dump().await)),
+                }
+            });
+            played.map_err(|error| Failed::from(format!("{error:#}")))
+        })
+    });
+    let conclusion = libtest_mimic::run(&arguments, trials.collect());
+    stop.cancel();
+    drop(plane);
+    conclusion.exit_code()
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    eprintln!("the world could not be started: {error:#}");
+    ExitCode::FAILURE
+}
+
+async fn plane(name: &'static str) -> Result<Plane> {
+    let plane = Plane::start(PlaneOptions {
+        name,
+        ..PlaneOptions::default()
+    })
+    .await?;
+    install(&plane.client()).await?;
+    Ok(plane)
+}
+
+/// Installs the CRDs and waits until they are served.
+async fn install(client: &Client) -> Result<()> {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    for crd in crds()? {
+        let crd: CustomResourceDefinition = serde_json::from_value(crd)?;
+        let name = crd.metadata.name.clone().unwrap_or_default();
+        let created = api.create(&PostParams::default(), &crd).await;
+        created.with_context(|| format!("creating {name}"))?;
+        eventually(
+            format!("{name} is served"),
+            Duration::from_mins(1),
+            || async {
+                let crd = api.get(&name).await?;
+                let conditions = crd.status.and_then(|status| status.conditions);
+                let mut conditions = conditions.into_iter().flatten();
+                ensure!(
+                    conditions.any(|one| one.type_ == "Established" && one.status == "True"),
+                    "not established"
+                );
+                Ok(())
+            },
+        )
+        .await?;
+    }
+    Ok(())
+}
