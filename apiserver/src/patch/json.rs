@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{parse, rejected, undecodable};
+use super::{rejected, undecodable};
 use crate::failure::Failure;
 use crate::schema::json_kind;
 
@@ -12,10 +12,9 @@ const MOST_OPERATIONS: usize = 10_000;
 /// The most bytes that `copy` operations of one patch may copy.
 const MOST_COPIED: usize = 3 * 1024 * 1024;
 
-/// What the patch in `body` makes of `current`.
-pub fn json_patch(current: &Value, body: &[u8]) -> Result<Value, Failure> {
-    let patch = parse(body).map_err(|error| undecodable(&error))?;
-    let operations = match &patch {
+/// What the patch makes of `current`.
+pub fn json_patch(current: &Value, patch: &Value) -> Result<Value, Failure> {
+    let operations = match patch {
         Value::Array(operations) => operations,
         other => {
             return Err(undecodable(&format!(

@@ -2,14 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::{parse, undecodable};
+use super::undecodable;
 use crate::failure::Failure;
 use crate::schema::json_kind;
 
-/// What the patch in `body` makes of `current`.
-pub fn merge_patch(current: &Value, body: &[u8]) -> Result<Value, Failure> {
-    let patch = parse(body).map_err(|error| undecodable(&error))?;
-    match &patch {
+/// What the patch makes of `current`.
+pub fn merge_patch(current: &Value, patch: &Value) -> Result<Value, Failure> {
+    match patch {
         Value::Object(patch) => {
             let mut result = current.clone();
             merge(&mut result, patch);

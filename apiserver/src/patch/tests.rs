@@ -14,7 +14,7 @@ fn strategic_patches_do_what_kubernetes_does() {
         let case: Value = serde_json::from_str(line).unwrap();
         let id = types.named(case["type"].as_str().unwrap()).unwrap();
         let body = case["patch"].to_string();
-        let got = match strategic(&types, id, &case["current"], body.as_bytes()) {
+        let got = match strategic(&types, id, &case["current"], &case["patch"]) {
             Ok(value) => json!({ "result": value }),
             Err(failure) => json!({ "error": failure.message }),
         };
@@ -34,8 +34,7 @@ fn object() -> Value {
 }
 
 fn json_patched(patch: &Value) -> Result<Value, (u16, String)> {
-    json_patch(&object(), patch.to_string().as_bytes())
-        .map_err(|failure| (failure.code, failure.message))
+    json_patch(&object(), patch).map_err(|failure| (failure.code, failure.message))
 }
 
 #[test]
@@ -129,15 +128,15 @@ fn bodies_that_are_no_patches_are_told() {
     );
     for (result, what) in [
         (
-            json_patch(&o, b"[1]"),
+            json_patch(&o, &json!([1])),
             "number into Go value of type handlers.jsonPatchOp",
         ),
         (
-            json_patch(&o, b"{}"),
+            json_patch(&o, &json!({})),
             "object into Go value of type []handlers.jsonPatchOp",
         ),
         (
-            merge_patch(&o, b"[]"),
+            merge_patch(&o, &json!([])),
             "array into Go value of type map[string]interface {}",
         ),
     ] {
@@ -146,14 +145,14 @@ fn bodies_that_are_no_patches_are_told() {
             format!("error decoding patch: json: cannot unmarshal {what}")
         );
     }
-    assert_eq!(said(merge_patch(&o, b"null")), "Invalid JSON Patch");
+    assert_eq!(said(merge_patch(&o, &json!(null))), "Invalid JSON Patch");
 }
 
 #[test]
 fn merge_patches_take_away_and_put_in() {
     let patch = json!({ "data": { "a": null, "c": { "d": null } }, "list": [1] });
     assert_eq!(
-        merge_patch(&object(), patch.to_string().as_bytes()).unwrap(),
+        merge_patch(&object(), &patch).unwrap(),
         json!({ "data": { "b": "2", "c": {} }, "list": [1] })
     );
 }

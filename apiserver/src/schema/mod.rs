@@ -7,6 +7,7 @@ mod formats;
 mod go;
 mod model;
 mod prune;
+mod quantity;
 mod read;
 mod resources;
 mod rules;
