@@ -378,8 +378,17 @@ fn check_owners(object: &Value, errors: &mut Vec<FieldError>) {
 
 /// An owner as the server's own type shows it: the fields in its order.
 fn shown_owner(owner: &Value) -> String {
-    let order = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
-    let fields = order.into_iter().filter_map(|field| Some(format!("\"{field}\":{}", owner.get(field)?)));
+    let order = [
+        "apiVersion",
+        "kind",
+        "name",
+        "uid",
+        "controller",
+        "blockOwnerDeletion",
+    ];
+    let fields = order
+        .into_iter()
+        .filter_map(|field| Some(format!("\"{field}\":{}", owner.get(field)?)));
     format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
 }
 

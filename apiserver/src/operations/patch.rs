@@ -42,11 +42,15 @@ impl Call {
             let about = crate::failure::About::new("meta.k8s.io", "PatchOptions");
             return Err(Failure::invalid(&about, "", &[error]));
         }
+        let patch = patch::parse(body).map_err(|why| match manner {
+            Manner::Strategic => Failure::bad_request(why),
+            _ => Failure::bad_request(format!("error decoding patch: {why}")),
+        })?;
         self.origin = Origin::Patch;
         for _ in 0..ATTEMPTS {
             let current = self.current()?;
             let before = self.presented(current.value());
-            let patched = self.patched(manner, &before, body)?;
+            let patched = self.patched(manner, &before, &patch)?;
             self.warnings.clear();
             let mut object = self.read_patched(patched, options.field_validation)?;
             self.check_identity(&object)?;
@@ -130,7 +134,7 @@ impl Call {
         }
     }
 
-    fn patched(&self, manner: Manner, before: &Value, patch: &[u8]) -> Result<Value, Failure> {
+    fn patched(&self, manner: Manner, before: &Value, patch: &Value) -> Result<Value, Failure> {
         match (manner, &self.kind.schema) {
             (Manner::Json, _) => patch::json_patch(before, patch),
             (Manner::Strategic, Some((types, id))) => patch::strategic(types, *id, before, patch),

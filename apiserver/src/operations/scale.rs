@@ -24,11 +24,13 @@ impl Call {
     pub(crate) fn patch_scale(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "PatchOptions")?;
         let json = self.content_type.starts_with("application/json-patch+json");
+        let patch = crate::patch::parse(body)
+            .map_err(|why| Failure::bad_request(format!("error decoding patch: {why}")))?;
         self.write_scale(&options, |scale| {
             if json {
-                crate::patch::json_patch(scale, body)
+                crate::patch::json_patch(scale, &patch)
             } else {
-                crate::patch::merge_patch(scale, body)
+                crate::patch::merge_patch(scale, &patch)
             }
         })
     }
