@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::kinds::Kind;
 use crate::meta;
 use crate::operations::{Listed, sent};
-use crate::request::accept::{Encoding, Form, Shape};
+use crate::request::accept::{Encoding, Form, RowObject, Shape};
 use crate::store::Stored;
 use crate::table;
 
@@ -36,26 +36,32 @@ pub(crate) fn object(kind: &Kind, form: Form, object: &Value) -> Value {
             let revision = meta::text(object, "resourceVersion").to_owned();
             let mut table = table::empty(kind, true);
             table["metadata"] = json!({ "resourceVersion": revision });
-            table["rows"] = json!([table::row(kind, &plain)]);
+            table["rows"] = json!([table::row(kind, &plain, form.row_object)]);
             table
         }
     }
 }
 
 /// A table with one row, for a watch.
-pub(crate) fn table_of_one(kind: &Kind, stored: &Stored, with_columns: bool) -> Value {
+pub(crate) fn table_of_one(
+    kind: &Kind,
+    stored: &Stored,
+    with_columns: bool,
+    row_object: RowObject,
+) -> Value {
     let object = stored.value();
     let mut table = table::empty(kind, with_columns);
     table["metadata"] = json!({ "resourceVersion": stored.revision.to_string() });
-    table["rows"] = json!([table::row(kind, &object)]);
+    table["rows"] = json!([table::row(kind, &object, row_object)]);
     table
 }
 
 /// A list in the form that was asked for.
 pub(crate) fn list(kind: &Kind, form: Form, listed: &Listed) -> Bytes {
     let mut metadata = json!({ "resourceVersion": listed.revision.to_string() });
-    if let Some(next) = &listed.next {
-        metadata["continue"] = next.clone().into();
+    // Lists of custom resources always say it.
+    if listed.next.is_some() || kind.custom.is_some() {
+        metadata["continue"] = listed.next.clone().unwrap_or_default().into();
     }
     if let Some(remaining) = listed.remaining {
         metadata["remainingItemCount"] = remaining.into();
@@ -64,9 +70,14 @@ pub(crate) fn list(kind: &Kind, form: Form, listed: &Listed) -> Bytes {
     match form.shape {
         Shape::Table => {
             let mut table = table::empty(kind, true);
+            if listed.next.is_none()
+                && let Some(metadata) = metadata.as_object_mut()
+            {
+                metadata.remove("continue");
+            }
             table["metadata"] = metadata;
             table["rows"] = objects
-                .map(|stored| table::row(kind, &stored.value()))
+                .map(|stored| table::row(kind, &stored.value(), form.row_object))
                 .collect();
             Bytes::from(table.to_string())
         }

@@ -7,7 +7,9 @@
 
 mod admission;
 mod answer;
+pub mod apply;
 mod auth;
+mod authority;
 mod builtin;
 mod controllers;
 mod convert;
@@ -15,6 +17,7 @@ mod discovery;
 pub mod failure;
 mod faults;
 mod kinds;
+mod listen;
 mod meta;
 mod names;
 mod operations;
@@ -29,7 +32,9 @@ mod tracking;
 
 pub use admission::{Action, Admission, Attributes};
 pub use auth::Identity;
+pub use authority::{Access, Authority, AuthorityError, Certificate, kubeconfig};
 pub use faults::{Fault, Faults, Meets};
 pub use kinds::Kind;
+pub use listen::{ListenError, Listener};
 pub use server::{Options, Server};
 pub use service::Service;

@@ -232,7 +232,7 @@ pub fn check(object: &Value, kind: &Kind) -> Vec<FieldError> {
             ));
         }
         let known = ["orphan", "foregroundDeletion", "kubernetes"].contains(&finalizer);
-        if wrong.is_empty() && !known && !finalizer.contains('/') && kind.custom.is_none() {
+        if !known && !finalizer.contains('/') && names_finalizers(kind) {
             errors.push(FieldError::of_value(
                 Cause::Invalid,
                 field,
@@ -242,6 +242,11 @@ pub fn check(object: &Value, kind: &Kind) -> Vec<FieldError> {
         }
     }
     errors
+}
+
+/// Whether finalizers have to be known or qualified: not so of definitions and of what they define.
+fn names_finalizers(kind: &Kind) -> bool {
+    kind.custom.is_none() && !kind.is("apiextensions.k8s.io", "customresourcedefinitions")
 }
 
 fn check_name(object: &Value, kind: &Kind, errors: &mut Vec<FieldError>) {
@@ -358,17 +363,33 @@ fn check_owners(object: &Value, errors: &mut Vec<FieldError>) {
         }
     }
     if let [first, second, ..] = controllers.as_slice() {
-        errors.push(FieldError::of_value(
-            Cause::Invalid,
-            "metadata.ownerReferences",
-            owners.map_or(&Value::Null, |_| {
-                object.pointer("/metadata/ownerReferences").unwrap_or(&Value::Null)
-            }),
-            &format!(
-                "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {second}"
+        let shown: Vec<String> = owners.into_iter().flatten().map(shown_owner).collect();
+        errors.push(FieldError {
+            cause: Cause::Invalid,
+            field: "metadata.ownerReferences".to_owned(),
+            message: format!(
+                "Invalid value: [{}]: Only one reference can have Controller set to true. Found \"true\" in \
+                 references for {first} and {second}",
+                shown.join(",")
             ),
-        ));
+        });
     }
+}
+
+/// An owner as the server's own type shows it: the fields in its order.
+fn shown_owner(owner: &Value) -> String {
+    let order = [
+        "apiVersion",
+        "kind",
+        "name",
+        "uid",
+        "controller",
+        "blockOwnerDeletion",
+    ];
+    let fields = order
+        .into_iter()
+        .filter_map(|field| Some(format!("\"{field}\":{}", owner.get(field)?)));
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
 }
 
 /// What is wrong with a change of the metadata.

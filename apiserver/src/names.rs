@@ -57,7 +57,9 @@ pub fn label(text: &str) -> Vec<String> {
     if text.len() > LABEL_LENGTH {
         errors.push(too_long(LABEL_LENGTH));
     }
-    if !is_label(text) {
+    if text.contains('.') {
+        errors.push("must not contain dots".to_owned());
+    } else if !is_label(text) {
         errors.push(LABEL_RULE.to_owned());
     }
     errors

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::faults::Fault;
 use crate::kinds::Kind;
 use crate::operations::{Call, Lines, Reply};
-use crate::request::accept::{self, Form};
+use crate::request::accept::{self, Form, RowObject};
 use crate::request::path::{Route, Target, route};
 use crate::request::query::Query;
 use crate::server::{Inner, Server};
@@ -177,8 +177,20 @@ impl Question {
         }
         match discovery::document(&self.server, route, &self.path, &self.headers) {
             Some((media, bytes)) => Ok(respond(200, media, bytes, &[])),
+            None if self.is_of_known_group(route) => Err(Failure::no_such_path()),
             None => Ok(no_page()),
         }
+    }
+
+    fn is_of_known_group(&self, route: &Route) -> bool {
+        let Route::Version(name, _) = route else {
+            return false;
+        };
+        self.server
+            .kinds()
+            .groups()
+            .iter()
+            .any(|group| group.name == *name)
     }
 
     async fn objects(
@@ -200,7 +212,11 @@ impl Question {
                     .iter()
                     .any(|(name, _)| *name == target.version)
             });
-            return if known {
+            let of_custom = group.is_some_and(|group| {
+                let all = group.versions.iter().flat_map(|(_, kinds)| kinds);
+                all.clone().count() > 0 && all.clone().all(|kind| kind.custom.is_some())
+            });
+            return if known && !of_custom {
                 Err(Failure::no_such_path())
             } else {
                 Ok(no_page())
@@ -208,6 +224,10 @@ impl Question {
         };
         let verb = self.verb(&target);
         self.check_right(&target, verb)?;
+        let nowhere = kind.namespaced && target.namespace.is_none() && verb == "create";
+        if nowhere && kind.custom.is_some() {
+            return Ok(no_page());
+        }
         for fault in self.server.faults.meeting(verb, &kind) {
             match fault {
                 Fault::Delay(time) => tokio::time::sleep(time).await,
@@ -218,7 +238,12 @@ impl Question {
                 Fault::ExpireWatches | Fault::DropWatches => {}
             }
         }
-        let form = accept::form(&self.headers)?;
+        let mut form = accept::form(&self.headers)?;
+        form.row_object = match self.query.text("includeObject") {
+            Some("None") => RowObject::None,
+            Some("Object") => RowObject::Whole,
+            _ => RowObject::Metadata,
+        };
         let header = |name: http::HeaderName| {
             let text = self.headers.get(name).and_then(|value| value.to_str().ok());
             text.unwrap_or_default().to_owned()
@@ -282,7 +307,8 @@ impl Call {
         let part = self.subresource.clone();
         match &part {
             None => {
-                if verb == "create" && self.name.is_some() {
+                let nowhere = self.kind.namespaced && self.namespace.is_none();
+                if verb == "create" && (self.name.is_some() || nowhere) {
                     return Err(Failure::method_not_allowed());
                 }
                 let known = self.kind.verbs.iter().any(|one| one == verb);
@@ -292,7 +318,13 @@ impl Call {
             }
             Some(part) => {
                 let known = self.kind.subresource(part);
-                let known = known.ok_or_else(Failure::no_such_path)?;
+                let known = known.ok_or_else(|| match &self.kind.custom {
+                    Some(_) => Failure::not_found(
+                        &self.kind.about(),
+                        self.name.as_deref().unwrap_or_default(),
+                    ),
+                    None => Failure::no_such_path(),
+                })?;
                 if !known.verbs.iter().any(|one| one == verb) {
                     return Err(Failure::method_not_allowed());
                 }

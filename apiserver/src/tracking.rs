@@ -2,18 +2,33 @@
 
 use serde_json::Value;
 
+use crate::apply::{self, ApplyRequest, Conflicts};
 use crate::failure::Failure;
 use crate::kinds::Kind;
+use crate::schema::Types;
 
 /// Somebody who writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Writer {
     /// The name that is noted.
     pub(crate) manager: String,
+    /// The version that is written.
+    pub(crate) api_version: String,
     /// The part that is written, if it is not the whole.
     pub(crate) subresource: String,
     /// The time that is noted.
     pub(crate) now: String,
+}
+
+impl Writer {
+    fn of_apply(&self) -> apply::Writer<'_> {
+        apply::Writer {
+            manager: &self.manager,
+            api_version: &self.api_version,
+            subresource: &self.subresource,
+            now: &self.now,
+        }
+    }
 }
 
 /// An object that somebody wants.
@@ -22,14 +37,42 @@ pub(crate) struct Applied<'a> {
     pub(crate) live: &'a Value,
     pub(crate) wanted: &'a Value,
     pub(crate) writer: &'a Writer,
-    pub(crate) force: bool,
+    pub(crate) conflicts: Conflicts,
 }
 
-/// Notes in `new` who wrote what is not as in `old`.
-pub(crate) fn track(_kind: &Kind, _old: Option<&Value>, _new: &mut Value, _writer: &Writer) {}
+/// Notes in `new` who wrote what is not as in `old`. Both are as they are kept.
+pub(crate) fn track(kind: &Kind, old: Option<&Value>, new: &mut Value, writer: &Writer) {
+    let none = Types::default();
+    let (types, id) = schema(kind, &none);
+    apply::track(types, id, old, new, &writer.of_apply());
+}
 
 /// The object that comes of applying.
 pub(crate) fn apply(applied: &Applied<'_>) -> Result<Value, Failure> {
-    let _ = (applied.kind, applied.writer, applied.force);
-    crate::patch::merge_patch(applied.live, applied.wanted.to_string().as_bytes())
+    let none = Types::default();
+    let (types, id) = schema(applied.kind, &none);
+    let reset: &[&[&str]] = match (
+        applied.writer.subresource.as_str(),
+        applied.kind.has_status(),
+    ) {
+        ("", true) => &[&["status"]],
+        ("status", _) => &[&["spec"]],
+        _ => &[],
+    };
+    apply::apply(&ApplyRequest {
+        types,
+        id,
+        live: applied.live,
+        wanted: applied.wanted,
+        writer: applied.writer.of_apply(),
+        conflicts: applied.conflicts,
+        reset,
+    })
+}
+
+fn schema<'a>(kind: &'a Kind, none: &'a Types) -> (&'a Types, Option<crate::schema::TypeId>) {
+    match &kind.schema {
+        Some((types, id)) => (types, Some(*id)),
+        None => (none, None),
+    }
 }

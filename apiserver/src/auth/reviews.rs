@@ -55,7 +55,7 @@ impl Call {
                 &"".into(),
                 "at least one of user or group must be specified",
             );
-            return Err(Failure::invalid(&self.kind.about_kind(), "", &[error]));
+            return Err(Failure::invalid(&nameless(), "", &[error]));
         }
         let user = Identity {
             user: text("/spec/user").to_owned(),
@@ -115,7 +115,7 @@ impl Call {
                     spec.get("resourceAttributes").unwrap_or(&Value::Null),
                     "exactly one of nonResourceAttributes or resourceAttributes must be specified",
                 );
-                return Err(Failure::invalid(&self.kind.about_kind(), "", &[error]));
+                return Err(Failure::invalid(&nameless(), "", &[error]));
             }
         };
         review["status"] = json!({ "allowed": self.server.may(user, &asked) });
@@ -230,6 +230,11 @@ impl Call {
         request["status"] = json!({ "token": token, "expirationTimestamp": end.to_string() });
         Ok((self, Reply::Object(201, request)))
     }
+}
+
+/// A review that is wrong is refused without saying what it is.
+fn nameless() -> crate::failure::About {
+    crate::failure::About::new("authorization.k8s.io", "")
 }
 
 fn user_info(user: &Identity) -> Value {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::kinds::Kind;
+use crate::meta;
 use crate::store::Store;
 
 /// The addresses of services.
@@ -13,6 +14,7 @@ const ADDRESSES: &str = "10.0.0.";
 /// Fills in what is not given.
 pub(crate) fn default(kind: &Kind, object: &mut Value) {
     match (kind.group.as_str(), kind.resource.as_str()) {
+        ("", "namespaces") => label_with_name(object),
         ("", "pods") => pod(&mut object["spec"], true),
         ("", "secrets") => {
             secret(object);
@@ -44,7 +46,14 @@ pub(crate) fn default(kind: &Kind, object: &mut Value) {
         }
         ("rbac.authorization.k8s.io", "rolebindings" | "clusterrolebindings") => binding(object),
         ("networking.k8s.io", "networkpolicies") => policy(&mut object["spec"]),
-        ("autoscaling", _) => or(&mut object["spec"], "minReplicas", 1),
+        ("" | "events.k8s.io", "events") => event(object),
+        ("", "limitranges") => limits(&mut object["spec"]),
+        ("autoscaling", _) => {
+            or(&mut object["spec"], "minReplicas", 1);
+            let metric = json!([{ "type": "Resource", "resource": { "name": "cpu", "target": {
+                "type": "Utilization", "averageUtilization": 80 } } }]);
+            or(&mut object["spec"], "metrics", metric);
+        }
         ("storage.k8s.io", "storageclasses") => {
             or(object, "reclaimPolicy", "Delete");
             or(object, "volumeBindingMode", "Immediate");
@@ -64,13 +73,27 @@ pub(crate) fn default(kind: &Kind, object: &mut Value) {
     }
 }
 
+/// Namespaces can be selected by their name as a label.
+fn label_with_name(namespace: &mut Value) {
+    let name = meta::text(namespace, "name").to_owned();
+    if let Some(metadata) = meta::metadata(namespace) {
+        let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+        if !name.is_empty() {
+            labels["kubernetes.io/metadata.name"] = name.into();
+        }
+    }
+}
+
 /// Puts a value where none is. What is no object, but should be, becomes one only if it is missing.
-fn or(object: &mut Value, field: &str, value: impl Into<Value>) {
+pub(super) fn or(object: &mut Value, field: &str, value: impl Into<Value>) {
     if object.is_null() {
         *object = json!({});
     }
     if let Some(object) = object.as_object_mut() {
-        object.entry(field).or_insert_with(|| value.into());
+        let slot = object.entry(field).or_insert(Value::Null);
+        if slot.is_null() || slot.as_str() == Some("") {
+            *slot = value.into();
+        }
     }
 }
 
@@ -93,18 +116,6 @@ fn pod(spec: &mut Value, alone: bool) {
     }
     if alone {
         or(spec, "enableServiceLinks", true);
-        or(spec, "serviceAccountName", "default");
-        or(spec, "serviceAccount", "default");
-        or(spec, "preemptionPolicy", "PreemptLowerPriority");
-        or(spec, "priority", 0);
-        or(
-            spec,
-            "tolerations",
-            json!([
-                { "key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 },
-                { "key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 },
-            ]),
-        );
     }
     for list in ["initContainers", "containers"] {
         for one in each(spec, list) {
@@ -160,20 +171,6 @@ fn container(container: &mut Value) {
         if let Some(reference) = variable.pointer_mut("/valueFrom/fieldRef") {
             or(reference, "apiVersion", "v1");
         }
-    }
-    requests_from_limits(container);
-}
-
-/// What is limited and not asked for is asked for.
-fn requests_from_limits(container: &mut Value) {
-    let limits = container
-        .pointer("/resources/limits")
-        .and_then(Value::as_object)
-        .cloned();
-    for (resource, limit) in limits.into_iter().flatten() {
-        let resources = &mut container["resources"];
-        or(resources, "requests", json!({}));
-        or(&mut resources["requests"], &resource, limit);
     }
 }
 
@@ -281,6 +278,33 @@ fn job(spec: &mut Value, alone: bool) {
     template(spec);
 }
 
+/// Times that are not known are written all the same.
+fn event(object: &mut Value) {
+    if let Some(fields) = object.as_object_mut() {
+        for field in ["eventTime", "firstTimestamp", "lastTimestamp"] {
+            fields.entry(field).or_insert(Value::Null);
+        }
+        for field in ["reportingComponent", "reportingInstance"] {
+            fields.entry(field).or_insert_with(|| "".into());
+        }
+        fields.entry("source").or_insert_with(|| json!({}));
+    }
+}
+
+/// What a container gets if it names no limits is also what it asks for.
+fn limits(spec: &mut Value) {
+    for one in each(spec, "limits") {
+        if one.get("type").and_then(Value::as_str) != Some("Container") {
+            continue;
+        }
+        let given = one.get("default").and_then(Value::as_object).cloned();
+        for (resource, quantity) in given.into_iter().flatten() {
+            or(one, "defaultRequest", json!({}));
+            or(&mut one["defaultRequest"], &resource, quantity);
+        }
+    }
+}
+
 fn binding(object: &mut Value) {
     or(
         &mut object["roleRef"],
@@ -381,8 +405,6 @@ fn service(object: &mut Value) {
     }
     if of_type != "ExternalName" {
         or(spec, "internalTrafficPolicy", "Cluster");
-        or(spec, "ipFamilies", json!(["IPv4"]));
-        or(spec, "ipFamilyPolicy", "SingleStack");
     }
     if of_type == "NodePort" || of_type == "LoadBalancer" {
         or(spec, "externalTrafficPolicy", "Cluster");
@@ -442,4 +464,12 @@ pub(super) fn allocate_address(object: &mut Value, store: &Store) {
     }
     let address = spec["clusterIP"].clone();
     or(spec, "clusterIPs", json!([address]));
+    // Without an address and without Pods of its own it may have any.
+    let any = spec["clusterIP"] == "None" && spec.get("selector").is_none();
+    let (families, policy) = match any {
+        true => (json!(["IPv4", "IPv6"]), "RequireDualStack"),
+        false => (json!(["IPv4"]), "SingleStack"),
+    };
+    or(spec, "ipFamilies", families);
+    or(spec, "ipFamilyPolicy", policy);
 }

@@ -7,7 +7,13 @@ use crate::kinds::Kind;
 use crate::meta;
 use crate::store::Store;
 
-const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+/// Finalizers of Kubernetes itself.
+const KNOWN_FINALIZERS: [&str; 4] = [
+    "orphan",
+    "foregroundDeletion",
+    "kubernetes",
+    "customresourcecleanup.apiextensions.k8s.io",
+];
 
 fn is_crd(kind: &Kind) -> bool {
     kind.is("apiextensions.k8s.io", "customresourcedefinitions")
@@ -42,16 +48,28 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
                 finalizers.push("kubernetes".into());
             }
             spec["finalizers"] = finalizers.into();
-            let name = meta::text(object, "name").to_owned();
-            if let Some(metadata) = meta::metadata(object) {
-                let labels = metadata.entry("labels").or_insert_with(|| json!({}));
-                if !name.is_empty() {
-                    labels["kubernetes.io/metadata.name"] = name.into();
-                }
-            }
         }
         ("", "persistentvolumeclaims") => {
             fields.insert("status".to_owned(), json!({ "phase": "Pending" }));
+            meta::set_finalizers(object, &["kubernetes.io/pvc-protection".to_owned()]);
+        }
+        ("batch", "jobs" | "cronjobs") | ("", "resourcequotas") => {
+            fields.insert("status".to_owned(), json!({}));
+        }
+        ("networking.k8s.io", "ingresses") => {
+            fields.insert("status".to_owned(), json!({ "loadBalancer": {} }));
+        }
+        ("policy", "poddisruptionbudgets") => {
+            fields.insert(
+                "status".to_owned(),
+                json!({ "currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0 }),
+            );
+        }
+        ("autoscaling", "horizontalpodautoscalers") => {
+            fields.insert(
+                "status".to_owned(),
+                json!({ "currentMetrics": null, "desiredReplicas": 0 }),
+            );
         }
         ("", "persistentvolumes") => {
             fields.insert("status".to_owned(), json!({ "phase": "Pending" }));
@@ -86,14 +104,6 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
                     json!({ "conditions": null, "acceptedNames": { "plural": "", "kind": "" }, "storedVersions": [stored] }),
                 );
             }
-            let mut finalizers: Vec<String> = meta::finalizers(object)
-                .into_iter()
-                .map(str::to_owned)
-                .collect();
-            if !finalizers.iter().any(|one| one == CLEANUP) {
-                finalizers.push(CLEANUP.to_owned());
-            }
-            meta::set_finalizers(object, &finalizers);
         }
         ("apps", "deployments" | "replicasets" | "statefulsets" | "daemonsets") => {
             let status = match kind.resource.as_str() {
@@ -126,13 +136,7 @@ pub(crate) fn prepare_update(kind: &Kind, new: &mut Value, old: &Value) {
 }
 
 /// A write of a part that is not the status.
-pub(crate) fn prepare_part(
-    kind: &Kind,
-    part: &str,
-    new: &mut Value,
-    old: &Value,
-    _user: &Identity,
-) {
+pub(crate) fn prepare_part(kind: &Kind, part: &str, new: &mut Value, old: &Value) {
     let wanted = new.clone();
     let mut kept = old.clone();
     if let Some(fields) = wanted.pointer("/metadata/managedFields") {
@@ -174,15 +178,10 @@ pub(crate) fn allocate(kind: &Kind, object: &mut Value, store: &Store) {
 }
 
 /// What is said to those who write this.
-pub(crate) fn warnings(kind: &Kind, object: &Value) -> Vec<String> {
-    if let Some(custom) = &kind.custom {
-        return custom.deprecation.iter().cloned().collect();
-    }
+pub(crate) fn warnings(object: &Value) -> Vec<String> {
     let mut warnings = Vec::new();
     for finalizer in meta::finalizers(object) {
-        if !finalizer.contains('/')
-            && !["orphan", "foregroundDeletion", "kubernetes"].contains(&finalizer)
-        {
+        if !finalizer.contains('/') && !KNOWN_FINALIZERS.contains(&finalizer) {
             warnings.push(format!(
                 "metadata.finalizers: {}: prefer a domain-qualified finalizer name including a path (/) to avoid \
                  accidental conflicts with other finalizer writers",

@@ -5,6 +5,7 @@ mod fields;
 mod lifecycle;
 mod pods;
 mod validate;
+mod workloads;
 
 pub(crate) use defaults::default;
 pub(crate) use fields::{field, selectable, unknown_field};

@@ -2,9 +2,34 @@
 
 use serde_json::{Value, json};
 
+use super::defaults::or;
+
 /// What a new Pod is.
 pub(super) fn begin(object: &mut Value) {
+    for list in ["initContainers", "containers"] {
+        let all = object
+            .pointer_mut(&format!("/spec/{list}"))
+            .and_then(Value::as_array_mut);
+        all.into_iter().flatten().for_each(requests_from_limits);
+    }
+    add_what_admission_adds(&mut object["spec"]);
     object["status"] = json!({ "phase": "Pending", "qosClass": quality(object) });
+}
+
+/// What the admission of a real server adds: an account, a priority, and patience with nodes.
+fn add_what_admission_adds(spec: &mut Value) {
+    or(spec, "serviceAccountName", "default");
+    or(spec, "serviceAccount", "default");
+    or(spec, "preemptionPolicy", "PreemptLowerPriority");
+    or(spec, "priority", 0);
+    or(
+        spec,
+        "tolerations",
+        json!([
+            { "key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 },
+            { "key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 },
+        ]),
+    );
 }
 
 /// How a Pod's containers ask for resources.
@@ -28,5 +53,18 @@ fn quality(pod: &Value) -> &'static str {
         (false, _) => "BestEffort",
         (true, true) => "Guaranteed",
         (true, false) => "Burstable",
+    }
+}
+
+/// What is limited and not asked for is asked for.
+fn requests_from_limits(container: &mut Value) {
+    let limits = container
+        .pointer("/resources/limits")
+        .and_then(Value::as_object)
+        .cloned();
+    for (resource, limit) in limits.into_iter().flatten() {
+        let resources = &mut container["resources"];
+        or(resources, "requests", json!({}));
+        or(&mut resources["requests"], &resource, limit);
     }
 }

@@ -36,11 +36,19 @@ impl Inner {
             return;
         };
         let mut established = stored.value();
-        let status = status_of(&established);
-        if established.get("status") == Some(&status) {
+        let before = established.clone();
+        established["status"] = status_of(&before);
+        let mut finalizers: Vec<String> = meta::finalizers(&before)
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        if !finalizers.iter().any(|one| one == CLEANUP) && !meta::is_deleted(&before) {
+            finalizers.push(CLEANUP.to_owned());
+            meta::set_finalizers(&mut established, &finalizers);
+        }
+        if established == before {
             return;
         }
-        established["status"] = status;
         let _ = self
             .store
             .write(TABLE, &key, Write::Replace(stored.revision, established));

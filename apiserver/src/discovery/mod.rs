@@ -177,7 +177,12 @@ fn resource(kind: &Kind) -> Value {
 
 /// A short name for the version that objects are kept in.
 fn version_hash(kind: &Kind) -> String {
-    let kept = if kind.kept_as.contains('/') {
+    // These are kept in an older version than any that is served.
+    let older = kind.is("apiextensions.k8s.io", "customresourcedefinitions")
+        || kind.resource.starts_with("mutatingadmissionpolic");
+    let kept = if older {
+        format!("{}/v1beta1", kind.group)
+    } else if kind.kept_as.contains('/') {
         kind.kept_as.clone()
     } else {
         format!("/{}", kind.kept_as)

@@ -206,8 +206,11 @@ impl Call {
     fn check_custom_kind(&self, version: &str, kind: &str, text: &str) -> Result<(), Failure> {
         let want = self.kind.api_version();
         if kind.is_empty() {
+            let short: String = text.chars().take(30).collect();
             return Err(Failure::bad_request(format!(
-                "Object 'Kind' is missing in '{text}'"
+                "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{text}' \
+                 ({short} ...)",
+                self.kind.kind
             )));
         }
         if version != want {
@@ -215,15 +218,26 @@ impl Call {
                 "the API version in the data ({version}) does not match the expected API version ({want})"
             )));
         }
-        if kind != self.kind.kind {
-            return Err(Failure::bad_request(format!(
-                "{kind} in version {} cannot be handled as a {}: the kind in the data ({kind}) does not match the \
-                 expected kind ({})",
-                go_quoted(&self.kind.version),
-                self.kind.kind,
-                self.kind.kind
-            )));
+        self.check_is_of_kind(kind, text)
+    }
+
+    /// A custom resource that says that it is of another kind is wrong, rather than unreadable.
+    pub(super) fn check_is_of_kind(&self, kind: &str, text: &str) -> Result<(), Failure> {
+        if kind == self.kind.kind || self.kind.custom.is_none() {
+            return Ok(());
         }
-        Ok(())
+        let object: Value = serde_json::from_str(text).unwrap_or_default();
+        let error = crate::failure::FieldError::of_value(
+            crate::failure::Cause::Invalid,
+            "kind",
+            &kind.into(),
+            &format!("must be {}", self.kind.kind),
+        );
+        let about = crate::failure::About::new(&self.kind.group, kind);
+        Err(Failure::invalid(
+            &about,
+            crate::meta::text(&object, "name"),
+            &[error],
+        ))
     }
 }

@@ -75,17 +75,18 @@ impl Call {
         options: &WriteOptions,
     ) -> Result<Value, Failure> {
         let name = meta::text(&object, "name").to_owned();
-        builtin::prepare_create(kept, &mut object, &self.user);
         self.filled(kept, &mut object);
-        self.admit(Action::Create, &name, &mut object, None)?;
+        // What is noted is what was asked for: not what the kind and others add.
         if self.origin != Origin::Apply {
             let writer = self.writer(options);
             tracking::track(kept, None, &mut object, &writer);
         }
+        builtin::prepare_create(kept, &mut object, &self.user);
+        self.admit(Action::Create, &name, &mut object, None)?;
         let errors = self.wrong(kept, &object, None);
         self.refuse_wrong(&name, &errors)?;
         builtin::allocate(kept, &mut object, &self.server.store);
-        self.warnings.extend(builtin::warnings(kept, &object));
+        self.warnings.extend(builtin::warnings(&object));
         let key = Key::new(self.namespace(), &name);
         if options.dry_run {
             if self.server.store.get(&self.kind.table, &key).is_some() {
@@ -109,6 +110,7 @@ impl Call {
                 Some(manager) => manager.clone(),
                 None => self.agent.split('/').next().unwrap_or_default().to_owned(),
             },
+            api_version: self.kind.api_version(),
             subresource: self.subresource.clone().unwrap_or_default(),
             now: meta::now(),
         }

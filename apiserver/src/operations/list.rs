@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Call, Reply};
 use crate::builtin;
-use crate::failure::{Failure, go_quoted};
+use crate::failure::{Failure, FieldError, go_quoted};
 use crate::kinds::Kind;
 use crate::request::selectors::{FieldSelector, LabelSelector};
 use crate::store::{Key, Stored};
@@ -138,12 +138,17 @@ impl Call {
     fn check_version(&self, version: Option<&str>, continues: bool) -> Result<(), Failure> {
         let about = crate::failure::About::new("meta.k8s.io", "ListOptions");
         let refuse = |field: &str, why: &str| {
-            let error =
-                crate::failure::FieldError::new(crate::failure::Cause::Forbidden, field, why);
+            let error = FieldError::new(crate::failure::Cause::Forbidden, field, why);
             Err(Failure::invalid(&about, "", &[error]))
         };
         let matching = self.query.text("resourceVersionMatch");
         match (matching, version) {
+            (Some(other), _) if !["Exact", "NotOlderThan"].contains(&other) => {
+                let allowed = ["Exact", "NotOlderThan", ""];
+                let field = "resourceVersionMatch";
+                let error = FieldError::not_supported(field, &other.into(), &allowed);
+                return Err(Failure::invalid(&about, "", &[error]));
+            }
             (Some(_), None) if !continues => {
                 return refuse(
                     "resourceVersionMatch",
@@ -165,16 +170,7 @@ impl Call {
                 ));
             }
             let number: u64 = version.parse().map_err(|_| {
-                let error = crate::failure::FieldError::of_value(
-                    crate::failure::Cause::Invalid,
-                    "resourceVersion",
-                    &version.into(),
-                    &format!(
-                        "strconv.ParseUint: parsing {}: invalid syntax",
-                        go_quoted(version)
-                    ),
-                );
-                Failure::invalid(&about, "", &[error])
+                Failure::bad_request(format!("invalid resource version: {}", no_version(version)))
             })?;
             if number > self.server.store.revision() {
                 return Err(too_large(number, self.server.store.revision()));
@@ -232,4 +228,12 @@ fn read_token(token: &str) -> Result<(u64, Key), Failure> {
     }
     let revision = read.get("rv").and_then(Value::as_u64).ok_or_else(wrong)?;
     Ok((revision, Key::new(text("ns")?, text("start")?)))
+}
+
+/// What is said of a resource version that is no number.
+pub(super) fn no_version(text: &str) -> String {
+    let quoted = go_quoted(text);
+    format!(
+        "resourceVersion: Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: invalid syntax"
+    )
 }

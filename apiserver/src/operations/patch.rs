@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Call, Origin, Reply};
+use crate::apply::Conflicts;
 use crate::failure::Failure;
 use crate::meta;
 use crate::patch;
@@ -11,6 +12,10 @@ use crate::tracking::{self, Applied};
 
 /// How often a patch is made anew when somebody else was faster.
 const ATTEMPTS: usize = 100;
+
+/// The patches that custom resources take.
+const TYPES: &str =
+    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
 
 /// How a patch is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,11 +42,15 @@ impl Call {
             let about = crate::failure::About::new("meta.k8s.io", "PatchOptions");
             return Err(Failure::invalid(&about, "", &[error]));
         }
+        let patch = patch::parse(body).map_err(|why| match manner {
+            Manner::Strategic => Failure::bad_request(why),
+            _ => Failure::bad_request(format!("error decoding patch: {why}")),
+        })?;
         self.origin = Origin::Patch;
         for _ in 0..ATTEMPTS {
             let current = self.current()?;
             let before = self.presented(current.value());
-            let patched = self.patched(manner, &before, body)?;
+            let patched = self.patched(manner, &before, &patch)?;
             self.warnings.clear();
             let mut object = self.read_patched(patched, options.field_validation)?;
             self.check_identity(&object)?;
@@ -65,6 +74,11 @@ impl Call {
         validation: FieldValidation,
     ) -> Result<Value, Failure> {
         let text = patched.to_string();
+        let kind = patched
+            .get("kind")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        self.check_is_of_kind(kind, &text)?;
         self.known_fields(patched, validation, "strict decoding error")
             .map_err(|failure| {
                 let why = failure
@@ -108,6 +122,11 @@ impl Call {
             "application/strategic-merge-patch+json" if builtin => Ok(Manner::Strategic),
             "application/apply-patch+yaml" => Ok(Manner::Apply),
             _ => {
+                if !builtin {
+                    return Err(Failure::unsupported_media_type(format!(
+                        "the body of the request was in an unknown format - accepted media types include: {TYPES}"
+                    )));
+                }
                 let mut failure = Failure::unsupported_media_type("415: Unsupported Media Type");
                 failure.details = Some(json!({}));
                 Err(failure)
@@ -115,7 +134,7 @@ impl Call {
         }
     }
 
-    fn patched(&self, manner: Manner, before: &Value, patch: &[u8]) -> Result<Value, Failure> {
+    fn patched(&self, manner: Manner, before: &Value, patch: &Value) -> Result<Value, Failure> {
         match (manner, &self.kind.schema) {
             (Manner::Json, _) => patch::json_patch(before, patch),
             (Manner::Strategic, Some((types, id))) => patch::strategic(types, *id, before, patch),
@@ -168,9 +187,8 @@ impl Call {
         let wanted = super::body::yaml(body)?;
         self.check_applied(&wanted)?;
         self.origin = Origin::Apply;
-        let unknown = self.unknown_fields(&wanted, options.field_validation)?;
         for _ in 0..ATTEMPTS {
-            self.warnings.clone_from(&unknown);
+            self.warnings.clear();
             let key = self.key();
             let current = self.server.store.get(&self.kind.table, &key);
             let before = current
@@ -222,7 +240,11 @@ impl Call {
             live: &live,
             wanted,
             writer: &writer,
-            force: options.force,
+            conflicts: if options.force {
+                Conflicts::Force
+            } else {
+                Conflicts::Refuse
+            },
         })?;
         let mut object =
             self.known_fields(merged, FieldValidation::Ignore, "strict decoding error")?;
@@ -271,31 +293,5 @@ impl Call {
             return Err(Failure::bad_request("metadata.managedFields must be nil"));
         }
         self.check_identity(wanted)
-    }
-
-    /// Tells of the fields of an applied object that nobody knows.
-    fn unknown_fields(
-        &mut self,
-        wanted: &Value,
-        validation: FieldValidation,
-    ) -> Result<Vec<String>, Failure> {
-        let mut probe = wanted.clone();
-        let Some((types, id)) = &self.kind.schema else {
-            return Ok(Vec::new());
-        };
-        let unknown = crate::schema::prune(types, *id, &mut probe);
-        if let Some(first) = unknown.first() {
-            // Unlike with other writes, what nobody knows cannot be owned, and is refused.
-            if validation != FieldValidation::Ignore || self.kind.custom.is_none() {
-                return Err(Failure::internal_text(&format!(
-                    "failed to create typed patch object ({}/{}; {}, Kind={}): .{first}: field not declared in schema",
-                    self.namespace(),
-                    self.name.as_deref().unwrap_or_default(),
-                    self.kind.api_version(),
-                    self.kind.kind
-                )));
-            }
-        }
-        Ok(Vec::new())
     }
 }

@@ -21,7 +21,8 @@ pub(crate) enum Part {
 impl Call {
     pub(crate) fn part(&self) -> Part {
         match self.subresource.as_deref() {
-            None => Part::Main,
+            // What is scaled is the object itself.
+            None | Some("scale") => Part::Main,
             Some("status") => Part::Status,
             Some(_) => Part::Other,
         }
@@ -44,7 +45,12 @@ impl Call {
     ) -> Vec<FieldError> {
         let mut errors = meta::check(object, kind);
         if let Some(old) = old {
-            errors.extend(meta::check_update(object, old));
+            let changed = meta::check_update(object, old);
+            // Of built-in kinds this is looked at twice, and told twice.
+            if kind.custom.is_none() {
+                errors.extend(changed.clone());
+            }
+            errors.extend(changed);
         }
         match (&kind.custom, &kind.schema) {
             (Some(_), Some((types, id))) => {

@@ -24,11 +24,13 @@ impl Call {
     pub(crate) fn patch_scale(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "PatchOptions")?;
         let json = self.content_type.starts_with("application/json-patch+json");
+        let patch = crate::patch::parse(body)
+            .map_err(|why| Failure::bad_request(format!("error decoding patch: {why}")))?;
         self.write_scale(&options, |scale| {
             if json {
-                crate::patch::json_patch(scale, body)
+                crate::patch::json_patch(scale, &patch)
             } else {
-                crate::patch::merge_patch(scale, body)
+                crate::patch::merge_patch(scale, &patch)
             }
         })
     }
@@ -70,10 +72,7 @@ impl Call {
                 }
             }
             self.origin = super::Origin::Patch;
-            let part = self.subresource.take();
-            let replaced = self.replace(new, &current, options);
-            self.subresource = part;
-            if let Some(object) = replaced? {
+            if let Some(object) = self.replace(new, &current, options)? {
                 let scale = self.scale_of(&object)?;
                 return Ok((self, Reply::Object(200, scale)));
             }

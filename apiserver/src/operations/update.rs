@@ -75,27 +75,27 @@ impl Call {
         let kept = self.kept_kind();
         meta::carry(&mut new, &old);
         match self.part() {
-            Part::Main => {
-                if kept.has_status() && builtin::drops_status(&kept) {
-                    keep_status(&mut new, &old);
-                }
-                builtin::prepare_update(&kept, &mut new, &old);
+            Part::Main if kept.has_status() && builtin::drops_status(&kept) => {
+                keep_status(&mut new, &old)
             }
             Part::Status => keep_all_but_status(&kept, &mut new, &old),
-            Part::Other => builtin::prepare_part(
-                &kept,
-                self.subresource.as_deref().unwrap_or_default(),
-                &mut new,
-                &old,
-                &self.user,
-            ),
+            _ => {}
         }
         self.filled(&kept, &mut new);
-        self.admit(Action::Update, &name, &mut new, Some(&old))?;
+        // What is noted is what was asked for: not what the kind and others add.
         if self.origin != Origin::Apply {
             let writer = self.writer(options);
             tracking::track(&kept, Some(&old), &mut new, &writer);
         }
+        match self.part() {
+            Part::Main => builtin::prepare_update(&kept, &mut new, &old),
+            Part::Other => {
+                let part = self.subresource.as_deref().unwrap_or_default();
+                builtin::prepare_part(&kept, part, &mut new, &old);
+            }
+            Part::Status => {}
+        }
+        self.admit(Action::Update, &name, &mut new, Some(&old))?;
         if meta::counts_changes(&kept)
             && self.part() != Part::Status
             && asks_for_else(&kept, &new, &old)
@@ -104,7 +104,7 @@ impl Call {
         }
         let errors = self.wrong(&kept, &new, Some(&old));
         self.refuse_wrong(&name, &errors)?;
-        self.warnings.extend(builtin::warnings(&kept, &new));
+        self.warnings.extend(builtin::warnings(&new));
         if is_same(&new, &old) {
             return Ok(Some(self.presented(old)));
         }
@@ -184,7 +184,7 @@ impl Call {
                 field: "metadata.resourceVersion".to_owned(),
                 message: "Invalid value: 0: must be specified for an update".to_owned(),
             };
-            return Err(Failure::invalid(&self.kind.about_kind(), name, &[error]));
+            return Err(Failure::invalid(&self.kind.about(), name, &[error]));
         }
         if !version.is_empty() && version != meta::text(old, "resourceVersion") {
             return Err(Failure::conflict(&self.kind.about(), name, MODIFIED));

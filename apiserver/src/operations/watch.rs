@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::list::Selection;
 use super::{Call, Reply};
 use crate::answer;
-use crate::failure::{Failure, go_quoted};
+use crate::failure::Failure;
 use crate::kinds::Kind;
 use crate::request::accept::{Form, Shape};
 use crate::server::Inner;
@@ -62,19 +62,9 @@ impl Call {
         let number: u64 = if version.is_empty() {
             0
         } else {
-            version.parse().map_err(|_| {
-                let error = crate::failure::FieldError::of_value(
-                    crate::failure::Cause::Invalid,
-                    "resourceVersion",
-                    &version.into(),
-                    &format!(
-                        "strconv.ParseUint: parsing {}: invalid syntax",
-                        go_quoted(version)
-                    ),
-                );
-                let about = crate::failure::About::new("meta.k8s.io", "ListOptions");
-                Failure::invalid(&about, "", &[error])
-            })?
+            version
+                .parse()
+                .map_err(|_| Failure::internal_text(&super::list::no_version(version)))?
         };
         let state = initial_events.unwrap_or(number == 0);
         let (cursor, objects, revision) =
@@ -261,7 +251,8 @@ impl Watch {
             Shape::Metadata => Bytes::from(answer::metadata_of(&stored.value()).to_string()),
             Shape::Table => {
                 let with_columns = std::mem::take(&mut self.first);
-                let table = answer::table_of_one(&self.kind, stored, with_columns);
+                let table =
+                    answer::table_of_one(&self.kind, stored, with_columns, self.form.row_object);
                 Bytes::from(table.to_string())
             }
         };
@@ -269,8 +260,7 @@ impl Watch {
     }
 
     fn bookmark(&self, revision: u64, ends_initial: bool) -> Bytes {
-        let mut metadata =
-            json!({ "resourceVersion": revision.to_string(), "creationTimestamp": null });
+        let mut metadata = json!({ "resourceVersion": revision.to_string() });
         if ends_initial {
             metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
         }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{parse, rejected, undecodable};
+use super::{rejected, undecodable};
 use crate::failure::Failure;
 use crate::schema::json_kind;
 
@@ -12,14 +12,14 @@ const MOST_OPERATIONS: usize = 10_000;
 /// The most bytes that `copy` operations of one patch may copy.
 const MOST_COPIED: usize = 3 * 1024 * 1024;
 
-/// What the patch in `body` makes of `current`.
-pub fn json_patch(current: &Value, body: &[u8]) -> Result<Value, Failure> {
-    let operations = match parse(body).map_err(|error| undecodable(&error))? {
+/// What the patch makes of `current`.
+pub fn json_patch(current: &Value, patch: &Value) -> Result<Value, Failure> {
+    let operations = match patch {
         Value::Array(operations) => operations,
         other => {
             return Err(undecodable(&format!(
                 "json: cannot unmarshal {} into Go value of type []handlers.jsonPatchOp",
-                json_kind(&other)
+                json_kind(other)
             )));
         }
     };
@@ -45,7 +45,7 @@ pub fn json_patch(current: &Value, body: &[u8]) -> Result<Value, Failure> {
     }
     let mut document = current.clone();
     let mut copied = 0;
-    for operation in &operations {
+    for operation in operations {
         apply(&mut document, operation, &mut copied).ok_or_else(rejected)?;
     }
     Ok(document)

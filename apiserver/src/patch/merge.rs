@@ -2,13 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::{parse, undecodable};
+use super::undecodable;
 use crate::failure::Failure;
 use crate::schema::json_kind;
 
-/// What the patch in `body` makes of `current`.
-pub fn merge_patch(current: &Value, body: &[u8]) -> Result<Value, Failure> {
-    let patch = parse(body).map_err(|error| undecodable(&error))?;
+/// What the patch makes of `current`.
+pub fn merge_patch(current: &Value, patch: &Value) -> Result<Value, Failure> {
     match patch {
         Value::Object(patch) => {
             let mut result = current.clone();
@@ -18,12 +17,12 @@ pub fn merge_patch(current: &Value, body: &[u8]) -> Result<Value, Failure> {
         Value::Null => Err(Failure::bad_request("Invalid JSON Patch")),
         other => Err(undecodable(&format!(
             "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
-            json_kind(&other)
+            json_kind(other)
         ))),
     }
 }
 
-fn merge(target: &mut Value, patch: Map<String, Value>) {
+fn merge(target: &mut Value, patch: &Map<String, Value>) {
     if !target.is_object() {
         *target = Value::Object(Map::new());
     }
@@ -33,11 +32,11 @@ fn merge(target: &mut Value, patch: Map<String, Value>) {
     for (key, value) in patch {
         match value {
             Value::Null => {
-                target.remove(&key);
+                target.remove(key);
             }
-            Value::Object(inner) => merge(target.entry(key).or_insert(Value::Null), inner),
+            Value::Object(inner) => merge(target.entry(key.clone()).or_insert(Value::Null), inner),
             other => {
-                target.insert(key, other);
+                target.insert(key.clone(), other.clone());
             }
         }
     }

@@ -29,8 +29,9 @@ pub fn printed(value: &Value) -> String {
     go::printed(value)
 }
 
-/// Reads the body of a patch.
-fn parse(body: &[u8]) -> Result<Value, String> {
+/// Reads the body of a patch; the error is as Go tells it. Of JSON and merge patches it is answered after
+/// `error decoding patch: `, of strategic ones as it is.
+pub fn parse(body: &[u8]) -> Result<Value, String> {
     serde_json::from_slice(body).map_err(|error| {
         if error.is_eof() {
             return "unexpected end of JSON input".to_owned();

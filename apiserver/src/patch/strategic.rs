@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::{go, parse};
+use super::go;
 use crate::failure::Failure;
 use crate::schema::{MAX_DEPTH, Node, TypeId, Types, json_kind};
 
@@ -13,20 +13,20 @@ const RETAIN: &str = "$retainKeys";
 const ORDER: &str = "$setElementOrder/";
 const DELETE: &str = "$deleteFromPrimitiveList/";
 
-/// What the patch in `body` makes of `current`, an object of the type `id`.
+/// What the patch makes of `current`, an object of the type `id`.
 pub fn strategic(
     types: &Types,
     id: TypeId,
     current: &Value,
-    body: &[u8],
+    patch: &Value,
 ) -> Result<Value, Failure> {
-    let patch = match parse(body).map_err(Failure::bad_request)? {
-        Value::Object(patch) => patch,
+    let patch = match patch {
+        Value::Object(patch) => patch.clone(),
         Value::Null => Map::new(),
         other => {
             return Err(Failure::bad_request(format!(
                 "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
-                json_kind(&other)
+                json_kind(other)
             )));
         }
     };

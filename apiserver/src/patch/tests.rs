@@ -14,7 +14,7 @@ fn strategic_patches_do_what_kubernetes_does() {
         let case: Value = serde_json::from_str(line).unwrap();
         let id = types.named(case["type"].as_str().unwrap()).unwrap();
         let body = case["patch"].to_string();
-        let got = match strategic(&types, id, &case["current"], body.as_bytes()) {
+        let got = match strategic(&types, id, &case["current"], &case["patch"]) {
             Ok(value) => json!({ "result": value }),
             Err(failure) => json!({ "error": failure.message }),
         };
@@ -34,8 +34,7 @@ fn object() -> Value {
 }
 
 fn json_patched(patch: &Value) -> Result<Value, (u16, String)> {
-    json_patch(&object(), patch.to_string().as_bytes())
-        .map_err(|failure| (failure.code, failure.message))
+    json_patch(&object(), patch).map_err(|failure| (failure.code, failure.message))
 }
 
 #[test]
@@ -120,33 +119,40 @@ fn bodies_that_are_no_patches_are_told() {
     };
     let o = object();
     assert_eq!(
-        said(json_patch(&o, b"x")),
-        "error decoding patch: invalid character 'x' looking for beginning of value"
+        super::parse(b"x").unwrap_err(),
+        "invalid character 'x' looking for beginning of value"
     );
     assert_eq!(
-        said(json_patch(&o, b"[1]")),
-        "error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp"
+        super::parse(b"{").unwrap_err(),
+        "unexpected end of JSON input"
     );
-    assert_eq!(
-        said(json_patch(&o, b"{}")),
-        "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
-    );
-    assert_eq!(
-        said(merge_patch(&o, b"{")),
-        "error decoding patch: unexpected end of JSON input"
-    );
-    assert_eq!(
-        said(merge_patch(&o, b"[]")),
-        "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"
-    );
-    assert_eq!(said(merge_patch(&o, b"null")), "Invalid JSON Patch");
+    for (result, what) in [
+        (
+            json_patch(&o, &json!([1])),
+            "number into Go value of type handlers.jsonPatchOp",
+        ),
+        (
+            json_patch(&o, &json!({})),
+            "object into Go value of type []handlers.jsonPatchOp",
+        ),
+        (
+            merge_patch(&o, &json!([])),
+            "array into Go value of type map[string]interface {}",
+        ),
+    ] {
+        assert_eq!(
+            said(result),
+            format!("error decoding patch: json: cannot unmarshal {what}")
+        );
+    }
+    assert_eq!(said(merge_patch(&o, &json!(null))), "Invalid JSON Patch");
 }
 
 #[test]
 fn merge_patches_take_away_and_put_in() {
-    let patch = br#"{"data":{"a":null,"c":{"d":null}},"list":[1]}"#;
+    let patch = json!({ "data": { "a": null, "c": { "d": null } }, "list": [1] });
     assert_eq!(
-        merge_patch(&object(), patch).unwrap(),
+        merge_patch(&object(), &patch).unwrap(),
         json!({ "data": { "b": "2", "c": {} }, "list": [1] })
     );
 }

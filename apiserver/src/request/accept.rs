@@ -17,6 +17,18 @@ pub enum Shape {
     Table,
 }
 
+/// What of an object is in its row of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowObject {
+    /// Nothing.
+    None,
+    /// Its metadata.
+    #[default]
+    Metadata,
+    /// All of it.
+    Whole,
+}
+
 /// How an answer is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
@@ -34,6 +46,8 @@ pub struct Form {
     pub shape: Shape,
     /// How that is written.
     pub encoding: Encoding,
+    /// What of an object is in its row.
+    pub row_object: RowObject,
 }
 
 /// One of the forms that a client takes.
@@ -83,7 +97,11 @@ pub fn form(headers: &HeaderMap) -> Result<Form, Failure> {
             "PartialObjectMetadata" | "PartialObjectMetadataList" if of_meta => Shape::Metadata,
             _ => continue,
         };
-        return Ok(Form { shape, encoding });
+        return Ok(Form {
+            shape,
+            encoding,
+            row_object: RowObject::default(),
+        });
     }
     Err(Failure {
         code: 406,

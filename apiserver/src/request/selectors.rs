@@ -28,9 +28,7 @@ pub struct LabelSelector(Vec<(String, Wants)>);
 impl LabelSelector {
     /// Reads a selector such as `a=b,c in (d,e),!f`.
     pub fn parse(text: &str) -> Result<Self, Failure> {
-        Reader::new(text)
-            .selector()
-            .map_err(|why| Failure::bad_request(format!("unable to parse requirement: {why}")))
+        Reader::new(text).selector().map_err(Failure::bad_request)
     }
 
     /// Whether it asks nothing.
@@ -123,7 +121,10 @@ impl Reader {
         loop {
             match self.peek() {
                 Token::Word(_) | Token::Sign("!") => {
-                    all.push(self.requirement()?);
+                    let requirement = self.requirement();
+                    all.push(
+                        requirement.map_err(|why| format!("unable to parse requirement: {why}"))?,
+                    );
                     match self.next() {
                         Token::End => break,
                         Token::Sign(",") => {
@@ -252,12 +253,15 @@ impl Reader {
 }
 
 fn check_key(key: &str) -> Result<(), String> {
-    let errors = crate::names::qualified_name(key);
+    let errors: Vec<String> = crate::names::qualified_name(key)
+        .into_iter()
+        .map(|why| why.replace("a qualified name must", "a valid label key must"))
+        .collect();
     if errors.is_empty() {
         return Ok(());
     }
     Err(format!(
-        "key: Invalid value: {}: {}",
+        "<nil>: Invalid value: {}: {}",
         go_quoted(key),
         errors.join("; ")
     ))

@@ -4,7 +4,7 @@ use serde_json::{Map, Number, Value};
 
 use super::MAX_DEPTH;
 use super::model::{Additional, Edge, Node, Special, TypeId, Types, ValueType};
-use super::scalars;
+use super::{quantity, scalars};
 
 /// Refuses what Go's types cannot hold, with its text, and writes the rest as Go would: no `null`s, no empty
 /// values of fields that are left out when empty, zeros where a field is always there, no unknown fields.
@@ -261,7 +261,7 @@ impl<'a> Decoder<'a> {
         match node.special {
             Special::Raw => Ok(()),
             Special::Quantity => {
-                *value = scalars::quantity(value)?.into();
+                *value = quantity::quantity(value)?.into();
                 Ok(())
             }
             Special::IntOrString => match value {

@@ -7,8 +7,10 @@ mod formats;
 mod go;
 mod model;
 mod prune;
+mod quantity;
 mod read;
 mod resources;
+mod rules;
 mod scalars;
 mod validate;
 
@@ -19,7 +21,7 @@ pub use model::{
 };
 pub use prune::prune;
 pub use read::{SchemaError, root_metadata};
-pub use validate::validate;
+pub use validate::{validate, validate_after};
 
 pub(crate) use scalars::kind as json_kind;
 

@@ -7,6 +7,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::go::GoField;
+use super::rules::Compiled;
 
 /// Names a node of one [`Types`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -157,6 +158,7 @@ pub struct Rule {
     pub field_path: String,
     /// A transition rule runs without an old value, too.
     pub optional_old_self: bool,
+    pub(super) compiled: Compiled,
 }
 
 /// A type.
@@ -231,6 +233,8 @@ pub struct Types {
     pub(super) names: BTreeMap<String, TypeId>,
     /// `ObjectMeta` as embedded resources and roots of custom resources have it.
     pub(super) metadata: Option<TypeId>,
+    /// Some type has rules.
+    pub(super) has_rules: bool,
 }
 
 /// What an id of another `Types` leads to: everything goes.

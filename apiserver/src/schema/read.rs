@@ -121,6 +121,7 @@ impl Types {
         let mut root = reader.node(schema, 0)?;
         reader.make_resource(&mut root);
         let id = reader.types.add(root);
+        reader.types.has_rules = reader.types.nodes.iter().any(|node| !node.rules.is_empty());
         Ok((reader.types, id))
     }
 }
@@ -362,6 +363,7 @@ fn rules(schema: &Value) -> Vec<Rule> {
             reason: text(rule, "reason"),
             field_path: text(rule, "fieldPath"),
             optional_old_self: flag(rule, "optionalOldSelf"),
+            ..Rule::default()
         })
         .collect()
 }

@@ -95,22 +95,3 @@ pub(crate) fn bytes(text: &str) -> Result<String, String> {
     }
     Ok(clean)
 }
-
-/// A quantity as it is written again.
-pub(crate) fn quantity(value: &Value) -> Result<String, String> {
-    const WRONG: &str = "quantities must match the regular expression \
-        '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-    let text = match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let digits = text.trim_start_matches(['+', '-']);
-    let end = digits
-        .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
-        .unwrap_or(digits.len());
-    let (number, _suffix) = digits.split_at(end);
-    if number.is_empty() || !number.bytes().any(|byte| byte.is_ascii_digit()) {
-        return Err(WRONG.to_owned());
-    }
-    Ok(text)
-}

@@ -304,3 +304,77 @@ fn what_was_wrong_before_may_stay_wrong() {
     let new = json!({ "spec": { "a": "worse", "lm": [{ "k": "1", "v": "longer" }] } });
     assert_eq!(super::validate(&types, root, &new, Some(&old)).len(), 2);
 }
+
+fn rule_errors(value: &Value, old: Option<&Value>) -> Vec<String> {
+    let schema: Value =
+        serde_json::from_str(include_str!("../../tests/fixtures/rule.json")).unwrap();
+    let (types, root) = Types::from_crd(&schema).unwrap();
+    let whole = |spec: &Value| json!({ "metadata": { "name": "x" }, "spec": spec });
+    let old = old.map(whole);
+    let errors = super::validate(&types, root, &whole(value), old.as_ref());
+    let mut texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    texts.sort();
+    texts
+}
+
+#[test]
+fn rules_that_do_not_hold_are_told_with_the_server_s_words() {
+    let value = json!({ "c": 4, "b": "abcdef", "l": [{ "n": "a", "v": 200 }], "at": [1, 20], "m": { "k k": "bad" },
+        "t": "2019-01-01T00:00:00Z", "d": "2h", "q": "2Gi", "ios": 3, "emb": { "apiVersion": "v1", "kind": "Podx" },
+        "s": ["b"], "n": 1 });
+    let mut expected = vec![
+        "spec.c: Invalid value: c is big",
+        r#"spec.d: Invalid value: "2h": failed rule: self < duration('1h')"#,
+        r#"spec.q: Invalid value: "2Gi": failed rule: isQuantity(self) && quantity(self).isLessThan(quantity('1Gi'))"#,
+        "spec.ios: Invalid value: 3: ios",
+        "spec.emb: Invalid value: pods only",
+        r#"spec.emb: Invalid value: "object": no such key: metadata evaluating rule: self.metadata.name.size() < 5"#,
+        "spec.s: Invalid value: failed rule: self.all(x, x.startsWith('a'))",
+        "spec.s: Invalid value: failed rule: 'a1' in self",
+        "spec.l[0].v: Invalid value: 200: failed rule: self < 100",
+        "spec.at[1]: Invalid value: 20: failed rule: self < 10",
+        r#"spec.m[k k]: Invalid value: "bad": failed rule: self != 'bad'"#,
+        "spec.n: Invalid value: 1: failed rule: self > 1.5",
+        "spec.b: Required value: too long",
+        r#"spec.t: Invalid value: "2019-01-01T00:00:00Z": failed rule: self > timestamp('2020-01-01T00:00:00Z')"#,
+    ];
+    expected.sort_unstable();
+    assert_eq!(rule_errors(&value, None), expected);
+    let mut expected = vec![
+        "spec.n: Invalid value: 0.5: failed rule: self > 1.5",
+        r#"spec.n: Invalid value: "number": division by zero evaluating rule: 1 / int(self) == 1"#,
+    ];
+    expected.sort_unstable();
+    assert_eq!(rule_errors(&json!({ "n": 0.5 }), None), expected);
+}
+
+#[test]
+fn rules_about_changes_see_what_was_before() {
+    let old = json!({ "a": "1", "b": "abc", "l": [{ "n": "a", "v": 2 }], "at": [1] });
+    let new = json!({ "a": "2", "b": "abd", "l": [{ "n": "b", "v": 1 }, { "n": "a", "v": 1 }], "at": [0] });
+    assert_eq!(
+        rule_errors(&new, Some(&old)),
+        [
+            r#"spec.b: Invalid value: "abd": b stays as it is"#,
+            "spec.l[1].v: Invalid value: 1: grows",
+            "spec: Invalid value: a is immutable",
+        ]
+    );
+    assert_eq!(
+        rule_errors(&json!({}), Some(&old)),
+        ["spec: Invalid value: b stays"]
+    );
+    assert_eq!(rule_errors(&old, Some(&old)), [""; 0]);
+    assert_eq!(rule_errors(&new, None), [""; 0]);
+}
+
+#[test]
+fn rules_wait_for_an_object_that_is_otherwise_right() {
+    assert_eq!(
+        rule_errors(&json!({ "c": "x" }), None),
+        [
+            "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
+            r#"spec.c: Invalid value: "string": spec.c in body must be of type integer: "string""#,
+        ]
+    );
+}

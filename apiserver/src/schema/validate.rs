@@ -9,11 +9,24 @@ use super::MAX_DEPTH;
 use super::formats;
 use super::model::{Additional, Checks, ListType, Node, TypeId, Types, ValueType};
 use super::resources;
+use super::rules;
 use crate::failure::{Cause, FieldError};
 
 /// What is wrong with `value`. With `old`, the value that it takes the place of, what has not changed is not held
 /// against it.
 pub fn validate(types: &Types, id: TypeId, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    validate_after(types, id, value, old, &[])
+}
+
+/// As [`validate`], when others have found the errors `before`, such as those of the metadata: there are errors that
+/// keep the rules from being checked.
+pub fn validate_after(
+    types: &Types,
+    id: TypeId,
+    value: &Value,
+    old: Option<&Value>,
+    before: &[FieldError],
+) -> Vec<FieldError> {
     let mut validator = Validator {
         types,
         path: String::new(),
@@ -23,7 +36,33 @@ pub fn validate(types: &Types, id: TypeId, value: &Value, old: Option<&Value>) -
     validator.value(id, value, old, 0);
     let mut errors = validator.errors;
     errors.append(&mut validator.late);
+    if types.has_rules {
+        if before.iter().chain(&errors).any(blocks) {
+            let detail = "some validation rules were not checked because the object was invalid; \
+                correct the existing errors to complete validation";
+            errors.push(FieldError::of_value(
+                Cause::Invalid,
+                "<nil>",
+                &Value::Null,
+                detail,
+            ));
+        } else {
+            check_rules(types, id, value, old, &mut errors);
+        }
+    }
     errors
+}
+
+/// Errors that keep the rules from being checked.
+fn blocks(error: &FieldError) -> bool {
+    matches!(
+        error.cause,
+        Cause::NotSupported
+            | Cause::Required
+            | Cause::TooLong
+            | Cause::TooMany
+            | Cause::TypeInvalid
+    )
 }
 
 struct Validator<'a> {
@@ -35,7 +74,7 @@ struct Validator<'a> {
 }
 
 /// What the API server calls a JSON value of the wrong type.
-fn kind(value: &Value) -> &'static str {
+pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -425,6 +464,58 @@ impl Validator<'_> {
         }
         if good == 0 {
             self.errors.extend(best.into_iter().flatten());
+        }
+    }
+}
+
+/// Checks the rules of a value and of all in it that is not as it was.
+fn check_rules(
+    types: &Types,
+    id: TypeId,
+    value: &Value,
+    old: Option<&Value>,
+    errors: &mut Vec<FieldError>,
+) {
+    let mut todo = vec![(String::new(), id, value, old)];
+    while let Some((path, id, value, old)) = todo.pop() {
+        if old == Some(value) || value.is_null() {
+            continue;
+        }
+        let node = types.node(id);
+        rules::check(types, id, &path, value, old, errors);
+        let first = todo.len();
+        match value {
+            Value::Object(object) => {
+                let before = |name: &str| old.filter(|_| !node.map_atomic)?.get(name);
+                for (name, inner) in object {
+                    let (id, path) = match (node.properties.get(name), &node.additional) {
+                        (Some(_), _) if node.embedded && name == "metadata" => continue,
+                        (Some(edge), _) if path.is_empty() => (edge.id, name.clone()),
+                        (Some(edge), _) => (edge.id, format!("{path}.{name}")),
+                        (None, Additional::Of(edge)) => (edge.id, format!("{path}[{name}]")),
+                        _ => continue,
+                    };
+                    todo.push((path, id, inner, before(name)));
+                }
+            }
+            Value::Array(list) => {
+                let keys: &[String] = match &node.list_type {
+                    ListType::Map(keys) => keys,
+                    _ => &[],
+                };
+                let before = Correlated::of(old, keys);
+                for (index, item) in list.iter().enumerate() {
+                    if let Some(items) = &node.items {
+                        let path = format!("{path}{}", index_of(index));
+                        todo.push((path, items.id, item, before.of_item(item, keys)));
+                    }
+                }
+            }
+            _ => {}
+        }
+        // In the order of the object.
+        if let Some(new) = todo.get_mut(first..) {
+            new.reverse();
         }
     }
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 pub use cells::selector_text;
 
 use crate::kinds::Kind;
+use crate::request::accept::RowObject;
 
 /// The columns of the built-in kinds, as a kube-apiserver publishes them.
 static COLUMNS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
@@ -21,7 +22,7 @@ pub fn empty(kind: &Kind, with_columns: bool) -> Value {
     let columns = if with_columns {
         columns(kind)
     } else {
-        json!([])
+        Value::Null
     };
     json!({
         "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {}, "columnDefinitions": columns, "rows": [],
@@ -68,10 +69,20 @@ fn describe(name: &str, of_type: &str, format: &str, field: &str) -> Value {
 }
 
 /// The row of an object, which is given as it is kept.
-pub fn row(kind: &Kind, object: &Value) -> Value {
+pub fn row(kind: &Kind, object: &Value, row_object: RowObject) -> Value {
     let cells = match &kind.custom {
         Some(custom) => cells::of_custom(&custom.columns, object),
         None => cells::of_builtin(kind, object),
     };
-    json!({ "cells": cells, "object": crate::answer::metadata_of(object) })
+    let shown = match row_object {
+        RowObject::None => Value::Null,
+        RowObject::Metadata => crate::answer::metadata_of(object),
+        RowObject::Whole => {
+            let mut whole = object.clone();
+            crate::convert::from_kept(kind, &mut whole);
+            crate::meta::put_type(&mut whole, &kind.api_version(), &kind.kind);
+            whole
+        }
+    };
+    json!({ "cells": cells, "object": shown })
 }

@@ -109,6 +109,7 @@ static UUID: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static TIME: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z").ok());
+static AGE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\d{1,3}s$").ok());
 static VERSION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"((?:resource version: |current: |ResourceVersion in (?:precondition|record) \())\d+( \(\d+\))?").ok()
 });
@@ -117,9 +118,12 @@ static VERSION: LazyLock<Option<Regex>> = LazyLock::new(|| {
 fn normalize(value: &mut Value, key: &str) {
     match value {
         Value::Object(fields) => {
-            for (key, value) in fields {
-                normalize(value, key);
+            let named = std::mem::take(fields);
+            for (key, mut value) in named {
+                normalize(&mut value, &key);
+                fields.insert(worded(&key), value);
             }
+            sort_causes(fields);
         }
         Value::Array(items) => {
             for item in items {
@@ -127,27 +131,49 @@ fn normalize(value: &mut Value, key: &str) {
             }
         }
         Value::String(text) => {
-            let replaced = match key {
+            *text = match key {
                 "resourceVersion" if !text.is_empty() => "<version>".to_owned(),
-                "continue" => "<token>".to_owned(),
+                "continue" if !text.is_empty() => "<token>".to_owned(),
                 "token" => "<token>".to_owned(),
                 "clusterIP" | "clusterIPs" if text.starts_with("10.") => "<address>".to_owned(),
-                _ => {
-                    let mut text = text.clone();
-                    for (pattern, word) in [
-                        (&UUID, "<uid>"),
-                        (&TIME, "<time>"),
-                        (&VERSION, "$1<version>"),
-                    ] {
-                        if let Some(pattern) = &**pattern {
-                            text = pattern.replace_all(&text, word).into_owned();
-                        }
-                    }
-                    text
-                }
+                // Ages in tables: the servers are not asked in the same second.
+                "cells" if AGE.as_ref().is_some_and(|age| age.is_match(text)) => "<age>".to_owned(),
+                _ => worded(text),
             };
-            *text = replaced;
         }
         _ => {}
     }
+}
+
+/// The causes of a refusal come in any order, and so do they in its message.
+fn sort_causes(status: &mut serde_json::Map<String, Value>) {
+    let Some(Value::Array(causes)) = status
+        .get_mut("details")
+        .and_then(|details| details.get_mut("causes"))
+    else {
+        return;
+    };
+    if causes.len() < 2 {
+        return;
+    }
+    causes.sort_by_key(Value::to_string);
+    if let Some(Value::String(message)) = status.get_mut("message")
+        && let Some((what, _)) = message.split_once(" is invalid: [")
+    {
+        *message = format!("{what} is invalid: <its causes>");
+    }
+}
+
+fn worded(text: &str) -> String {
+    let mut text = text.to_owned();
+    for (pattern, word) in [
+        (&UUID, "<uid>"),
+        (&TIME, "<time>"),
+        (&VERSION, "$1<version>"),
+    ] {
+        if let Some(pattern) = &**pattern {
+            text = pattern.replace_all(&text, word).into_owned();
+        }
+    }
+    text
 }

@@ -128,9 +128,13 @@ async fn asked(client: &Client, step: &Step, saved: &BTreeMap<String, String>) -
 
 async fn ask(client: &Client, step: &Step, saved: &BTreeMap<String, String>) -> Result<Answer> {
     let filled = |text: &str| {
-        saved.iter().fold(text.to_owned(), |text, (name, value)| {
+        // Longer names first: one may begin with another.
+        let mut names: Vec<_> = saved.iter().collect();
+        names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        let fill = |text: String, (name, value): (&String, &String)| {
             text.replace(&format!("${name}"), value)
-        })
+        };
+        names.into_iter().fold(text.to_owned(), fill)
     };
     let Some((method, path)) = step.request.split_once(' ') else {
         bail!("{:?} is no method and path", step.request);

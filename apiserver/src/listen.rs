@@ -1,0 +1,120 @@
+//! Loopback HTTPS.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio_rustls::TlsAcceptor;
+
+use crate::auth::Identity;
+use crate::authority::{Authority, AuthorityError, bearer};
+use crate::server::Server;
+
+/// Why nothing listens.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// The address cannot be had.
+    #[error("cannot listen on {address}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// There is no certificate to show.
+    #[error(transparent)]
+    Certificate(#[from] AuthorityError),
+}
+
+/// A server that listens until this is dropped.
+pub struct Listener {
+    address: SocketAddr,
+    task: AbortHandle,
+}
+
+impl Listener {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `https://127.0.0.1:6443`.
+    pub fn url(&self) -> String {
+        format!("https://{}", self.address)
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Server {
+    /// Answers requests over HTTPS. Those who show a certificate of the authority are whom it names, those with a token
+    /// whom it stands for, and all others nobody. Port 0 is any that is free.
+    pub async fn listen(
+        &self,
+        authority: &Authority,
+        address: SocketAddr,
+    ) -> Result<Listener, ListenError> {
+        let bind = |source| ListenError::Bind { address, source };
+        let acceptor = TlsAcceptor::from(Arc::new(authority.server_config()?));
+        let listener = TcpListener::bind(address).await.map_err(bind)?;
+        let address = listener.local_addr().map_err(bind)?;
+        let task = tokio::spawn(accept(self.clone(), listener, acceptor));
+        Ok(Listener {
+            address,
+            task: task.abort_handle(),
+        })
+    }
+}
+
+async fn accept(server: Server, listener: TcpListener, acceptor: TlsAcceptor) {
+    // Ends with this task, and all connections with it.
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(attend(server.clone(), stream, acceptor.clone()));
+                }
+                // Of too many open files, for one: those who are connected may go.
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                }
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn attend(server: Server, stream: TcpStream, acceptor: TlsAcceptor) {
+    let _ = stream.set_nodelay(true);
+    let stream = match acceptor.accept(stream).await {
+        Ok(stream) => stream,
+        // A client that does not trust us, or talks something else.
+        Err(error) => return tracing::debug!(%error, "no TLS connection"),
+    };
+    let shown = stream
+        .get_ref()
+        .1
+        .peer_certificates()
+        .and_then(|all| all.first());
+    let user = shown.and_then(bearer).unwrap_or_else(Identity::anonymous);
+    let service = TowerToHyperService::new(server.service(user));
+    let connection = Builder::new(TokioExecutor::new());
+    if let Err(error) = connection
+        .serve_connection_with_upgrades(TokioIo::new(stream), service)
+        .await
+    {
+        tracing::debug!(%error, "a connection broke");
+    }
+}
