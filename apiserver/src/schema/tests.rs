@@ -378,3 +378,24 @@ fn rules_wait_for_an_object_that_is_otherwise_right() {
         ]
     );
 }
+
+/// Recorded by `tests/record/definitions.sh`.
+#[test]
+fn definitions_are_refused_as_kubernetes_refuses_them() {
+    let mut wrong = Vec::new();
+    for line in include_str!("../../tests/fixtures/definitions.jsonl").lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let mut errors: Vec<String> = super::check_crd(&case["crd"])
+            .iter()
+            .map(|error| format!("{} {error}", error.cause.reason()))
+            .collect();
+        errors.sort();
+        if json!(errors) != case["errors"] {
+            wrong.push(format!(
+                "got      {errors:#?}\nexpected {:#}",
+                case["errors"]
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
