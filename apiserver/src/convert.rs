@@ -36,6 +36,11 @@ pub fn from_kept(kind: &Kind, object: &mut Value) {
     };
     if is_event(kind) {
         rename(object, |(new, old)| (old, new));
+        for field in ["reportingController", "reportingInstance"] {
+            if object.get(field).and_then(Value::as_str) == Some("") {
+                object.remove(field);
+            }
+        }
     } else if is_autoscaler(kind) {
         autoscaler_from_v2(object);
     }

@@ -363,17 +363,33 @@ fn check_owners(object: &Value, errors: &mut Vec<FieldError>) {
         }
     }
     if let [first, second, ..] = controllers.as_slice() {
-        errors.push(FieldError::of_value(
-            Cause::Invalid,
-            "metadata.ownerReferences",
-            owners.map_or(&Value::Null, |_| {
-                object.pointer("/metadata/ownerReferences").unwrap_or(&Value::Null)
-            }),
-            &format!(
-                "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {second}"
+        let shown: Vec<String> = owners.into_iter().flatten().map(shown_owner).collect();
+        errors.push(FieldError {
+            cause: Cause::Invalid,
+            field: "metadata.ownerReferences".to_owned(),
+            message: format!(
+                "Invalid value: [{}]: Only one reference can have Controller set to true. Found \"true\" in \
+                 references for {first} and {second}",
+                shown.join(",")
             ),
-        ));
+        });
     }
+}
+
+/// An owner as the server's own type shows it: the fields in its order.
+fn shown_owner(owner: &Value) -> String {
+    let order = [
+        "apiVersion",
+        "kind",
+        "name",
+        "uid",
+        "controller",
+        "blockOwnerDeletion",
+    ];
+    let fields = order
+        .into_iter()
+        .filter_map(|field| Some(format!("\"{field}\":{}", owner.get(field)?)));
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
 }
 
 /// What is wrong with a change of the metadata.

@@ -212,7 +212,11 @@ impl Question {
                     .iter()
                     .any(|(name, _)| *name == target.version)
             });
-            return if known {
+            let of_custom = group.is_some_and(|group| {
+                let all = group.versions.iter().flat_map(|(_, kinds)| kinds);
+                all.clone().count() > 0 && all.clone().all(|kind| kind.custom.is_some())
+            });
+            return if known && !of_custom {
                 Err(Failure::no_such_path())
             } else {
                 Ok(no_page())
@@ -220,6 +224,10 @@ impl Question {
         };
         let verb = self.verb(&target);
         self.check_right(&target, verb)?;
+        let nowhere = kind.namespaced && target.namespace.is_none() && verb == "create";
+        if nowhere && kind.custom.is_some() {
+            return Ok(no_page());
+        }
         for fault in self.server.faults.meeting(verb, &kind) {
             match fault {
                 Fault::Delay(time) => tokio::time::sleep(time).await,
@@ -299,7 +307,8 @@ impl Call {
         let part = self.subresource.clone();
         match &part {
             None => {
-                if verb == "create" && self.name.is_some() {
+                let nowhere = self.kind.namespaced && self.namespace.is_none();
+                if verb == "create" && (self.name.is_some() || nowhere) {
                     return Err(Failure::method_not_allowed());
                 }
                 let known = self.kind.verbs.iter().any(|one| one == verb);

@@ -1,6 +1,8 @@
 //! The one binary: called by a component's name it is that component, called `reeve` it has them as
 //! sub-commands.
 
+mod apiserver;
+
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -41,6 +43,9 @@ enum Component {
     /// On the hub: installs the two agents on clusters, through OCM add-ons.
     #[command(name = ADDON_CONTROLLER, visible_alias = "addon-controller")]
     AddonController(reeve_addon_controller::Args),
+    /// A Kubernetes API server in memory, for tests and trials: no etcd, no nodes, nothing kept.
+    #[command(name = "apiserver")]
+    Apiserver(apiserver::Args),
 }
 
 const PROPAGATOR: &str = "governance-policy-propagator";
@@ -100,6 +105,7 @@ async fn start(component: Component, stop: CancellationToken) -> Result<()> {
             reeve_config_policy_controller::run(args, stop).await?;
         }
         Component::AddonController(args) => reeve_addon_controller::run(args, stop).await?,
+        Component::Apiserver(args) => apiserver::run(args, stop).await?,
     }
     Ok(())
 }

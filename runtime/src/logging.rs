@@ -63,6 +63,8 @@ fn filter(level: &str, verbosity: u8) -> Result<String, InvalidLevel> {
         "propagator",
         "framework_addon",
         "config_policy_controller",
+        "apiserver",
+        "fleet",
         "cli",
     ];
     let ours: Vec<String> = crates

@@ -46,6 +46,7 @@ pub(crate) fn default(kind: &Kind, object: &mut Value) {
         }
         ("rbac.authorization.k8s.io", "rolebindings" | "clusterrolebindings") => binding(object),
         ("networking.k8s.io", "networkpolicies") => policy(&mut object["spec"]),
+        ("" | "events.k8s.io", "events") => event(object),
         ("", "limitranges") => limits(&mut object["spec"]),
         ("autoscaling", _) => {
             or(&mut object["spec"], "minReplicas", 1);
@@ -277,6 +278,19 @@ fn job(spec: &mut Value, alone: bool) {
     template(spec);
 }
 
+/// Times that are not known are written all the same.
+fn event(object: &mut Value) {
+    if let Some(fields) = object.as_object_mut() {
+        for field in ["eventTime", "firstTimestamp", "lastTimestamp"] {
+            fields.entry(field).or_insert(Value::Null);
+        }
+        for field in ["reportingComponent", "reportingInstance"] {
+            fields.entry(field).or_insert_with(|| "".into());
+        }
+        fields.entry("source").or_insert_with(|| json!({}));
+    }
+}
+
 /// What a container gets if it names no limits is also what it asks for.
 fn limits(spec: &mut Value) {
     for one in each(spec, "limits") {
@@ -450,6 +464,12 @@ pub(super) fn allocate_address(object: &mut Value, store: &Store) {
     }
     let address = spec["clusterIP"].clone();
     or(spec, "clusterIPs", json!([address]));
-    or(spec, "ipFamilies", json!(["IPv4"]));
-    or(spec, "ipFamilyPolicy", "SingleStack");
+    // Without an address and without Pods of its own it may have any.
+    let any = spec["clusterIP"] == "None" && spec.get("selector").is_none();
+    let (families, policy) = match any {
+        true => (json!(["IPv4", "IPv6"]), "RequireDualStack"),
+        false => (json!(["IPv4"]), "SingleStack"),
+    };
+    or(spec, "ipFamilies", families);
+    or(spec, "ipFamilyPolicy", policy);
 }

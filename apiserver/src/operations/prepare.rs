@@ -21,7 +21,8 @@ pub(crate) enum Part {
 impl Call {
     pub(crate) fn part(&self) -> Part {
         match self.subresource.as_deref() {
-            None => Part::Main,
+            // What is scaled is the object itself.
+            None | Some("scale") => Part::Main,
             Some("status") => Part::Status,
             Some(_) => Part::Other,
         }

@@ -72,10 +72,7 @@ impl Call {
                 }
             }
             self.origin = super::Origin::Patch;
-            let part = self.subresource.take();
-            let replaced = self.replace(new, &current, options);
-            self.subresource = part;
-            if let Some(object) = replaced? {
+            if let Some(object) = self.replace(new, &current, options)? {
                 let scale = self.scale_of(&object)?;
                 return Ok((self, Reply::Object(200, scale)));
             }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::Known;
 
@@ -25,6 +26,9 @@ pub struct Index {
     clusters: BTreeMap<String, Arc<ManagedCluster>>,
     decisions: BTreeMap<ObjectKey, Arc<PlacementDecision>>,
     scores: Arc<Scores>,
+    /// Decisions that were created here, since when, as long as the watch has not told of them.
+    untold: BTreeMap<ObjectKey, Timestamp>,
+    synced: bool,
 }
 
 /// An object before and after a change.
@@ -65,6 +69,21 @@ fn is_stale<T: kube::Resource>(present: Option<&Arc<T>>, known: Option<&Known<T>
 }
 
 impl Index {
+    /// Everything has been seen once: what is absent now is not there.
+    pub fn set_synced(&mut self) {
+        self.synced = true;
+    }
+
+    /// Whether everything has been seen once.
+    pub fn is_synced(&self) -> bool {
+        self.synced
+    }
+
+    /// A placement, whoever makes its decisions.
+    pub fn placement_of(&self, key: &ObjectKey) -> Option<Arc<Placement>> {
+        self.placements.get(key).cloned()
+    }
+
     /// A placement has changed.
     pub fn placement(&mut self, key: &ObjectKey, known: Option<Known<Placement>>) -> Concerned {
         if is_stale(self.placements.get(key), known.as_ref()) {
@@ -82,6 +101,7 @@ impl Index {
         key: &ObjectKey,
         known: Option<Known<PlacementDecision>>,
     ) -> Concerned {
+        self.untold.remove(key);
         if is_stale(self.decisions.get(key), known.as_ref()) {
             return Concerned::new();
         }
@@ -93,6 +113,36 @@ impl Index {
         placements
             .map(|name| ObjectKey::new(key.namespace.as_str(), name))
             .collect()
+    }
+
+    /// A decision has been written here, and created if `created` says when.
+    pub fn wrote(&mut self, decision: Arc<PlacementDecision>, created: Option<Timestamp>) {
+        let key = ObjectKey::of(decision.as_ref());
+        let known = Known::Valid(decision);
+        if is_stale(self.decisions.get(&key), Some(&known)) {
+            return;
+        }
+        if let Some(at) = created {
+            self.untold.insert(key.clone(), at);
+        }
+        put(&mut self.decisions, key, Some(known));
+    }
+
+    /// Forgets the decisions of a placement that were created here before `before`, and of which the watch has not told: who
+    /// deletes one while the watch is interrupted is never heard of. Whether there are younger ones.
+    pub fn forget_untold(&mut self, placement: &ObjectKey, before: Timestamp) -> bool {
+        let prefix = format!("{}-decision-", placement.name);
+        let ours =
+            |key: &ObjectKey| key.namespace == placement.namespace && key.name.starts_with(&prefix);
+        let all = self.untold.iter().filter(|(key, _)| ours(key));
+        let (old, young): (Vec<_>, Vec<_>) = all.partition(|(_, at)| **at < before);
+        let any = !young.is_empty();
+        let old: Vec<ObjectKey> = old.into_iter().map(|(key, _)| key.clone()).collect();
+        for key in old {
+            self.untold.remove(&key);
+            self.decisions.remove(&key);
+        }
+        any
     }
 
     /// A binding has changed.

@@ -5,6 +5,7 @@
 
 pub mod controller;
 pub mod crds;
+pub mod debug;
 pub mod decide;
 pub mod events;
 pub mod groups;

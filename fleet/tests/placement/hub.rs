@@ -10,6 +10,7 @@ use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Client, ResourceExt as _};
+use reeve_fleet::placement::debug::Debugger;
 use reeve_fleet::placement::types::decision::PLACEMENT_LABEL;
 use reeve_fleet::placement::types::{Placement, PlacementDecision};
 use reeve_testkit::eventually;
@@ -26,6 +27,8 @@ pub struct Hub {
     pub client: Client,
     /// The namespace.
     pub name: String,
+    /// Explains the placements of the controller, where one runs in this process.
+    pub debugger: Option<Debugger>,
 }
 
 fn kind(kind: &str) -> ApiResource {
@@ -40,10 +43,11 @@ fn kind(kind: &str) -> ApiResource {
 }
 
 impl Hub {
-    pub fn new(client: Client, name: &str) -> Self {
+    pub fn new(client: Client, name: &str, debugger: Option<Debugger>) -> Self {
         Self {
             client,
             name: name.to_owned(),
+            debugger,
         }
     }
 
@@ -373,6 +377,22 @@ impl Hub {
         for of in ["Placement", "PlacementDecision", "ManagedClusterSetBinding"] {
             if let Ok(list) = self.here(of).list(&ListParams::default()).await {
                 for one in list.items {
+                    let _ = writeln!(text, "{of} {}: {}", one.name_any(), one.data);
+                }
+            }
+        }
+        for of in ["ManagedClusterSet", "ManagedCluster"] {
+            if let Ok(list) = self.all(of).list(&ListParams::default()).await {
+                let ours = |name: &str| {
+                    name.starts_with(&self.full("")) || ["default", "global"].contains(&name)
+                };
+                // A scenario with very many clusters is not about one of them.
+                for one in list
+                    .items
+                    .iter()
+                    .filter(|one| ours(&one.name_any()))
+                    .take(20)
+                {
                     let _ = writeln!(text, "{of} {}: {}", one.name_any(), one.data);
                 }
             }

@@ -4,6 +4,7 @@
 //! the CRDs and the controllers.
 
 mod basics;
+mod debug;
 mod groups;
 mod hub;
 mod lives;
@@ -14,13 +15,9 @@ mod sets;
 mod taints;
 
 use std::process::ExitCode;
-use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
 use reeve_fleet::placement::controller::{self, Means};
-use reeve_runtime::CancellationToken;
 
-use hub::Hub;
 use play::{Scenario, scenarios};
 
 fn list() -> Vec<Scenario> {
@@ -55,6 +52,10 @@ fn list() -> Vec<Scenario> {
         "case_i28_tolerations", "i28", taints::tolerations;
         "case_i29_effects", "i29", taints::effects;
         "case_i30_seconds", "i30", taints::seconds;
+        "case_i31_p192_p197_an_explanation", "i31", debug::explains;
+        "case_i32_p198_p199_an_explanation_denied", "i32", debug::denied;
+        "case_i33_p193_to_p195_an_explanation_of_what_is_not_there", "i33", debug::posted;
+        "case_p177_to_p191_p196_p200_refusals", "p177", debug::refusals;
         "case_e1_from_binding_to_deletion", "e1", lives::whole_life;
         "case_e3_a_plain_placement", "e3", lives::plain;
         "events_tell_what_was_done", "events", lives::events;
@@ -63,24 +64,15 @@ fn list() -> Vec<Scenario> {
         "rough_edge_08_scores_read_by_expressions_only", "re08", predicates::scores_by_cel;
         "rough_edge_20_a_foreign_decision_is_adopted", "re20", basics::adopted;
         "others_decide_where_scheduling_is_off", "off", basics::switched_off;
-        "case_p176_the_controller_starts_and_stops", "p176", start_and_stop;
         "an_idle_controller_writes_nothing", "idle", basics::idle;
     ]
 }
 
 fn main() -> ExitCode {
     play::main("placement", list(), |client, stop| {
-        tokio::spawn(controller::run(Means::of(client), stop));
+        let means = Means::of(client);
+        let debugger = means.debugger();
+        tokio::spawn(controller::run(means, stop));
+        Some(debugger)
     })
-}
-
-async fn start_and_stop(hub: Hub) -> Result<()> {
-    let stop = CancellationToken::new();
-    let running = tokio::spawn(controller::run(Means::of(hub.client.clone()), stop.clone()));
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    ensure!(!running.is_finished(), "it ended by itself");
-    stop.cancel();
-    let ended = tokio::time::timeout(Duration::from_secs(10), running).await;
-    ended.context("it does not stop")???;
-    Ok(())
 }

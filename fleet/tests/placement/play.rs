@@ -11,6 +11,7 @@ use kube::Client;
 use kube::api::{Api, PostParams};
 use libtest_mimic::{Arguments, Failed, Trial};
 use reeve_fleet::placement::crds::crds;
+use reeve_fleet::placement::debug::Debugger;
 use reeve_runtime::CancellationToken;
 use reeve_testkit::{Plane, PlaneOptions, eventually};
 use tokio::runtime::Builder;
@@ -31,11 +32,11 @@ macro_rules! scenarios {
 }
 pub(crate) use scenarios;
 
-/// Plays scenarios on a control plane of this name; `start` starts the controllers.
+/// Plays scenarios on a control plane of this name; `start` starts the controllers, and returns what explains them.
 pub fn main(
     name: &'static str,
     scenarios: Vec<Scenario>,
-    start: impl FnOnce(Client, CancellationToken),
+    start: impl FnOnce(Client, CancellationToken) -> Option<Debugger>,
 ) -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(12));
@@ -52,13 +53,13 @@ pub fn main(
         Err(error) => return failed(&error),
     };
     let stop = CancellationToken::new();
-    {
+    let debugger = {
         let _inside = runtime.enter();
-        start(plane.client(), stop.clone());
-    }
+        start(plane.client(), stop.clone())
+    };
     let trials = scenarios.into_iter().map(|Scenario(name, short, play)| {
         let runtime = Arc::clone(&runtime);
-        let hub = Hub::new(plane.client(), short);
+        let hub = Hub::new(plane.client(), short, debugger.clone());
         Trial::test(name, move || {
             let played = runtime.block_on(async {
                 hub.prepare().await?;

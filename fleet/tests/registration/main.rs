@@ -11,12 +11,17 @@ mod play;
 mod sets;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
+use anyhow::{Context as _, Result, ensure};
 use kube::Client;
+use reeve_fleet::placement;
 use reeve_fleet::registration::controller;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::metrics::ControllerMetrics;
+use reeve_testkit::eventually;
 
+use hub::Hub;
 use play::{Scenario, scenarios};
 
 fn list() -> Vec<Scenario> {
@@ -31,6 +36,7 @@ fn list() -> Vec<Scenario> {
         "case_r77_a_steady_lease", "r77", clusters::steady;
         "case_r78_r80_a_lease_stops_and_recovers", "r78", clusters::recovered;
         "case_r79_a_cluster_is_restored", "r79", clusters::restored;
+        "case_p176_the_placement_controller_starts_and_stops", "p176", start_and_stop;
         "case_r46_a_cluster_that_goes_is_unknown", "r46", clusters::going;
     ]
 }
@@ -41,6 +47,25 @@ fn main() -> ExitCode {
         list(),
         |client: Client, stop: CancellationToken| {
             tokio::spawn(controller::run(client, ControllerMetrics::default(), stop));
+            None
         },
     )
+}
+
+/// Here, because beside the controller of the scenarios of placement it would take their work.
+async fn start_and_stop(hub: Hub) -> Result<()> {
+    let means = placement::controller::Means::of(hub.client.clone());
+    let index = means.index.clone();
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(placement::controller::run(means, stop.clone()));
+    eventually("it knows the hub", Duration::from_secs(30), || async {
+        ensure!(index.read().is_synced(), "not yet");
+        Ok(())
+    })
+    .await?;
+    ensure!(!running.is_finished(), "it ended by itself");
+    stop.cancel();
+    let ended = tokio::time::timeout(Duration::from_secs(10), running).await;
+    ended.context("it does not stop")???;
+    Ok(())
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt as _;
@@ -59,7 +60,7 @@ impl Controller {
         let created = api.create(&PostParams::default(), &body).await;
         let created =
             created.map_err(|source| failure("create decision", &desired.name, source))?;
-        let created = self.note(created);
+        let created = self.note(created, Some(Timestamp::now()));
         deeds.push((Deed::Created, reference(&created)));
         if created
             .clusters()
@@ -90,7 +91,7 @@ impl Controller {
             let name = current.name_any();
             let patched = api.patch(&name, &PatchParams::default(), &body).await;
             let patched = patched.map_err(|source| failure("label decision", &name, source))?;
-            current = self.note(patched);
+            current = self.note(patched, None);
         }
         if patch.clusters {
             self.write_clusters(api, &current, &patch.desired, deeds)
@@ -118,7 +119,7 @@ impl Controller {
         let params = PatchParams::default();
         let patched = api.patch_status(name, &params, &Body::Merge(body)).await;
         let patched = patched.map_err(|source| failure("update decision", name, source))?;
-        let patched = self.note(patched);
+        let patched = self.note(patched, None);
         deeds.push((Deed::Updated, reference(&patched)));
         Ok(())
     }
@@ -144,11 +145,13 @@ impl Controller {
     }
 
     /// Remembers what was written: the watch will tell of it later.
-    fn note(&self, decision: PlacementDecision) -> Arc<PlacementDecision> {
+    fn note(
+        &self,
+        decision: PlacementDecision,
+        created: Option<Timestamp>,
+    ) -> Arc<PlacementDecision> {
         let decision = Arc::new(decision);
-        let known = Known::Valid(Arc::clone(&decision));
-        let key = ObjectKey::of(decision.as_ref());
-        self.index.write().decision(&key, Some(known));
+        self.index.write().wrote(Arc::clone(&decision), created);
         decision
     }
 

@@ -7,9 +7,9 @@ mod act;
 mod error;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::api::Api;
 use parking_lot::RwLock;
@@ -22,6 +22,7 @@ use reeve_runtime::queue::{Next, Queue};
 use reeve_runtime::supervisor::{Ended, Supervisor};
 use reeve_runtime::watch::Watch;
 
+use super::debug::Debugger;
 use super::decide::{Observed, decide};
 use super::events;
 use super::index::{Concerned, Index};
@@ -34,6 +35,9 @@ const CONTROLLER: &str = "placement-controller";
 /// How many placements are worked on at once. One, as upstream: a placement sees what the one before it was given.
 const WORKERS: usize = 1;
 
+/// Within this time the watch should have told of what was created: if it has not, it is looked for.
+const TOLD: SignedDuration = SignedDuration::from_secs(2);
+
 /// With what the controller works.
 #[derive(Clone)]
 pub struct Means {
@@ -45,6 +49,8 @@ pub struct Means {
     pub announced: AnnouncementMetrics,
     /// How long scheduling takes.
     pub scheduling: PlacementMetrics,
+    /// What the controller knows; filled while it runs.
+    pub index: Arc<RwLock<Index>>,
 }
 
 impl Means {
@@ -55,7 +61,13 @@ impl Means {
             metrics: ControllerMetrics::default(),
             announced: AnnouncementMetrics::default(),
             scheduling: PlacementMetrics::default(),
+            index: Arc::default(),
         }
+    }
+
+    /// What explains the placements of the controller that is run with these means.
+    pub fn debugger(&self) -> Debugger {
+        Debugger::new(self.client.clone(), Arc::clone(&self.index))
     }
 }
 
@@ -67,7 +79,7 @@ pub async fn run(means: Means, stop: CancellationToken) -> Result<(), Ended> {
     let controller = Controller {
         events: EventWriter::new(client.clone(), CONTROLLER, announcements),
         client,
-        index: Arc::default(),
+        index: means.index,
         queue: Queue::new(CONTROLLER, &means.metrics),
         metrics: means.scheduling,
     };
@@ -147,6 +159,7 @@ impl Controller {
                 () = stop.cancelled() => return,
                 () = synced => {}
             }
+            controller.index.write().set_synced();
             let queue = controller.queue.clone();
             let work = move |key| {
                 let controller = controller.clone();
@@ -158,7 +171,10 @@ impl Controller {
 
     /// Brings one placement's decisions and status in line.
     async fn reconcile(&self, key: ObjectKey) -> Result<Next, Error> {
-        let observed = Observed::of(&self.index.read(), &key, Timestamp::now());
+        let now = Timestamp::now();
+        let long_ago = now.saturating_sub(TOLD).unwrap_or(Timestamp::MIN);
+        self.index.write().forget_untold(&key, long_ago);
+        let observed = Observed::of(&self.index.read(), &key, now);
         let Some(observed) = observed else {
             return Ok(Next::Done);
         };
@@ -176,12 +192,18 @@ impl Controller {
         if let Err(failure) = self.publish(placement, decision.status).await {
             return error::outcome(&key, vec![failure]);
         }
-        Ok(match decision.schedule.again_at {
+        let next = match decision.schedule.again_at {
             None => Next::Done,
             Some(at) => {
                 let wait = at.duration_since(Timestamp::now());
                 Next::After(wait.try_into().unwrap_or_default())
             }
+        };
+        let untold = self.index.write().forget_untold(&key, Timestamp::MIN);
+        Ok(if untold {
+            next.sooner(TOLD.unsigned_abs() + Duration::from_millis(100))
+        } else {
+            next
         })
     }
 

@@ -84,4 +84,11 @@ mod tests {
     fn quantities_are_numbers(#[case] text: &str, #[case] number: Option<f64>) {
         assert_eq!(parse(text), number);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in "[-+.0-9]{0,50}[a-zA-Z0-9+-]{0,12}") {
+            let _ = parse(&text);
+        }
+    }
 }

@@ -306,3 +306,14 @@ fn several_mistakes_of_one_requirement() {
     );
     assert!(complaint.message.ends_with(']'));
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn no_text_brings_the_evaluator_down(
+        text in "(managedCluster|metadata|[a-z\\[\\]\\(\\)\\{\\}.,:?!&|<>=+*/%'\"0-9 -]){0,40}",
+    ) {
+        let _ = holds(&[&text], Budget::of_cluster());
+    }
+}

@@ -348,3 +348,21 @@ fn rough_edge_18_what_was_written_here_is_not_undone_by_older_news() {
         ["ns1/p1"]
     );
 }
+
+#[test]
+fn what_was_created_here_and_is_never_told_of_is_looked_for() {
+    let placement = ObjectKey::new("ns1", "p1");
+    let later = now() + jiff::SignedDuration::from_secs(3);
+    let mut index = Index::default();
+    index.wrote(decision("p1", 1, &["c1"]), Some(now()));
+    assert!(index.forget_untold(&placement, now()));
+    assert_eq!(index.decisions(&placement).len(), 1);
+    assert!(!index.forget_untold(&placement, later));
+    assert!(index.decisions(&placement).is_empty());
+    // Of what the watch has told, nothing is forgotten.
+    index.wrote(decision("p1", 1, &["c1"]), Some(now()));
+    let key = ObjectKey::new("ns1", "p1-decision-1");
+    index.decision(&key, valid(&decision("p1", 1, &["c1"])));
+    assert!(!index.forget_untold(&placement, later));
+    assert_eq!(index.decisions(&placement).len(), 1);
+}

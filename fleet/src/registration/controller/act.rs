@@ -19,6 +19,9 @@ use crate::placement::status::{self, Stated};
 use crate::placement::types::set::SetStatus;
 use crate::placement::types::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 
+/// Within this time the watch should have told of what was created.
+const TOLD: Duration = Duration::from_secs(2);
+
 /// Why something could not be brought in line.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
@@ -99,7 +102,7 @@ impl Controller {
                     Ok(lease) => api.create(&PostParams::default(), &lease).await,
                     Err(error) => Err(error),
                 };
-                written(created, "create the lease of cluster", &name)
+                Ok(written(created, "create the lease of cluster", &name)?.sooner(TOLD))
             }
             Heard::Lately(wait) => Ok(after(wait)),
             Heard::NotLately(wait) => {
@@ -141,7 +144,9 @@ impl Controller {
                     Err(error) => Err(kube::Error::SerdeError(error)),
                 };
                 tracing::info!(set = name, "created a set that is always there");
-                return written(created, "create set", &name);
+                // Who deletes it while the watch is interrupted is never heard of: see whether it is there.
+                let next = written(created, "create set", &name)?;
+                return Ok(next.sooner(TOLD));
             }
             Upkeep::Restore(patch) => {
                 let patched = api

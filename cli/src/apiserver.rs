@@ -1,0 +1,61 @@
+//! `reeve apiserver`: a bare Kubernetes API server in memory.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use reeve_apiserver::{Access, Authority, Options, Server, kubeconfig};
+use reeve_runtime::CancellationToken;
+use reeve_runtime::logging::LogArgs;
+
+/// Where to listen and whom to tell.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The port on 127.0.0.1; 0 is any that is free.
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Where the kubeconfig is written that makes its bearer an administrator.
+    #[arg(long, default_value = "reeve-apiserver.kubeconfig")]
+    kubeconfig: PathBuf,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
+    reeve_runtime::logging::start(&args.log)?;
+    let authority = Authority::new()?;
+    let server = Server::start(Options {
+        rbac: true,
+        authority: authority.pem(),
+        ..Options::default()
+    });
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
+    let listener = server.listen(&authority, address).await?;
+    let access = Access {
+        name: "reeve".to_owned(),
+        server: listener.url(),
+        authority: authority.pem(),
+        client: authority.client("admin", Some("system:masters"))?,
+    };
+    write_private(&args.kubeconfig, &kubeconfig(&[access]))?;
+    println!(
+        "Kubernetes API at {}. Use it with: kubectl --kubeconfig {}",
+        listener.url(),
+        args.kubeconfig.display()
+    );
+    stop.cancelled().await;
+    Ok(())
+}
+
+/// Writes a file that only its owner may read: it holds a key.
+fn write_private(path: &std::path::Path, text: &str) -> Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options
+        .open(path)
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    file.write_all(text.as_bytes())
+        .with_context(|| format!("cannot write {}", path.display()))
+}
