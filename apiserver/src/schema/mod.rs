@@ -3,6 +3,7 @@
 
 mod decode;
 mod defaults;
+mod definition;
 mod formats;
 mod go;
 mod model;
@@ -12,10 +13,12 @@ mod read;
 mod resources;
 mod rules;
 mod scalars;
+mod structural;
 mod validate;
 
 pub use decode::decode;
 pub use defaults::default;
+pub use definition::check_crd;
 pub use model::{
     Additional, Checks, Edge, ListType, Node, Rule, Special, TypeId, Types, ValueType,
 };

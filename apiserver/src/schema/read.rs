@@ -107,6 +107,18 @@ impl Types {
 
     /// Reads the `openAPIV3Schema` of one version of a definition; the id is that of the whole object.
     pub fn from_crd(schema: &Value) -> Result<(Self, TypeId), SchemaError> {
+        Self::from_definition(schema, Reader::make_resource)
+    }
+
+    /// Reads a part of such a schema.
+    pub(super) fn from_schema(schema: &Value) -> Result<(Self, TypeId), SchemaError> {
+        Self::from_definition(schema, |_, _| {})
+    }
+
+    fn from_definition(
+        schema: &Value,
+        finish: fn(&mut Reader, &mut Node),
+    ) -> Result<(Self, TypeId), SchemaError> {
         let types = match root_metadata() {
             Value::Object(schemas) => Self::from_openapi(&schemas),
             _ => Self::default(),
@@ -119,7 +131,7 @@ impl Types {
             overlays: Vec::new(),
         };
         let mut root = reader.node(schema, 0)?;
-        reader.make_resource(&mut root);
+        finish(&mut reader, &mut root);
         let id = reader.types.add(root);
         reader.types.has_rules = reader.types.nodes.iter().any(|node| !node.rules.is_empty());
         Ok((reader.types, id))

@@ -378,3 +378,135 @@ fn rules_wait_for_an_object_that_is_otherwise_right() {
         ]
     );
 }
+
+/// Recorded by `tests/record/definitions.sh`.
+#[test]
+fn definitions_are_refused_as_kubernetes_refuses_them() {
+    let mut wrong = Vec::new();
+    for line in include_str!("../../tests/fixtures/definitions.jsonl").lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let mut errors: Vec<String> = super::check_crd(&case["crd"])
+            .iter()
+            .map(|error| format!("{} {error}", error.cause.reason()))
+            .collect();
+        errors.sort();
+        if json!(errors) != case["errors"] {
+            wrong.push(format!(
+                "got      {errors:#?}\nexpected {:#}",
+                case["errors"]
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// One object a kind, as a kube-apiserver has written them.
+#[test]
+fn what_kubernetes_has_written_is_read_as_it_is() {
+    let types = built_in();
+    for line in include_str!("../../tests/fixtures/written.jsonl").lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let id = types.named(case["type"].as_str().unwrap()).unwrap();
+        let mut object = case["object"].clone();
+        assert_eq!(prune(&types, id, &mut object), [""; 0]);
+        decode(&types, id, &mut object).unwrap();
+        assert_eq!(object, case["object"]);
+    }
+}
+
+/// Any JSON, with names that the schemas know.
+fn any_json() -> impl proptest::strategy::Strategy<Value = Value> {
+    use proptest::prelude::*;
+    let names = proptest::sample::select(vec![
+        "metadata",
+        "spec",
+        "labels",
+        "name",
+        "a",
+        "l",
+        "n",
+        "v",
+        "s",
+        "m",
+        "emb",
+        "ios",
+        "t",
+        "d",
+        "q",
+        "b",
+        "c",
+        "containers",
+        "ports",
+        "data",
+        "$patch",
+        "$retainKeys",
+        "$setElementOrder/ports",
+        "kind",
+        "managedFields",
+        "fieldsV1",
+        "f:spec",
+        "k:{",
+        "limits",
+        "resources",
+        "finalizers",
+        "ownerReferences",
+        "creationTimestamp",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".*".prop_map(Value::from),
+        proptest::sample::select(vec![
+            "delete",
+            "replace",
+            "1Gi",
+            "-1m",
+            "2020-01-01T00:00:00Z",
+            "3h",
+            "YQ=="
+        ])
+        .prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 48, 6, move |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            proptest::collection::btree_map(names.clone().prop_map(str::to_owned), inner, 0..6)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest::proptest! {
+    #[test]
+    fn nothing_that_is_sent_makes_it_panic(one in any_json(), other in any_json()) {
+        use crate::{apply, patch};
+        let schema: Value = serde_json::from_str(include_str!("../../tests/fixtures/rule.json")).unwrap();
+        let (custom, root) = Types::from_crd(&schema).unwrap();
+        let built_in = built_in();
+        let writer = apply::Writer { manager: "m", api_version: "v1", subresource: "", now: "2020-01-01T00:00:00Z" };
+        let kinds = [
+            (&custom, root),
+            (&built_in, built_in.named("io.k8s.api.core.v1.Pod").unwrap()),
+            (&built_in, built_in.named("io.k8s.api.core.v1.Service").unwrap()),
+        ];
+        for (types, id) in kinds {
+            let mut read = one.clone();
+            prune(types, id, &mut read);
+            let _ = decode(types, id, &mut read);
+            default(types, id, &mut read);
+            super::validate(types, id, &one, Some(&other));
+            let _ = patch::json_patch(&one, &other);
+            let _ = patch::merge_patch(&one, &other);
+            let _ = patch::strategic(types, id, &one, &other);
+            apply::track(types, Some(id), Some(&other), &mut read, &writer);
+            let _ = apply::apply(&apply::ApplyRequest {
+                types, id: Some(id), live: &one, wanted: &other, writer,
+                conflicts: apply::Conflicts::Refuse, reset: &[&["status"]],
+            });
+        }
+        super::check_crd(&one);
+        let _ = Types::from_crd(&one);
+    }
+}

@@ -64,10 +64,16 @@ func fields(t reflect.Type, out *[]string) {
 				shown = ft.String()
 			}
 		}
+		always := !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero")
 		if ft.Kind() == reflect.Struct {
+			// Structures are never empty to Go; these are written as scalars.
+			switch ft.Name() {
+			case "Time", "MicroTime", "Quantity", "IntOrString":
+				always = always || (flags == "" && !strings.Contains(options, "omitzero"))
+			}
 			flags = ""
 		}
-		if !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") {
+		if always {
 			flags += "a"
 		}
 		if strings.Contains(options, "omitzero") {
