@@ -13,7 +13,7 @@ use kube::api::{Api, ListParams};
 use reeve_api::{Policy, names};
 use reeve_fleet::{Fleet, FleetOptions, apply};
 use reeve_runtime::CancellationToken;
-use reeve_runtime::logging::LogArgs;
+use reeve_runtime::flags::LogArgs;
 
 use table::Table;
 
@@ -74,15 +74,24 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     let folder = folder.context("cannot make a folder for the controllers' kubeconfigs")?;
     ensure!(args.clusters < 10_000, "--clusters: at most 9999");
     let fleet = Fleet::start(FleetOptions {
-        clusters: (1..=args.clusters).map(|number| format!("cluster{number}")).collect(),
+        clusters: (1..=args.clusters)
+            .map(|number| format!("cluster{number}"))
+            .collect(),
         folder: folder.path().to_owned(),
         port: args.port,
     })
     .await?;
     crate::private::write(&args.kubeconfig, &fleet.kubeconfig()?)?;
     let hub = fleet.hub.client();
-    println!("a hub and {} clusters run after {:.2} s", args.clusters, started.elapsed().as_secs_f64());
-    println!("look around with: kubectl --kubeconfig {} --context hub", args.kubeconfig.display());
+    println!(
+        "a hub and {} clusters run after {:.2} s",
+        args.clusters,
+        started.elapsed().as_secs_f64()
+    );
+    println!(
+        "look around with: kubectl --kubeconfig {} --context hub",
+        args.kubeconfig.display()
+    );
     let work = stop.child_token();
     let controllers = fleet.run(work.clone());
     let shown = async {
@@ -94,20 +103,36 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
         work.cancel();
         outcome
     };
-    let (ended, outcome) = tokio::join!(controllers, shown);
-    ended?;
-    outcome
+    tokio::pin!(controllers, shown);
+    tokio::select! {
+        // Without its controllers a fleet is none.
+        ended = &mut controllers => {
+            ended?;
+            shown.await
+        }
+        outcome = &mut shown => {
+            controllers.await?;
+            outcome
+        }
+    }
 }
 
 /// Shows what the clusters say, until it is time to end.
-async fn show(hub: &Client, args: &Args, stop: &CancellationToken, started: Instant) -> Result<ExitCode> {
+async fn show(
+    hub: &Client,
+    args: &Args,
+    stop: &CancellationToken,
+    started: Instant,
+) -> Result<ExitCode> {
     let mut table = Table::new(started);
     let deadline = Duration::from_secs(args.timeout);
     let waited = Instant::now();
     loop {
         let policies = root_policies(hub).await?;
         table.show(&policies);
-        let reached = args.wait.is_some_and(|wait| table::is_reached(&policies, wait == Wait::Compliant));
+        let reached = args
+            .wait
+            .is_some_and(|wait| table::is_reached(&policies, wait == Wait::Compliant));
         if args.once && reached {
             println!("reached after {:.2} s", started.elapsed().as_secs_f64());
             return Ok(ExitCode::SUCCESS);

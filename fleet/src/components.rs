@@ -178,6 +178,7 @@ fn propagator_args(hub: &Member) -> Result<propagator::Args, ComponentError> {
     let own = vec![
         flag("kubeconfig", &hub.kubeconfig),
         "--enable-webhooks=false".into(),
+        "--watch-namespace=".into(),
     ];
     propagator::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))
 }
@@ -198,6 +199,7 @@ fn configuration_args(cluster: &Member) -> Result<configuration::Args, Component
         "controller".into(),
         flag("kubeconfig", &cluster.kubeconfig),
         format!("--cluster-name={}", cluster.name).into(),
+        format!("--watch-namespace={}", cluster.name).into(),
     ];
     configuration::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))
 }

@@ -61,11 +61,16 @@ fn row(policy: &Policy) -> String {
     let all = match answers.as_slice() {
         [] => "no cluster".to_owned(),
         few if few.len() <= MOST_COLUMNS => {
-            let cells: Vec<String> = few.iter().map(|(cluster, said)| format!("{cluster}: {}", text(*said))).collect();
+            let cells: Vec<String> = few
+                .iter()
+                .map(|(cluster, said)| format!("{cluster}: {}", text(*said)))
+                .collect();
             cells.join("  ")
         }
         many => {
-            let count = |wanted: Option<Compliance>| many.iter().filter(|(_, said)| *said == wanted).count();
+            let count = |wanted: Option<Compliance>| {
+                many.iter().filter(|(_, said)| *said == wanted).count()
+            };
             format!(
                 "{} Compliant, {} NonCompliant, {} Pending, {} without an answer",
                 count(Some(Compliance::Compliant)),
@@ -83,6 +88,7 @@ fn text(said: Option<Compliance>) -> &'static str {
         Some(Compliance::Compliant) => "Compliant",
         Some(Compliance::NonCompliant) => "NonCompliant",
         Some(Compliance::Pending) => "Pending",
+        Some(Compliance::Terminating) => "Terminating",
         None => "-",
     }
 }
@@ -90,10 +96,15 @@ fn text(said: Option<Compliance>) -> &'static str {
 /// What each cluster says of a policy.
 fn answers(policy: &Policy) -> Vec<(&str, Option<Compliance>)> {
     let status = policy.status.as_ref();
-    let clusters = status.map(|status| status.status.as_slice()).unwrap_or_default();
+    let clusters = status
+        .and_then(|status| status.status.as_deref())
+        .unwrap_or_default();
     clusters
         .iter()
-        .map(|one| (one.clustername.as_str(), one.compliant))
+        .map(|one| {
+            let name = one.clustername.as_deref().unwrap_or_default();
+            (name, one.compliant.as_deref().and_then(Compliance::parse))
+        })
         .collect()
 }
 
@@ -106,8 +117,11 @@ pub(super) fn is_reached(policies: &[Policy], compliant: bool) -> bool {
         None => false,
     };
     !policies.is_empty()
-        && policies.iter().filter(|policy| !policy.spec.disabled).all(|policy| {
-            let answers = answers(policy);
-            !answers.is_empty() && answers.iter().all(|(_, said)| enough(*said))
-        })
+        && policies
+            .iter()
+            .filter(|policy| !policy.spec.disabled)
+            .all(|policy| {
+                let answers = answers(policy);
+                !answers.is_empty() && answers.iter().all(|(_, said)| enough(*said))
+            })
 }
