@@ -85,7 +85,7 @@ fn compare(path: &str, left: &Value, right: &Value, differences: &mut Vec<String
                 match (left.get(key), right.get(key)) {
                     (Some(left), Some(right)) => compare(&path, left, right, differences),
                     (Some(left), None) => {
-                        differences.push(format!("{path}: {left} instead of nothing"))
+                        differences.push(format!("{path}: {left} instead of nothing"));
                     }
                     (None, right) => differences.push(format!(
                         "{path}: nothing instead of {}",
