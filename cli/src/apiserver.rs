@@ -3,10 +3,10 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use reeve_apiserver::{Access, Authority, Options, Server, kubeconfig};
 use reeve_runtime::CancellationToken;
-use reeve_runtime::logging::LogArgs;
+use reeve_runtime::flags::LogArgs;
 
 /// Where to listen and whom to tell.
 #[derive(clap::Args, Debug)]
@@ -37,7 +37,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
         authority: authority.pem(),
         client: authority.client("admin", Some("system:masters"))?,
     };
-    write_private(&args.kubeconfig, &kubeconfig(&[access]))?;
+    crate::private::write(&args.kubeconfig, &kubeconfig(&[access]))?;
     println!(
         "Kubernetes API at {}. Use it with: kubectl --kubeconfig {}",
         listener.url(),
@@ -45,17 +45,4 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
     );
     stop.cancelled().await;
     Ok(())
-}
-
-/// Writes a file that only its owner may read: it holds a key.
-fn write_private(path: &std::path::Path, text: &str) -> Result<()> {
-    use std::io::Write as _;
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let mut file = options
-        .open(path)
-        .with_context(|| format!("cannot write {}", path.display()))?;
-    file.write_all(text.as_bytes())
-        .with_context(|| format!("cannot write {}", path.display()))
 }

@@ -2,6 +2,8 @@
 //! sub-commands.
 
 mod apiserver;
+mod private;
+mod up;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -46,6 +48,9 @@ enum Component {
     /// A Kubernetes API server in memory, for tests and trials: no etcd, no nodes, nothing kept.
     #[command(name = "apiserver")]
     Apiserver(apiserver::Args),
+    /// A hub and managed clusters in this process, with every controller: to try, to teach, to test.
+    #[command(name = "up")]
+    Up(up::Args),
 }
 
 const PROPAGATOR: &str = "governance-policy-propagator";
@@ -75,7 +80,7 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
         _ => Reeve::parse_from(args).component,
     };
     match run(component) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             // Logging may not have been started yet.
             eprintln!("error: {error:#}");
@@ -84,7 +89,7 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
     }
 }
 
-fn run(component: Component) -> Result<()> {
+fn run(component: Component) -> Result<ExitCode> {
     // Several crates in the tree bring a TLS provider; the process must name its own. An error only
     // says that this has been done.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -97,7 +102,7 @@ fn run(component: Component) -> Result<()> {
     })
 }
 
-async fn start(component: Component, stop: CancellationToken) -> Result<()> {
+async fn start(component: Component, stop: CancellationToken) -> Result<ExitCode> {
     match component {
         Component::Propagator(args) => reeve_propagator::run(args, stop).await?,
         Component::FrameworkAddon(args) => reeve_framework_addon::run(args, stop).await?,
@@ -106,8 +111,9 @@ async fn start(component: Component, stop: CancellationToken) -> Result<()> {
         }
         Component::AddonController(args) => reeve_addon_controller::run(args, stop).await?,
         Component::Apiserver(args) => apiserver::run(args, stop).await?,
+        Component::Up(args) => return up::run(args, stop).await,
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The reference page of all commands and flags, in Markdown.

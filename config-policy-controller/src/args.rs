@@ -145,6 +145,9 @@ pub struct ControllerArgs {
     /// Address of the /healthz and /readyz probes; 0 switches them off.
     #[arg(long, default_value = ":8081", value_parser = listen_address, value_name = "ADDRESS")]
     pub health_probe_bind_address: ListenAddress,
+    /// Takes the place of WATCH_NAMESPACE, which all components of a process share.
+    #[arg(long, hide = true, value_name = "NAMESPACE")]
+    pub watch_namespace: Option<String>,
     /// Work only while holding the leader lease.
     #[arg(long, default_value = "true", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
     pub leader_elect: bool,

@@ -150,7 +150,8 @@ impl Settings {
                 word,
             )));
         };
-        let Ok(namespace) = std::env::var("WATCH_NAMESPACE") else {
+        let given = args.watch_namespace.clone();
+        let Some(namespace) = given.or_else(|| std::env::var("WATCH_NAMESPACE").ok()) else {
             return wrong(messages::WATCH_NAMESPACE_MISSING);
         };
         if namespace.contains(',') {

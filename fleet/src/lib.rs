@@ -1,4 +1,18 @@
-//! A hub and managed clusters in one process.
+//! A hub and managed clusters in one process: every one an API server in memory that listens on this machine, with the
+//! same controllers that run on real clusters, told where to connect by the same flags.
+//!
+//! [`Fleet::start`] makes the servers and what an administrator would have made ([`Fleet`]); [`Fleet::run`] runs the
+//! controllers: the propagator, [`placement`] and [`registration`] on the hub, the two agents on each cluster.
 
+mod admission;
+mod apply;
+mod components;
+mod heartbeat;
+mod objects;
 pub mod placement;
 pub mod registration;
+mod start;
+
+pub use apply::{ApplyError, apply};
+pub use components::ComponentError;
+pub use start::{Fleet, FleetError, FleetOptions, Member};

@@ -95,7 +95,9 @@ fn decide(args: &Args, variable: impl Fn(&str) -> Option<String>) -> Result<Sett
     if args.key_rotation_max_concurrency == 0 {
         return Err(Error::Flag(messages::KEY_ROTATION_WORKERS_ZERO));
     }
-    let namespaces = variable("WATCH_NAMESPACE").ok_or(Error::WatchNamespace)?;
+    let given = args.watch_namespace.clone();
+    let namespaces = given.or_else(|| variable("WATCH_NAMESPACE"));
+    let namespaces = namespaces.ok_or(Error::WatchNamespace)?;
     let silent = variable("DISABLE_REPORT_METRICS");
     let silent = silent.is_some_and(|value| value.eq_ignore_ascii_case("true"));
     Ok(Settings {

@@ -1,0 +1,155 @@
+//! `reeve up`: a hub and managed clusters in this process, with every controller.
+
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use clap::ValueEnum;
+use kube::Client;
+use kube::api::{Api, ListParams};
+use reeve_api::{Policy, names};
+use reeve_fleet::{Fleet, FleetOptions, apply};
+use reeve_runtime::CancellationToken;
+use reeve_runtime::flags::LogArgs;
+
+use table::Table;
+
+/// How often the hub is asked for changes.
+const EVERY: Duration = Duration::from_millis(100);
+/// What a script is told when the fleet did not become what it waited for.
+const NOT_YET: u8 = 2;
+
+/// What a fleet is made of, and until when it runs.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:
+  reeve up                                   a hub and two clusters, until Ctrl-C
+  reeve up --policies policies/              the same, with every policy of a folder
+  reeve up --clusters 20 --policies p.yaml --once --wait compliant
+                                             exit 0 when all clusters comply, 2 if they do not in time
+
+Everything runs in this process and is gone when it ends. Nodes do not exist: Pods are kept, and never run.")]
+pub(crate) struct Args {
+    /// How many managed clusters: cluster1, cluster2 and so on.
+    #[arg(long, default_value_t = 2)]
+    clusters: usize,
+    /// A file, or a folder with files, to apply to the hub. May be given several times. Objects without a namespace go
+    /// to `policies`, where placements may choose among all clusters.
+    #[arg(long, value_name = "PATH")]
+    policies: Vec<PathBuf>,
+    /// The hub's port on 127.0.0.1; the clusters have those after it. 0: whichever are free.
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Where the kubeconfig is written, with a context for the hub and each cluster.
+    #[arg(long, default_value = "reeve.kubeconfig", value_name = "FILE")]
+    kubeconfig: PathBuf,
+    /// End when what --wait names is so, instead of running until Ctrl-C.
+    #[arg(long, requires = "wait")]
+    once: bool,
+    /// What to wait for.
+    #[arg(long, value_name = "STATE")]
+    wait: Option<Wait>,
+    /// How long to wait, in seconds.
+    #[arg(long, default_value_t = 120, value_name = "SECONDS")]
+    timeout: u64,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+/// What may be waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Wait {
+    /// Every policy is Compliant on every cluster that it is bound to, and bound to one at least.
+    Compliant,
+    /// Every policy has an answer from every cluster that it is bound to.
+    Evaluated,
+}
+
+pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode> {
+    reeve_runtime::logging::start(&args.log)?;
+    let started = Instant::now();
+    let folder = tempfile::Builder::new().prefix("reeve-up-").tempdir();
+    let folder = folder.context("cannot make a folder for the controllers' kubeconfigs")?;
+    ensure!(args.clusters < 10_000, "--clusters: at most 9999");
+    let fleet = Fleet::start(FleetOptions {
+        clusters: (1..=args.clusters)
+            .map(|number| format!("cluster{number}"))
+            .collect(),
+        folder: folder.path().to_owned(),
+        port: args.port,
+    })
+    .await?;
+    crate::private::write(&args.kubeconfig, &fleet.kubeconfig()?)?;
+    let hub = fleet.hub.client();
+    println!(
+        "a hub and {} clusters run after {:.2} s",
+        args.clusters,
+        started.elapsed().as_secs_f64()
+    );
+    println!(
+        "look around with: kubectl --kubeconfig {} --context hub",
+        args.kubeconfig.display()
+    );
+    let work = stop.child_token();
+    let controllers = fleet.run(work.clone());
+    let shown = async {
+        for path in &args.policies {
+            let count = apply(&hub, path).await?;
+            println!("applied {count} objects of {}", path.display());
+        }
+        let outcome = show(&hub, &args, &stop, started).await;
+        work.cancel();
+        outcome
+    };
+    tokio::pin!(controllers, shown);
+    tokio::select! {
+        // Without its controllers a fleet is none.
+        ended = &mut controllers => {
+            ended?;
+            shown.await
+        }
+        outcome = &mut shown => {
+            controllers.await?;
+            outcome
+        }
+    }
+}
+
+/// Shows what the clusters say, until it is time to end.
+async fn show(
+    hub: &Client,
+    args: &Args,
+    stop: &CancellationToken,
+    started: Instant,
+) -> Result<ExitCode> {
+    let mut table = Table::new(started);
+    let deadline = Duration::from_secs(args.timeout);
+    let waited = Instant::now();
+    loop {
+        let policies = root_policies(hub).await?;
+        table.show(&policies);
+        let reached = args
+            .wait
+            .is_some_and(|wait| table::is_reached(&policies, wait == Wait::Compliant));
+        if args.once && reached {
+            println!("reached after {:.2} s", started.elapsed().as_secs_f64());
+            return Ok(ExitCode::SUCCESS);
+        }
+        if args.once && waited.elapsed() >= deadline {
+            println!("not reached within {} s", args.timeout);
+            return Ok(ExitCode::from(NOT_YET));
+        }
+        tokio::select! {
+            () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
+            () = tokio::time::sleep(EVERY) => {}
+        }
+    }
+}
+
+async fn root_policies(hub: &Client) -> Result<Vec<Policy>> {
+    let of_users = ListParams::default().labels(&format!("!{}", names::ROOT_POLICY_LABEL));
+    let found = Api::<Policy>::all(hub.clone()).list(&of_users).await;
+    Ok(found.context("listing the policies of the hub")?.items)
+}

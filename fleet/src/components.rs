@@ -1,0 +1,205 @@
+//! The controllers of a fleet, each told by its flags where to connect, as on real clusters.
+
+use std::ffi::OsString;
+
+use clap::Parser as _;
+use reeve_config_policy_controller as configuration;
+use reeve_framework_addon as addon;
+use reeve_propagator as propagator;
+use reeve_runtime::CancellationToken;
+use reeve_runtime::metrics::ControllerMetrics;
+use reeve_runtime::supervisor::Ended;
+use tokio::task::JoinSet;
+
+use crate::placement::controller::{self, Means};
+use crate::start::{Fleet, Member};
+use crate::{heartbeat, registration};
+
+/// Why the controllers of a fleet have ended.
+#[derive(Debug, thiserror::Error)]
+pub enum ComponentError {
+    /// A component does not take the flags that it is given.
+    #[error("the flags of {name}")]
+    Flags {
+        /// Which.
+        name: &'static str,
+        /// Why.
+        #[source]
+        source: Box<clap::Error>,
+    },
+    /// The propagator.
+    #[error("the propagator of the hub")]
+    Propagator(#[source] Box<propagator::Error>),
+    /// A framework add-on.
+    #[error("the framework add-on of {cluster}")]
+    Addon {
+        /// Of which cluster.
+        cluster: String,
+        /// Why.
+        #[source]
+        source: Box<addon::Error>,
+    },
+    /// A configuration policy controller.
+    #[error("the configuration policy controller of {cluster}")]
+    Configuration {
+        /// Of which cluster.
+        cluster: String,
+        /// Why.
+        #[source]
+        source: Box<configuration::Error>,
+    },
+    /// Placement or registration.
+    #[error("{name} of the hub")]
+    Hub {
+        /// Which.
+        name: &'static str,
+        /// Why.
+        #[source]
+        source: Ended,
+    },
+    /// A task was ended by a fault of its own.
+    #[error("a controller broke")]
+    Broke(#[from] tokio::task::JoinError),
+}
+
+/// What every component of a fleet is told: it is alone, and nobody asks how it is.
+const ALONE: [&str; 3] = [
+    "--leader-elect=false",
+    "--metrics-bind-address=0",
+    "--health-probe-bind-address=0",
+];
+
+impl Fleet {
+    /// Runs all controllers until `stop`, or until one of them ends.
+    pub async fn run(&self, stop: CancellationToken) -> Result<(), ComponentError> {
+        let mut all = JoinSet::new();
+        let hub = self.hub.client();
+        let names = self
+            .clusters
+            .iter()
+            .map(|cluster| cluster.name.clone())
+            .collect();
+        all.spawn({
+            let (hub, stop) = (hub.clone(), stop.clone());
+            async move {
+                heartbeat::run(hub, names, stop).await;
+                Ok(())
+            }
+        });
+        all.spawn({
+            let (hub, stop) = (hub.clone(), stop.clone());
+            async move {
+                let ended =
+                    registration::controller::run(hub, ControllerMetrics::default(), stop).await;
+                ended.map_err(|source| ComponentError::Hub {
+                    name: "registration",
+                    source,
+                })
+            }
+        });
+        all.spawn({
+            let stop = stop.clone();
+            async move {
+                let ended = controller::run(Means::of(hub), stop).await;
+                ended.map_err(|source| ComponentError::Hub {
+                    name: "placement",
+                    source,
+                })
+            }
+        });
+        let args = propagator_args(&self.hub)?;
+        let stopped = stop.clone();
+        all.spawn(async move {
+            let ended = propagator::run(args, stopped).await;
+            ended.map_err(|source| ComponentError::Propagator(Box::new(source)))
+        });
+        for cluster in &self.clusters {
+            self.run_agents(cluster, &mut all, &stop)?;
+        }
+        while let Some(ended) = all.join_next().await {
+            if !stop.is_cancelled() {
+                stop.cancel();
+            }
+            ended??;
+        }
+        Ok(())
+    }
+
+    fn run_agents(
+        &self,
+        cluster: &Member,
+        all: &mut JoinSet<Result<(), ComponentError>>,
+        stop: &CancellationToken,
+    ) -> Result<(), ComponentError> {
+        let args = addon_args(&self.hub, cluster)?;
+        let (stopped, name) = (stop.clone(), cluster.name.clone());
+        all.spawn(async move {
+            let ended = addon::run(args, stopped).await;
+            ended.map_err(|source| ComponentError::Addon {
+                cluster: name,
+                source: Box::new(source),
+            })
+        });
+        let args = configuration_args(cluster)?;
+        let (stopped, name) = (stop.clone(), cluster.name.clone());
+        all.spawn(async move {
+            let ended = configuration::run(args, stopped).await;
+            ended.map_err(|source| ComponentError::Configuration {
+                cluster: name,
+                source: Box::new(source),
+            })
+        });
+        Ok(())
+    }
+}
+
+fn flag(name: &str, path: &std::path::Path) -> OsString {
+    let mut flag = OsString::from(format!("--{name}="));
+    flag.push(path);
+    flag
+}
+
+fn with_all(name: &'static str, own: Vec<OsString>) -> Vec<OsString> {
+    let mut all = vec![OsString::from(name)];
+    all.extend(own);
+    all.extend(ALONE.map(OsString::from));
+    all
+}
+
+fn refused(name: &'static str) -> impl FnOnce(clap::Error) -> ComponentError {
+    move |source| ComponentError::Flags {
+        name,
+        source: Box::new(source),
+    }
+}
+
+fn propagator_args(hub: &Member) -> Result<propagator::Args, ComponentError> {
+    const NAME: &str = "governance-policy-propagator";
+    let own = vec![
+        flag("kubeconfig", &hub.kubeconfig),
+        "--enable-webhooks=false".into(),
+        "--watch-namespace=".into(),
+    ];
+    propagator::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))
+}
+
+fn addon_args(hub: &Member, cluster: &Member) -> Result<addon::Args, ComponentError> {
+    const NAME: &str = "governance-policy-framework-addon";
+    let own = vec![
+        flag("hub-cluster-configfile", &hub.kubeconfig),
+        flag("managed-cluster-configfile", &cluster.kubeconfig),
+        format!("--cluster-namespace={}", cluster.name).into(),
+    ];
+    addon::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))
+}
+
+fn configuration_args(cluster: &Member) -> Result<configuration::Args, ComponentError> {
+    const NAME: &str = "config-policy-controller";
+    let own = vec![
+        "controller".into(),
+        flag("kubeconfig", &cluster.kubeconfig),
+        format!("--cluster-name={}", cluster.name).into(),
+        format!("--watch-namespace={}", cluster.name).into(),
+    ];
+    configuration::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))
+}

@@ -1,0 +1,29 @@
+//! The clusters' sign of life: as long as this process lives, they do.
+
+use std::time::Duration;
+
+use kube::Client;
+use reeve_runtime::CancellationToken;
+
+use crate::objects::{LEASE, renewal};
+use crate::start::merge;
+
+/// How often a cluster says that it lives.
+const EVERY: Duration = Duration::from_secs(60);
+
+/// Renews the Leases of clusters until `stop`.
+pub(crate) async fn run(hub: Client, clusters: Vec<String>, stop: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(EVERY) => {}
+        }
+        for cluster in &clusters {
+            let path = format!("/apis/coordination.k8s.io/v1/namespaces/{cluster}/leases/{LEASE}");
+            if let Err(error) = merge(&hub, &path, &renewal()).await {
+                // Registration will say that the cluster is silent.
+                tracing::warn!(%cluster, %error, "cannot renew the lease");
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What an administrator would have made on the hub before there are policies.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+/// The namespace that the samples use, and that objects of users go to which name none.
+pub(crate) const POLICIES: &str = "policies";
+/// The Lease by which a cluster shows that it lives.
+pub(crate) const LEASE: &str = "managed-cluster-lease";
+/// How long a cluster may be silent, in seconds; registration waits for five times this.
+const LEASE_SECONDS: u32 = 60;
+
+const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
+
+pub(crate) fn namespace(name: &str) -> Value {
+    json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } })
+}
+
+/// A cluster as it is when it has been accepted.
+pub(crate) fn managed_cluster(name: &str) -> Value {
+    json!({
+        "apiVersion": format!("{CLUSTER_GROUP}/v1"), "kind": "ManagedCluster",
+        "metadata": { "name": name, "labels": {
+            "name": name, "cloud": "Local", "vendor": "Kubernetes", "openshiftVersion": "",
+        } },
+        "spec": { "hubAcceptsClient": true, "leaseDurationSeconds": LEASE_SECONDS },
+    })
+}
+
+/// What a cluster says of itself when it has joined.
+pub(crate) fn cluster_status(name: &str) -> Value {
+    let now = now();
+    let condition = |of: &str, reason: &str, message: &str| json!({ "type": of, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now });
+    let resources = json!({ "cpu": "4", "memory": "16Gi" });
+    json!({ "status": {
+        "conditions": [
+            condition("HubAcceptedManagedCluster", "HubClusterAdminAccepted", "Accepted by hub cluster admin"),
+            condition("ManagedClusterJoined", "ManagedClusterJoined", "Managed cluster joined"),
+            condition(
+                "ManagedClusterConditionAvailable", "ManagedClusterAvailable", "Managed cluster is available",
+            ),
+        ],
+        "version": { "kubernetes": "v1.36.1" },
+        "clusterClaims": [
+            { "name": "id.k8s.io", "value": name },
+            { "name": "kubeversion.open-cluster-management.io", "value": "v1.36.1" },
+            { "name": "platform.open-cluster-management.io", "value": "Reeve" },
+        ],
+        "allocatable": resources, "capacity": resources,
+    } })
+}
+
+pub(crate) fn lease(cluster: &str) -> Value {
+    json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": { "name": LEASE, "namespace": cluster },
+        "spec": { "leaseDurationSeconds": LEASE_SECONDS, "renewTime": micro_now() },
+    })
+}
+
+/// What a living cluster changes in its Lease.
+pub(crate) fn renewal() -> Value {
+    json!({ "spec": { "renewTime": micro_now() } })
+}
+
+/// Lets the placements of a namespace choose among all clusters.
+pub(crate) fn binding(namespace: &str, set: &str) -> Value {
+    json!({
+        "apiVersion": format!("{CLUSTER_GROUP}/v1beta2"), "kind": "ManagedClusterSetBinding",
+        "metadata": { "name": set, "namespace": namespace }, "spec": { "clusterSet": set },
+    })
+}
+
+fn now() -> String {
+    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn micro_now() -> String {
+    Timestamp::now()
+        .strftime("%Y-%m-%dT%H:%M:%S.%6fZ")
+        .to_string()
+}

@@ -1,0 +1,278 @@
+//! The servers of a fleet, and what is on them before there are policies.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use kube::Client;
+use kube::core::Request;
+use reeve_apiserver::{
+    Access, Authority, AuthorityError, Identity, ListenError, Listener, Options, Server, kubeconfig,
+};
+use serde_json::Value;
+
+use crate::admission::Registration;
+use crate::objects;
+use crate::placement;
+
+/// How a fleet is made.
+#[derive(Clone, Debug)]
+pub struct FleetOptions {
+    /// The names of the managed clusters.
+    pub clusters: Vec<String>,
+    /// A folder for the kubeconfigs that the controllers read. It has to be there.
+    pub folder: PathBuf,
+    /// The hub's port on 127.0.0.1; the clusters have those after it. 0: whichever are free.
+    pub port: u16,
+}
+
+/// Why there is no fleet.
+#[derive(Debug, thiserror::Error)]
+pub enum FleetError {
+    /// No certificates.
+    #[error(transparent)]
+    Authority(#[from] AuthorityError),
+    /// A server does not listen.
+    #[error("the server of {of}")]
+    Listen {
+        /// The hub or a cluster.
+        of: String,
+        /// Why.
+        #[source]
+        source: ListenError,
+    },
+    /// A kubeconfig cannot be written.
+    #[error("cannot write {path}")]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The definitions of policies cannot be made.
+    #[error(transparent)]
+    Policies(#[from] reeve_api::crds::CrdError),
+    /// The definitions of placements cannot be made.
+    #[error(transparent)]
+    Placements(#[from] placement::crds::CrdError),
+    /// An object cannot be made.
+    #[error("cannot make {what} on {of}")]
+    Make {
+        /// What.
+        what: String,
+        /// On the hub or a cluster.
+        of: String,
+        /// Why.
+        #[source]
+        source: Box<kube::Error>,
+    },
+}
+
+/// A server of a fleet: the hub, or a managed cluster.
+pub struct Member {
+    /// `hub`, or the cluster's name.
+    pub name: String,
+    /// The server.
+    pub server: Server,
+    /// Where it listens.
+    pub listener: Listener,
+    /// A file for those who connect to it alone.
+    pub kubeconfig: PathBuf,
+}
+
+impl Member {
+    /// A client in this process that may do everything.
+    pub fn client(&self) -> Client {
+        Client::new(self.server.service(Identity::admin()), "default")
+    }
+}
+
+/// A hub and managed clusters.
+pub struct Fleet {
+    /// The hub.
+    pub hub: Member,
+    /// The managed clusters.
+    pub clusters: Vec<Member>,
+    authority: Arc<Authority>,
+}
+
+impl Fleet {
+    /// Makes the servers, the definitions, and the clusters on the hub. Controllers come with [`Fleet::run`].
+    pub async fn start(options: FleetOptions) -> Result<Self, FleetError> {
+        let authority = Arc::new(Authority::new()?);
+        let of_placement = placement::crds::crds()?;
+        let mut of_policies = Vec::new();
+        for (_, crd) in reeve_api::crds::all()? {
+            of_policies.push(crd);
+        }
+        let hub = member(&authority, &options, "hub", 0).await?;
+        let client = hub.client();
+        for crd in of_policies.iter().chain(&of_placement) {
+            make(&client, "hub", crd).await?;
+        }
+        make(&client, "hub", &objects::namespace(objects::POLICIES)).await?;
+        let mut clusters = Vec::new();
+        for (place, name) in options.clusters.iter().enumerate() {
+            let offset = u16::try_from(place + 1).unwrap_or_default();
+            let cluster = member(&authority, &options, name, offset).await?;
+            let own = cluster.client();
+            for crd in &of_policies {
+                make(&own, name, crd).await?;
+            }
+            make(&own, name, &objects::namespace(name)).await?;
+            join(&client, name).await?;
+            clusters.push(cluster);
+        }
+        make(
+            &client,
+            "hub",
+            &objects::binding(objects::POLICIES, "global"),
+        )
+        .await?;
+        Ok(Self {
+            hub,
+            clusters,
+            authority,
+        })
+    }
+
+    /// The text of a kubeconfig with a context for the hub and each cluster.
+    pub fn kubeconfig(&self) -> Result<String, FleetError> {
+        let members = std::iter::once(&self.hub).chain(&self.clusters);
+        let all: Result<Vec<Access>, AuthorityError> = members
+            .map(|member| access(&self.authority, &member.name, &member.listener))
+            .collect();
+        Ok(kubeconfig(&all?))
+    }
+}
+
+async fn member(
+    authority: &Authority,
+    options: &FleetOptions,
+    name: &str,
+    offset: u16,
+) -> Result<Member, FleetError> {
+    let is_hub = offset == 0;
+    let server = Server::start(Options {
+        admission: if is_hub {
+            vec![Arc::new(Registration)]
+        } else {
+            Vec::new()
+        },
+        authority: authority.pem(),
+        rbac: true,
+    });
+    let port = match options.port {
+        0 => 0,
+        port => port.saturating_add(offset),
+    };
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let listener =
+        server
+            .listen(authority, address)
+            .await
+            .map_err(|source| FleetError::Listen {
+                of: name.to_owned(),
+                source,
+            })?;
+    let path = options.folder.join(format!("{name}.kubeconfig"));
+    write_private(&path, &kubeconfig(&[access(authority, name, &listener)?]))?;
+    Ok(Member {
+        name: name.to_owned(),
+        server,
+        listener,
+        kubeconfig: path,
+    })
+}
+
+fn access(
+    authority: &Authority,
+    name: &str,
+    listener: &Listener,
+) -> Result<Access, AuthorityError> {
+    Ok(Access {
+        name: name.to_owned(),
+        server: listener.url(),
+        authority: authority.pem(),
+        client: authority.client("admin", Some("system:masters"))?,
+    })
+}
+
+/// Writes a file that only its owner may read: it holds a key.
+fn write_private(path: &Path, text: &str) -> Result<(), FleetError> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let written = options
+        .open(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|source| FleetError::Write {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Makes a cluster known to the hub, as its administrator and its agent do.
+async fn join(hub: &Client, name: &str) -> Result<(), FleetError> {
+    make(hub, "hub", &objects::managed_cluster(name)).await?;
+    make(hub, "hub", &objects::namespace(name)).await?;
+    make(hub, "hub", &objects::lease(name)).await?;
+    let path = format!("/apis/cluster.open-cluster-management.io/v1/managedclusters/{name}/status");
+    let refused = |source| FleetError::Make {
+        what: format!("the status of ManagedCluster {name}"),
+        of: "the hub".to_owned(),
+        source: Box::new(source),
+    };
+    merge(hub, &path, &objects::cluster_status(name))
+        .await
+        .map_err(refused)
+}
+
+/// Merges a patch into an object at a path.
+pub(crate) async fn merge(client: &Client, path: &str, patch: &Value) -> Result<(), kube::Error> {
+    let request = http::Request::patch(path)
+        .header(http::header::CONTENT_TYPE, "application/merge-patch+json")
+        .body(patch.to_string().into_bytes())
+        .map_err(kube::Error::HttpError)?;
+    client.request::<Value>(request).await.map(|_| ())
+}
+
+/// Creates an object of a kind that every fleet has.
+async fn make(client: &Client, of: &str, object: &Value) -> Result<(), FleetError> {
+    let text = |path: &str| {
+        object
+            .pointer(path)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let (api_version, kind) = (text("/apiVersion"), text("/kind"));
+    let root = if api_version.contains('/') {
+        "apis"
+    } else {
+        "api"
+    };
+    let place = match text("/metadata/namespace") {
+        "" => String::new(),
+        namespace => format!("namespaces/{namespace}/"),
+    };
+    // Regular plurals: the kinds that a fleet is made of have no other.
+    let path = format!("/{root}/{api_version}/{place}{}s", kind.to_lowercase());
+    let refused = |source| FleetError::Make {
+        what: format!("{kind} {}", text("/metadata/name")),
+        of: of.to_owned(),
+        source: Box::new(source),
+    };
+    let request = Request::new(path);
+    let request = request.create(
+        &kube::api::PostParams::default(),
+        object.to_string().into_bytes(),
+    );
+    let request = request.map_err(|error| refused(kube::Error::BuildRequest(error)))?;
+    client
+        .request::<Value>(request)
+        .await
+        .map(|_| ())
+        .map_err(refused)
+}
