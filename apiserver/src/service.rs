@@ -69,17 +69,16 @@ where
 {
     let (parts, body) = request.into_parts();
     let form = accept::form(&parts.headers).unwrap_or_default();
-    let body = match Limited::new(body, LARGEST).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(_) => {
-            let failure = Failure {
-                code: 413,
-                reason: "RequestEntityTooLarge",
-                message: format!("Request entity too large: limit is {LARGEST}"),
-                details: None,
-            };
-            return refused(form, &failure, &[]);
-        }
+    let body = if let Ok(body) = Limited::new(body, LARGEST).collect().await {
+        body.to_bytes()
+    } else {
+        let failure = Failure {
+            code: 413,
+            reason: "RequestEntityTooLarge",
+            message: format!("Request entity too large: limit is {LARGEST}"),
+            details: None,
+        };
+        return refused(form, &failure, &[]);
     };
     let user = match identified(&server, &parts.headers, user) {
         Ok(user) => user,

@@ -55,7 +55,7 @@ impl Identity {
             &format!("system:serviceaccount:{namespace}:{name}"),
             &["system:serviceaccounts", &of_namespace],
         );
-        identity.uid = uid.to_owned();
+        uid.clone_into(&mut identity.uid);
         identity
     }
 }

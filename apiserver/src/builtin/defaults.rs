@@ -59,7 +59,7 @@ pub(crate) fn default(kind: &Kind, object: &mut Value) {
             or(object, "volumeBindingMode", "Immediate");
         }
         ("scheduling.k8s.io", "priorityclasses") => {
-            or(object, "preemptionPolicy", "PreemptLowerPriority")
+            or(object, "preemptionPolicy", "PreemptLowerPriority");
         }
         (
             "admissionregistration.k8s.io",
@@ -68,7 +68,6 @@ pub(crate) fn default(kind: &Kind, object: &mut Value) {
             webhooks(&kind.resource, object);
         }
         ("apiextensions.k8s.io", "customresourcedefinitions") => definition(object),
-        ("certificates.k8s.io", "certificatesigningrequests") => {}
         _ => {}
     }
 }
@@ -312,9 +311,8 @@ fn binding(object: &mut Value) {
         "rbac.authorization.k8s.io",
     );
     for subject in each(object, "subjects") {
-        match subject.get("kind").and_then(Value::as_str) {
-            Some("User" | "Group") => or(subject, "apiGroup", "rbac.authorization.k8s.io"),
-            _ => {}
+        if let Some("User" | "Group") = subject.get("kind").and_then(Value::as_str) {
+            or(subject, "apiGroup", "rbac.authorization.k8s.io");
         }
     }
 }
@@ -466,9 +464,10 @@ pub(super) fn allocate_address(object: &mut Value, store: &Store) {
     or(spec, "clusterIPs", json!([address]));
     // Without an address and without Pods of its own it may have any.
     let any = spec["clusterIP"] == "None" && spec.get("selector").is_none();
-    let (families, policy) = match any {
-        true => (json!(["IPv4", "IPv6"]), "RequireDualStack"),
-        false => (json!(["IPv4"]), "SingleStack"),
+    let (families, policy) = if any {
+        (json!(["IPv4", "IPv6"]), "RequireDualStack")
+    } else {
+        (json!(["IPv4"]), "SingleStack")
     };
     or(spec, "ipFamilies", families);
     or(spec, "ipFamilyPolicy", policy);

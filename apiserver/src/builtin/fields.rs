@@ -78,7 +78,6 @@ fn fields_of(kind: &Kind) -> &'static [&'static str] {
         ("", "replicationcontrollers") | ("apps", "replicasets") => &["status.replicas"],
         ("batch", "jobs") => &["status.successful"],
         ("certificates.k8s.io", "certificatesigningrequests") => &["spec.signerName"],
-        ("apiextensions.k8s.io", "customresourcedefinitions") => &[],
         _ => &[],
     }
 }

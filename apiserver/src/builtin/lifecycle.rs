@@ -266,12 +266,10 @@ pub(crate) fn answers_deleted(kind: &Kind) -> bool {
 pub(crate) fn creates_on_update(kind: &Kind) -> bool {
     matches!(
         (kind.group.as_str(), kind.resource.as_str()),
-        ("", "events" | "limitranges")
+        ("", "events" | "limitranges" | "endpoints" | "services")
             | ("events.k8s.io", "events")
             | ("coordination.k8s.io", "leases")
             | ("rbac.authorization.k8s.io", _)
             | ("node.k8s.io", "runtimeclasses")
-            | ("", "endpoints")
-            | ("", "services")
     )
 }

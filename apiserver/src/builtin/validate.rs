@@ -10,8 +10,7 @@ use crate::names;
 /// The rule for names of a kind.
 pub(crate) fn name_rule(kind: &Kind) -> fn(&str) -> Vec<String> {
     match (kind.group.as_str(), kind.resource.as_str()) {
-        ("", "namespaces") => names::label,
-        ("", "services") => names::label,
+        ("", "namespaces" | "services") => names::label,
         ("rbac.authorization.k8s.io" | "certificates.k8s.io", _) => names::path_segment,
         _ => names::subdomain,
     }
@@ -55,7 +54,9 @@ pub(crate) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<
                 immutable_role(object, old, &mut errors);
             }
         }
-        ("apiextensions.k8s.io", "customresourcedefinitions") => {}
+        ("apiextensions.k8s.io", "customresourcedefinitions") => {
+            errors.extend(crate::schema::check_crd(object))
+        }
         _ => {}
     }
     errors

@@ -16,7 +16,7 @@ enum Restarts {
     Any,
 }
 
-/// Of a Deployment, ReplicaSet, DaemonSet or StatefulSet.
+/// Of a Deployment, `ReplicaSet`, `DaemonSet` or `StatefulSet`.
 pub(super) fn workload(object: &Value, errors: &mut Vec<FieldError>) {
     not_negative(
         object,

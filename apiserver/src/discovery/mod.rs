@@ -30,10 +30,10 @@ pub(crate) fn document(
     let kinds = server.kinds();
     let plain = |value: Value| Some((JSON, Bytes::from(value.to_string())));
     match route {
-        Route::CoreVersions if wants_aggregated(headers) => {
-            aggregated(&kinds, |group| group.is_empty())
+        Route::CoreVersions if wants_aggregated(headers) => Some(aggregated(&kinds, str::is_empty)),
+        Route::Groups if wants_aggregated(headers) => {
+            Some(aggregated(&kinds, |group| !group.is_empty()))
         }
-        Route::Groups if wants_aggregated(headers) => aggregated(&kinds, |group| !group.is_empty()),
         Route::CoreVersions => plain(json!({
             "kind": "APIVersions", "versions": ["v1"],
             "serverAddressByClientCIDRs": [{ "clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1:443" }],
@@ -192,13 +192,13 @@ fn version_hash(kind: &Kind) -> String {
     base64::engine::general_purpose::STANDARD.encode(first)
 }
 
-fn aggregated(kinds: &Kinds, wanted: impl Fn(&str) -> bool) -> Option<(&'static str, Bytes)> {
+fn aggregated(kinds: &Kinds, wanted: impl Fn(&str) -> bool) -> (&'static str, Bytes) {
     let groups = kinds.groups().iter().filter(|group| wanted(&group.name));
     let items: Vec<Value> = groups.map(aggregated_group).collect();
     let list = json!({
         "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items,
     });
-    Some((AGGREGATED, Bytes::from(list.to_string())))
+    (AGGREGATED, Bytes::from(list.to_string()))
 }
 
 fn aggregated_group(group: &Group) -> Value {

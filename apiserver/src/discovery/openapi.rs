@@ -26,11 +26,7 @@ pub(super) fn index(kinds: &Kinds) -> Value {
                     hash.update(custom.written.to_string());
                 }
             }
-            let hash: String = hash
-                .finalize()
-                .iter()
-                .map(|byte| format!("{byte:02X}"))
-                .collect();
+            let hash = crate::meta::hex(&hash.finalize()).to_uppercase();
             let url = format!("/openapi/v3/{root}?hash={hash}");
             paths.insert(root.to_owned(), json!({ "serverRelativeURL": url }));
         }
@@ -47,16 +43,13 @@ pub(super) fn third(kinds: &Kinds, group: &str, version: &str) -> Option<Value> 
     let mut paths = Map::new();
     for kind in resources {
         let name = schema_name(kind, &all);
-        match &kind.custom {
-            Some(_) => {
-                insert_custom(kind, &name, &mut schemas);
-                include(&all, METADATA, &mut schemas);
-                include(&all, LIST_METADATA, &mut schemas);
-            }
-            None => {
-                include(&all, &name, &mut schemas);
-                include(&all, &format!("{name}List"), &mut schemas);
-            }
+        if kind.custom.is_some() {
+            insert_custom(kind, &name, &mut schemas);
+            include(&all, METADATA, &mut schemas);
+            include(&all, LIST_METADATA, &mut schemas);
+        } else {
+            include(&all, &name, &mut schemas);
+            include(&all, &format!("{name}List"), &mut schemas);
         }
         insert_paths(kind, &name, &mut paths);
     }

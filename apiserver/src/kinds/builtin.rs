@@ -1,5 +1,5 @@
 //! The built-in resources, from what a kube-apiserver publishes: `data/groups.json` is its aggregated discovery,
-//! `data/schemas.json.gz` the schemas of its OpenAPI v3 documents, `data/bootstrap.json` what it makes when it starts.
+//! `data/schemas.json.gz` the schemas of its `OpenAPI` v3 documents, `data/bootstrap.json` what it makes when it starts.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;

@@ -15,7 +15,7 @@ pub struct Custom {
     pub crd: String,
     /// The columns that `kubectl get` shows, as in the CRD.
     pub columns: Vec<Value>,
-    /// The schema as it was written, for OpenAPI.
+    /// The schema as it was written, for `OpenAPI`.
     pub written: Value,
     /// Fields that may be selected by: JSON paths.
     pub selectable: Vec<String>,

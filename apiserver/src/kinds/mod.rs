@@ -189,15 +189,6 @@ impl Kinds {
             .find_map(|(_, resources)| resources.iter().find(|one| one.resource == resource))
     }
 
-    /// A kind in whatever version is preferred.
-    pub fn preferred_kind(&self, group: &str, kind: &str) -> Option<&Arc<Kind>> {
-        let group = self.groups.iter().find(|one| one.name == group)?;
-        group
-            .versions
-            .iter()
-            .find_map(|(_, resources)| resources.iter().find(|one| one.kind == kind))
-    }
-
     /// All groups, as discovery tells them.
     pub fn groups(&self) -> &[Group] {
         &self.groups

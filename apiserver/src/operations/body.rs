@@ -30,11 +30,7 @@ fn unrecognized(kind: &str, why: &str, body: &[u8]) -> String {
     let shown = match body.first() {
         None => "<empty>".to_owned(),
         Some(b'{') => String::from_utf8_lossy(body.get(..1024).unwrap_or(body)).into_owned(),
-        Some(_) => body
-            .iter()
-            .take(1024)
-            .map(|byte| format!("{byte:02x}"))
-            .collect(),
+        Some(_) => crate::meta::hex(body.get(..1024).unwrap_or(body)),
     };
     format!(
         "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error: \

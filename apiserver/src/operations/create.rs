@@ -40,10 +40,12 @@ impl Call {
         let given = meta::text(&object, "name").to_owned();
         self.check_namespace(&given)?;
         meta::begin(&mut object, &kept);
-        if kept.has_status() && self.part() == Part::Main && builtin::drops_status(&kept) {
-            if let Some(object) = object.as_object_mut() {
-                object.remove("status");
-            }
+        if kept.has_status()
+            && self.part() == Part::Main
+            && builtin::drops_status(&kept)
+            && let Some(object) = object.as_object_mut()
+        {
+            object.remove("status");
         }
         let base = meta::text(&object, "generateName").to_owned();
         let made_up = given.is_empty() && !base.is_empty();
@@ -75,7 +77,7 @@ impl Call {
         options: &WriteOptions,
     ) -> Result<Value, Failure> {
         let name = meta::text(&object, "name").to_owned();
-        self.filled(kept, &mut object);
+        Self::filled(kept, &mut object);
         // What is noted is what was asked for: not what the kind and others add.
         if self.origin != Origin::Apply {
             let writer = self.writer(options);
@@ -83,7 +85,7 @@ impl Call {
         }
         builtin::prepare_create(kept, &mut object, &self.user);
         self.admit(Action::Create, &name, &mut object, None)?;
-        let errors = self.wrong(kept, &object, None);
+        let errors = Self::wrong(kept, &object, None);
         self.refuse_wrong(&name, &errors)?;
         builtin::allocate(kept, &mut object, &self.server.store);
         self.warnings.extend(builtin::warnings(&object));

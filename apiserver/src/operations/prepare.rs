@@ -29,7 +29,7 @@ impl Call {
     }
 
     /// Fills in what a schema or the kind says is so if nothing is said.
-    pub(crate) fn filled(&self, kind: &Kind, object: &mut Value) {
+    pub(crate) fn filled(kind: &Kind, object: &mut Value) {
         match (&kind.custom, &kind.schema) {
             (Some(_), Some((types, id))) => schema::default(types, *id, object),
             _ => builtin::default(kind, object),
@@ -37,12 +37,7 @@ impl Call {
     }
 
     /// What is wrong with an object.
-    pub(crate) fn wrong(
-        &self,
-        kind: &Kind,
-        object: &Value,
-        old: Option<&Value>,
-    ) -> Vec<FieldError> {
+    pub(crate) fn wrong(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut errors = meta::check(object, kind);
         if let Some(old) = old {
             let changed = meta::check_update(object, old);
@@ -54,16 +49,16 @@ impl Call {
         }
         match (&kind.custom, &kind.schema) {
             (Some(_), Some((types, id))) => {
-                let typed = |object: &Value| {
-                    let mut typed = object.clone();
-                    meta::put_type(&mut typed, &kind.api_version(), &kind.kind);
-                    typed
+                let whole = |object: &Value| {
+                    let mut object = object.clone();
+                    meta::put_type(&mut object, &kind.api_version(), &kind.kind);
+                    object
                 };
-                let before = old.map(typed);
+                let before = old.map(whole);
                 errors.extend(schema::validate(
                     types,
                     *id,
-                    &typed(object),
+                    &whole(object),
                     before.as_ref(),
                 ));
             }

@@ -52,9 +52,8 @@ impl Call {
         }
         for _ in 0..ATTEMPTS {
             let current = self.current()?;
-            match self.replace(object.clone(), &current, &options)? {
-                Some(reply) => return Ok((self, Reply::Object(200, reply))),
-                None => continue,
+            if let Some(reply) = self.replace(object.clone(), &current, &options)? {
+                return Ok((self, Reply::Object(200, reply)));
             }
         }
         Err(Failure::conflict(&self.kind.about(), &name, MODIFIED))
@@ -76,12 +75,12 @@ impl Call {
         meta::carry(&mut new, &old);
         match self.part() {
             Part::Main if kept.has_status() && builtin::drops_status(&kept) => {
-                keep_status(&mut new, &old)
+                keep_status(&mut new, &old);
             }
             Part::Status => keep_all_but_status(&kept, &mut new, &old),
             _ => {}
         }
-        self.filled(&kept, &mut new);
+        Self::filled(&kept, &mut new);
         // What is noted is what was asked for: not what the kind and others add.
         if self.origin != Origin::Apply {
             let writer = self.writer(options);
@@ -102,7 +101,7 @@ impl Call {
         {
             meta::count_change(&mut new);
         }
-        let errors = self.wrong(&kept, &new, Some(&old));
+        let errors = Self::wrong(&kept, &new, Some(&old));
         self.refuse_wrong(&name, &errors)?;
         self.warnings.extend(builtin::warnings(&new));
         if is_same(&new, &old) {

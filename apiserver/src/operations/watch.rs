@@ -20,7 +20,7 @@ use crate::store::{Change, ChangeKind, Cursor, Key, Stored};
 /// How many changes are taken out of the log at once.
 const BATCH: usize = 128;
 /// How often those who ask for it are told how far they have seen.
-const BOOKMARKS: Duration = Duration::from_secs(60);
+const BOOKMARKS: Duration = Duration::from_mins(1);
 /// How long a watch lives that names no end: as a real server, between half an hour and an hour.
 const LIFETIME: Duration = Duration::from_mins(45);
 
@@ -222,10 +222,10 @@ impl Watch {
         let is = selects(&change.object);
         let was = change.before.as_deref().is_some_and(selects);
         match (change.kind, was, is) {
+            (_, false, false) => None,
             (ChangeKind::Deleted, _, true) | (ChangeKind::Deleted, true, false) => {
                 Some(self.line("DELETED", &change.object))
             }
-            (ChangeKind::Deleted, false, false) => None,
             (_, true, true) => Some(self.line("MODIFIED", &change.object)),
             (_, false, true) => Some(self.line("ADDED", &change.object)),
             (_, true, false) => {
@@ -241,7 +241,6 @@ impl Watch {
                 let seen = before.with_bytes(Bytes::from(object.to_string()));
                 Some(self.line("DELETED", &seen))
             }
-            (_, false, false) => None,
         }
     }
 

@@ -114,14 +114,14 @@ impl WriteOptions {
             }
         };
         let field_manager = query.text("fieldManager");
-        if let Some(manager) = field_manager {
-            if manager.len() > 128 {
-                errors.push(FieldError::new(
-                    Cause::TooLong,
-                    "fieldManager",
-                    "may not be more than 128 bytes",
-                ));
-            }
+        if let Some(manager) = field_manager
+            && manager.len() > 128
+        {
+            errors.push(FieldError::new(
+                Cause::TooLong,
+                "fieldManager",
+                "may not be more than 128 bytes",
+            ));
         }
         if !errors.is_empty() {
             let about = About::new("meta.k8s.io", kind);
@@ -176,10 +176,9 @@ impl DeleteOptions {
                 .map(|_| query.on("orphanDependents")),
         };
         let propagation = match (policy, orphan) {
-            (Some("Background"), _) => Some(Propagation::Background),
+            (Some("Background"), _) | (None, Some(false)) => Some(Propagation::Background),
             (Some("Foreground"), _) => Some(Propagation::Foreground),
             (Some("Orphan"), _) | (None, Some(true)) => Some(Propagation::Orphan),
-            (None, Some(false)) => Some(Propagation::Background),
             (None, None) => None,
             (Some(other), _) => {
                 let error = crate::failure::FieldError::not_supported(

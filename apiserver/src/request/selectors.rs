@@ -144,7 +144,7 @@ impl Reader {
                     }
                 }
                 Token::End => break,
-                other => {
+                other @ Token::Sign(_) => {
                     return Err(format!(
                         "found '{}', expected: !, identifier, or 'end of string'",
                         other.shown()
@@ -196,7 +196,9 @@ impl Reader {
                 Ok(word)
             }
             Token::End | Token::Sign(",") => Ok(String::new()),
-            other => Err(format!("found '{}', expected: identifier", other.shown())),
+            other @ Token::Sign(_) => {
+                Err(format!("found '{}', expected: identifier", other.shown()))
+            }
         }
     }
 
@@ -322,12 +324,6 @@ impl FieldSelector {
             });
         }
         Ok(Self(all))
-    }
-
-    /// The value that a field has to have, if it asks for one.
-    pub fn exactly(&self, field: &str) -> Option<&str> {
-        let found = self.0.iter().find(|one| one.field == field && !one.not);
-        found.map(|one| one.value.as_str())
     }
 
     /// Whether an object is selected whose fields these are.

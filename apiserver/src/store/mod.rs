@@ -93,16 +93,8 @@ pub enum Write {
 /// A change that was made.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// Its revision.
-    pub revision: u64,
     /// The object, or its last state.
     pub stored: Arc<Stored>,
-}
-
-/// Somebody who is told of every change before it counts as made, in order.
-pub trait Journal: Send + Sync {
-    /// A change: the table, the key, and the object or nothing if it is gone.
-    fn note(&self, revision: u64, table: &str, key: &Key, object: Option<&Bytes>);
 }
 
 struct Table {
@@ -175,7 +167,6 @@ struct Inner {
     /// The uids of all objects.
     uids: HashSet<Arc<str>>,
     tables: HashMap<TableName, Table>,
-    journal: Option<Arc<dyn Journal>>,
 }
 
 /// The objects of one server.
@@ -209,14 +200,8 @@ impl Store {
                 dependents: HashMap::new(),
                 uids: HashSet::new(),
                 tables: HashMap::new(),
-                journal: None,
             }),
         }
-    }
-
-    /// From now on tells every change to `journal`.
-    pub fn keep_journal(&self, journal: Arc<dyn Journal>) {
-        self.inner.write().journal = Some(journal);
     }
 
     /// The revision of the last change.
@@ -296,19 +281,6 @@ impl Store {
         self.inner.read().uids.contains(uid)
     }
 
-    /// The names of all tables that hold anything.
-    pub fn tables(&self) -> Vec<TableName> {
-        let inner = self.inner.read();
-        let mut names: Vec<TableName> = inner
-            .tables
-            .iter()
-            .filter(|(_, table)| !table.objects.is_empty())
-            .map(|(name, _)| Arc::clone(name))
-            .collect();
-        names.sort();
-        names
-    }
-
     /// Makes a change. The object's resource version is set here.
     pub fn write(&self, table: &str, key: &Key, write: Write) -> Result<Written, Stale> {
         let mut inner = self.inner.write();
@@ -335,37 +307,8 @@ impl Store {
             Write::Delete(_, object) => (ChangeKind::Deleted, object),
         };
         let stored = Arc::new(serialized(object, revision));
-        if let Some(journal) = &inner.journal {
-            let kept = (kind != ChangeKind::Deleted).then_some(&stored.bytes);
-            journal.note(revision, table, key, kept);
-        }
         inner.put(table, key, kind, before, &stored);
-        Ok(Written { revision, stored })
-    }
-
-    /// Puts objects back that were there before, without telling anybody.
-    pub fn restore(
-        &self,
-        revision: u64,
-        objects: impl IntoIterator<Item = (TableName, Key, Stored)>,
-    ) {
-        let mut inner = self.inner.write();
-        inner.revision = inner.revision.max(revision);
-        let newest = inner.revision;
-        for (name, key, stored) in objects {
-            let stored = Arc::new(stored);
-            inner.index(&name, &key, None, Some(&stored));
-            let table = inner
-                .tables
-                .entry(name)
-                .or_insert_with(|| Table::new(newest));
-            table.objects.insert(key, stored);
-        }
-        // Whoever watched an earlier revision has to list again.
-        for table in inner.tables.values_mut() {
-            table.log = Log::new(newest);
-            table.newest.send_replace(newest);
-        }
+        Ok(Written { stored })
     }
 
     /// Forgets the changes of a table up to now, as a compaction does: older watches and pages have expired.
@@ -487,19 +430,6 @@ fn summarized(object: &Value, bytes: Bytes, revision: u64) -> Stored {
         uid: uid.unwrap_or_default().into(),
         owners: owners.collect(),
     }
-}
-
-/// An object that was kept as JSON.
-pub fn read_back(bytes: Bytes) -> Option<(Key, Stored)> {
-    let object: Value = serde_json::from_slice(&bytes).ok()?;
-    let text = |path: &str| object.pointer(path).and_then(Value::as_str);
-    let key = Key::new(
-        text("/metadata/namespace").unwrap_or_default(),
-        text("/metadata/name")?,
-    );
-    let revision = text("/metadata/resourceVersion")?.parse().ok()?;
-    let stored = summarized(&object, bytes, revision);
-    Some((key, stored))
 }
 
 fn labels(object: &Value) -> BTreeMap<String, String> {

@@ -26,7 +26,7 @@ fn a_change_is_made_from_the_newest_state_only() {
         .write(
             "/things",
             &key("a"),
-            Write::Replace(first.revision, object("a", "2")),
+            Write::Replace(first.stored.revision, object("a", "2")),
         )
         .unwrap();
     assert_eq!(second.stored.value()["metadata"]["resourceVersion"], "3");
@@ -35,7 +35,7 @@ fn a_change_is_made_from_the_newest_state_only() {
             .write(
                 "/things",
                 &key("a"),
-                Write::Delete(first.revision, object("a", "2"))
+                Write::Delete(first.stored.revision, object("a", "2"))
             )
             .unwrap_err(),
         Stale::Changed
@@ -44,7 +44,7 @@ fn a_change_is_made_from_the_newest_state_only() {
         .write(
             "/things",
             &key("a"),
-            Write::Delete(second.revision, object("a", "2")),
+            Write::Delete(second.stored.revision, object("a", "2")),
         )
         .unwrap();
     assert_eq!(
@@ -52,7 +52,7 @@ fn a_change_is_made_from_the_newest_state_only() {
             .write(
                 "/things",
                 &key("a"),
-                Write::Replace(second.revision, object("a", "3"))
+                Write::Replace(second.stored.revision, object("a", "3"))
             )
             .unwrap_err(),
         Stale::Gone
@@ -125,13 +125,18 @@ fn a_list_may_be_of_an_earlier_revision() {
         .write(
             "/things",
             &key("a"),
-            Write::Replace(first.revision, object("a", "2")),
+            Write::Replace(first.stored.revision, object("a", "2")),
         )
         .unwrap();
     let page = store
-        .list_at("/things", Some(first.revision), None, None, None, |_, _| {
-            true
-        })
+        .list_at(
+            "/things",
+            Some(first.stored.revision),
+            None,
+            None,
+            None,
+            |_, _| true,
+        )
         .unwrap();
     let found: Vec<Value> = page
         .objects
@@ -141,8 +146,13 @@ fn a_list_may_be_of_an_earlier_revision() {
     assert_eq!(found, ["1"]);
     store.compact("/things");
     store
-        .list_at("/things", Some(first.revision), None, None, None, |_, _| {
-            true
-        })
+        .list_at(
+            "/things",
+            Some(first.stored.revision),
+            None,
+            None,
+            None,
+            |_, _| true,
+        )
         .unwrap_err();
 }

@@ -292,7 +292,6 @@ impl Row<'_> {
 /// The cells of a built-in kind.
 pub(super) fn of_builtin(kind: &Kind, object: &Value) -> Vec<Value> {
     let row = Row(object);
-    let (containers, images) = row.containers("/spec/template/spec");
     let cells = match (kind.group.as_str(), kind.resource.as_str()) {
         ("", "configmaps") => vec![
             json!(row.count("/data") + row.count("/binaryData")),
@@ -314,50 +313,7 @@ pub(super) fn of_builtin(kind: &Kind, object: &Value) -> Vec<Value> {
             row.or("/status/nodeInfo/containerRuntimeVersion", UNKNOWN),
         ],
         ("" | "events.k8s.io", "events") => event(&row),
-        ("apps", "deployments") => vec![
-            json!(format!(
-                "{}/{}",
-                row.number("/status/readyReplicas"),
-                row.number("/spec/replicas")
-            )),
-            json!(row.number("/status/updatedReplicas")),
-            json!(row.number("/status/availableReplicas")),
-            row.age(),
-            containers,
-            images,
-            row.selector("/spec/selector"),
-        ],
-        ("apps", "replicasets") => vec![
-            json!(row.number("/spec/replicas")),
-            json!(row.number("/status/replicas")),
-            json!(row.number("/status/readyReplicas")),
-            row.age(),
-            containers,
-            images,
-            row.selector("/spec/selector"),
-        ],
-        ("apps", "statefulsets") => vec![
-            json!(format!(
-                "{}/{}",
-                row.number("/status/readyReplicas"),
-                row.number("/spec/replicas")
-            )),
-            row.age(),
-            containers,
-            images,
-        ],
-        ("apps", "daemonsets") => vec![
-            json!(row.number("/status/desiredNumberScheduled")),
-            json!(row.number("/status/currentNumberScheduled")),
-            json!(row.number("/status/numberReady")),
-            json!(row.number("/status/updatedNumberScheduled")),
-            json!(row.number("/status/numberAvailable")),
-            row.selector("/spec/template/spec/nodeSelector"),
-            row.age(),
-            containers,
-            images,
-            row.selector("/spec/selector"),
-        ],
+        ("apps", _) => workload(kind, &row),
         ("rbac.authorization.k8s.io", "roles" | "clusterroles")
         | ("", "limitranges")
         | ("apiextensions.k8s.io", _) => vec![meta::text(object, "creationTimestamp").into()],
@@ -396,6 +352,58 @@ pub(super) fn of_builtin(kind: &Kind, object: &Value) -> Vec<Value> {
     }
     all.extend(cells);
     all
+}
+
+/// The cells of what makes Pods.
+fn workload(kind: &Kind, row: &Row<'_>) -> Vec<Value> {
+    let (containers, images) = row.containers("/spec/template/spec");
+    match kind.resource.as_str() {
+        "deployments" => vec![
+            json!(format!(
+                "{}/{}",
+                row.number("/status/readyReplicas"),
+                row.number("/spec/replicas")
+            )),
+            json!(row.number("/status/updatedReplicas")),
+            json!(row.number("/status/availableReplicas")),
+            row.age(),
+            containers,
+            images,
+            row.selector("/spec/selector"),
+        ],
+        "replicasets" => vec![
+            json!(row.number("/spec/replicas")),
+            json!(row.number("/status/replicas")),
+            json!(row.number("/status/readyReplicas")),
+            row.age(),
+            containers,
+            images,
+            row.selector("/spec/selector"),
+        ],
+        "statefulsets" => vec![
+            json!(format!(
+                "{}/{}",
+                row.number("/status/readyReplicas"),
+                row.number("/spec/replicas")
+            )),
+            row.age(),
+            containers,
+            images,
+        ],
+        "daemonsets" => vec![
+            json!(row.number("/status/desiredNumberScheduled")),
+            json!(row.number("/status/currentNumberScheduled")),
+            json!(row.number("/status/numberReady")),
+            json!(row.number("/status/updatedNumberScheduled")),
+            json!(row.number("/status/numberAvailable")),
+            row.selector("/spec/template/spec/nodeSelector"),
+            row.age(),
+            containers,
+            images,
+            row.selector("/spec/selector"),
+        ],
+        _ => others(kind, row),
+    }
 }
 
 /// Kinds whose columns this server knows, but not what stands in them: an age where there is one.
