@@ -55,7 +55,7 @@ pub(crate) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<
             }
         }
         ("apiextensions.k8s.io", "customresourcedefinitions") => {
-            errors.extend(crate::schema::check_crd(object))
+            errors.extend(crate::schema::check_crd(object));
         }
         _ => {}
     }
