@@ -145,7 +145,7 @@ pub struct ControllerArgs {
     /// Address of the /healthz and /readyz probes; 0 switches them off.
     #[arg(long, default_value = ":8081", value_parser = listen_address, value_name = "ADDRESS")]
     pub health_probe_bind_address: ListenAddress,
-    /// Takes the place of WATCH_NAMESPACE, which all components of a process share.
+    /// Takes the place of `WATCH_NAMESPACE`, which all components of a process share.
     #[arg(long, hide = true, value_name = "NAMESPACE")]
     pub watch_namespace: Option<String>,
     /// Work only while holding the leader lease.

@@ -32,7 +32,7 @@ pub struct Args {
     /// for processes that do not run in a Pod.
     #[arg(long, hide = true, value_name = "NAMESPACE")]
     pub leader_election_namespace: Option<String>,
-    /// Takes the place of WATCH_NAMESPACE, which all components of a process share.
+    /// Takes the place of `WATCH_NAMESPACE`, which all components of a process share.
     #[arg(long, hide = true, value_name = "NAMESPACE")]
     pub watch_namespace: Option<String>,
     /// Serve the validating webhooks on port 9443, with tls.crt and tls.key of
