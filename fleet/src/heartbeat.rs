@@ -9,7 +9,7 @@ use crate::objects::{LEASE, renewal};
 use crate::start::merge;
 
 /// How often a cluster says that it lives.
-const EVERY: Duration = Duration::from_secs(60);
+const EVERY: Duration = Duration::from_mins(1);
 
 /// Renews the Leases of clusters until `stop`.
 pub(crate) async fn run(hub: Client, clusters: Vec<String>, stop: CancellationToken) {

@@ -231,10 +231,10 @@ async fn join(hub: &Client, name: &str) -> Result<(), FleetError> {
 }
 
 /// Merges a patch into an object at a path.
-pub(crate) async fn merge(client: &Client, path: &str, patch: &Value) -> Result<(), kube::Error> {
+pub(crate) async fn merge(client: &Client, path: &str, change: &Value) -> Result<(), kube::Error> {
     let request = http::Request::patch(path)
         .header(http::header::CONTENT_TYPE, "application/merge-patch+json")
-        .body(patch.to_string().into_bytes())
+        .body(change.to_string().into_bytes())
         .map_err(kube::Error::HttpError)?;
     client.request::<Value>(request).await.map(|_| ())
 }

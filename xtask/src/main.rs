@@ -8,6 +8,7 @@ mod image;
 mod rbac;
 mod record;
 mod run;
+mod test;
 
 use std::path::PathBuf;
 
@@ -125,7 +126,7 @@ fn main() -> Result<()> {
         Task::Test => {
             run::cargo(&["xtask", "check"])?;
             run::cargo(&["build", "--bin", "reeve"])?;
-            run::cargo(&["test", "--workspace", "--no-fail-fast"])
+            test::all()
         }
         Task::Image(options) => image::build(options),
         Task::Demo => run::cargo(&["run", "--quiet", "--package", "reeve-demo"]),

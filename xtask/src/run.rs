@@ -27,6 +27,17 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
 
 /// Like [`cargo`], with more environment.
 pub(crate) fn cargo_with(arguments: &[&str], env: &[(&str, &OsStr)]) -> Result<()> {
+    let mut command = cargo_command(arguments)?;
+    let status = command
+        .envs(env.iter().copied())
+        .status()
+        .with_context(|| format!("cannot run cargo {}", arguments.join(" ")))?;
+    ensure!(status.success(), "cargo {} failed", arguments.join(" "));
+    Ok(())
+}
+
+/// Cargo with arguments, in the workspace's folder.
+pub(crate) fn cargo_command(arguments: &[&str]) -> Result<Command> {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root()?);
@@ -38,10 +49,5 @@ pub(crate) fn cargo_with(arguments: &[&str], env: &[(&str, &OsStr)]) -> Result<(
             command.env_remove(key);
         }
     }
-    let status = command
-        .envs(env.iter().copied())
-        .status()
-        .with_context(|| format!("cannot run cargo {}", arguments.join(" ")))?;
-    ensure!(status.success(), "cargo {} failed", arguments.join(" "));
-    Ok(())
+    Ok(command)
 }

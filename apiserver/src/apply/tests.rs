@@ -166,3 +166,19 @@ fn a_story_of_writes_comes_out_as_in_kubernetes() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Recorded by `tests/record/orders`.
+#[test]
+fn merged_lists_have_the_order_that_kubernetes_gives_them() {
+    let set =
+        json!({ "type": "array", "items": { "type": "string" }, "x-kubernetes-list-type": "set" });
+    let schema = json!({ "type": "object", "properties": { "set": set } });
+    let (types, id) = Types::from_crd(&schema).unwrap();
+    let sets = super::typed::Typed::new(&types, Some(id));
+    for line in include_str!("../../tests/fixtures/orders.jsonl").lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let live = json!({ "set": case["live"] });
+        let merged = super::merge::merge(sets, Some(&live), &json!({ "set": case["wanted"] }));
+        assert_eq!(merged, case["merged"], "{line}");
+    }
+}

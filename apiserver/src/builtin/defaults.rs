@@ -399,7 +399,10 @@ fn service(object: &mut Value) {
     for port in each(spec, "ports") {
         or(port, "protocol", "TCP");
         let number = port.get("port").cloned().unwrap_or_default();
-        or(port, "targetPort", number);
+        // The type always writes it: nothing is zero there.
+        if port.get("targetPort").is_none_or(|target| *target == 0) {
+            port["targetPort"] = number;
+        }
     }
     if of_type != "ExternalName" {
         or(spec, "internalTrafficPolicy", "Cluster");

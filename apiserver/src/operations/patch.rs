@@ -279,16 +279,14 @@ impl Call {
             )));
         }
         if kind != self.kind.kind || version != self.kind.api_version() {
+            let (group, number) = version.split_once('/').unwrap_or(("", version));
             return Err(Failure::bad_request(format!(
-                "patch version {version} {kind} does not match {} {}",
-                self.kind.api_version(),
-                self.kind.kind
+                "invalid object type: {group}/{number}, Kind={kind}"
             )));
         }
         if wanted
             .pointer("/metadata/managedFields")
-            .and_then(Value::as_array)
-            .is_some_and(|list| !list.is_empty())
+            .is_some_and(|entries| !entries.is_null())
         {
             return Err(Failure::bad_request("metadata.managedFields must be nil"));
         }

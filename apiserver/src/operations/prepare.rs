@@ -55,12 +55,9 @@ impl Call {
                     object
                 };
                 let before = old.map(whole);
-                errors.extend(schema::validate(
-                    types,
-                    *id,
-                    &whole(object),
-                    before.as_ref(),
-                ));
+                let found =
+                    schema::validate_after(types, *id, &whole(object), before.as_ref(), &errors);
+                errors.extend(found);
             }
             _ => errors.extend(builtin::validate(kind, object, old)),
         }

@@ -170,8 +170,10 @@ impl Merger<'_> {
         for name in names {
             let edge = node.and_then(|node| node.field(&name));
             let (strategy, key) = self.strategy(edge.map(|edge| edge.id));
-            let Some(Value::Array(there)) = original.get(&name) else {
-                continue;
+            let there = match original.get(&name) {
+                Some(Value::Array(there)) => Some(there.as_slice()),
+                Some(_) => continue,
+                None => None,
             };
             let given = patch.get(&name);
             if strategy != "merge" || given.is_some_and(|given| !given.is_array()) {
@@ -188,6 +190,18 @@ impl Merger<'_> {
             let given = list_of(&name);
             let order = list_of(&format!("{ORDER}{name}"));
             let deleted = list_of(&format!("{DELETE}{name}"));
+            if let Some(order) = order.filter(|_| there.is_some() || given.is_some()) {
+                let all = [there.unwrap_or_default(), given.unwrap_or_default()];
+                if all.iter().all(|list| list.is_empty()) {
+                    return Err(failed("no elements in any of the given slices"));
+                }
+                if let (None, Some(given)) = (there, given) {
+                    check_order(&without_directives(given), order, true, lists.key)?;
+                }
+            }
+            let Some(there) = there else {
+                continue;
+            };
             let merged = self.list(&lists, there, given, order, deleted)?;
             original.insert(name.clone(), Value::Array(merged));
             patch.remove(&name);
@@ -238,8 +252,8 @@ impl Merger<'_> {
             .iter()
             .map(Value::to_string)
             .collect();
-        server.retain(|item| gone.is_empty() || !gone.contains(&item.to_string()));
-        let merged = self.merged(lists, key, server, &plain)?;
+        let mut merged = self.merged(lists, key, server, &plain)?;
+        merged.retain(|item| gone.is_empty() || !gone.contains(&item.to_string()));
         let wanted = order.unwrap_or(&plain);
         sorted(merged, wanted, there, key)
     }
@@ -328,6 +342,11 @@ fn cleaned(value: Value, depth: usize) -> Value {
             .collect(),
         other => other,
     }
+}
+
+fn without_directives(list: &[Value]) -> Vec<Value> {
+    let plain = list.iter().filter(|item| item.get(DIRECTIVE).is_none());
+    plain.cloned().collect()
 }
 
 /// What tells an item from the others.

@@ -1,0 +1,134 @@
+//! A fleet in this process governs its clusters.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams};
+use reeve_api::Policy;
+use reeve_fleet::{Fleet, FleetOptions, apply};
+use reeve_runtime::CancellationToken;
+use reeve_testkit::{eventually, workspace};
+use serde_json::json;
+
+const SOON: Duration = Duration::from_secs(30);
+
+/// Waits until every cluster says the same of a policy.
+async fn all_say(hub: &Client, policy: &str, clusters: usize, wanted: &str) -> Result<()> {
+    let policies: Api<Policy> = Api::namespaced(hub.clone(), "policies");
+    eventually(format!("{policy} is {wanted} everywhere"), SOON, || async {
+        let policy = policies.get(policy).await?;
+        let status = policy.status.context("no status")?;
+        let said = status.status.context("no cluster")?;
+        ensure!(said.len() == clusters, "{} clusters", said.len());
+        for one in &said {
+            ensure!(one.compliant.as_deref() == Some(wanted), "{one:?}");
+        }
+        ensure!(
+            status.compliant.as_deref() == Some(wanted),
+            "{:?}",
+            status.compliant
+        );
+        Ok(())
+    })
+    .await
+}
+
+async fn fleet(clusters: &[&str], folder: &std::path::Path) -> Result<Fleet> {
+    let options = FleetOptions {
+        clusters: clusters.iter().map(|name| (*name).to_owned()).collect(),
+        folder: folder.to_owned(),
+        port: 0,
+    };
+    Ok(Fleet::start(options).await?)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policy_is_violated_then_enforced_then_taken_away() -> Result<()> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let folder = tempfile::tempdir()?;
+    let fleet = fleet(&["east", "west"], folder.path()).await?;
+    let hub = fleet.hub.client();
+    let stop = CancellationToken::new();
+    let story = async {
+        let policies = workspace().join("policies/namespace.yaml");
+        ensure!(apply(&hub, &policies).await? == 3);
+        all_say(&hub, "policy-namespace", 2, "NonCompliant").await?;
+
+        let api: Api<Policy> = Api::namespaced(hub.clone(), "policies");
+        let enforce = json!({ "spec": { "remediationAction": "enforce" } });
+        api.patch(
+            "policy-namespace",
+            &PatchParams::default(),
+            &Patch::Merge(&enforce),
+        )
+        .await?;
+        all_say(&hub, "policy-namespace", 2, "Compliant").await?;
+        for cluster in &fleet.clusters {
+            let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(cluster.client());
+            namespaces
+                .get("prod")
+                .await
+                .with_context(|| format!("on {}", cluster.name))?;
+        }
+
+        api.delete("policy-namespace", &kube::api::DeleteParams::default())
+            .await?;
+        for cluster in &fleet.clusters {
+            eventually(
+                format!("nothing of it is left on {}", cluster.name),
+                SOON,
+                || async {
+                    let left: Vec<Policy> = Api::all(cluster.client())
+                        .list(&Default::default())
+                        .await?
+                        .items;
+                    ensure!(left.is_empty(), "{left:?}");
+                    let count = cluster
+                        .server
+                        .count("policy.open-cluster-management.io", "configurationpolicies");
+                    ensure!(count == 0, "{count} configuration policies");
+                    Ok(())
+                },
+            )
+            .await?;
+        }
+        stop.cancel();
+        Ok(())
+    };
+    let (ran, told) = tokio::join!(fleet.run(stop.clone()), async {
+        let told = story.await;
+        stop.cancel();
+        told
+    });
+    told?;
+    ran?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clusters_join_their_set_and_their_taints_have_times() -> Result<()> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let folder = tempfile::tempdir()?;
+    let fleet = fleet(&["east"], folder.path()).await?;
+    let hub = fleet.hub.client();
+    let path = "/apis/cluster.open-cluster-management.io/v1/managedclusters/east";
+    let get = || async {
+        let request = http::Request::get(path).body(Vec::new())?;
+        anyhow::Ok(hub.request::<serde_json::Value>(request).await?)
+    };
+    let cluster = get().await?;
+    ensure!(
+        cluster["metadata"]["labels"]["cluster.open-cluster-management.io/clusterset"] == "default"
+    );
+    let taint = json!({ "spec": { "taints": [{ "key": "a/b", "effect": "NoSelect" }] } });
+    let request = http::Request::patch(path)
+        .header("content-type", "application/merge-patch+json")
+        .body(taint.to_string().into_bytes())?;
+    let cluster: serde_json::Value = hub.request(request).await?;
+    ensure!(
+        cluster["spec"]["taints"][0]["timeAdded"].is_string(),
+        "{cluster}"
+    );
+    Ok(())
+}
