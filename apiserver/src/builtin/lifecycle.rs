@@ -7,13 +7,11 @@ use crate::kinds::Kind;
 use crate::meta;
 use crate::store::Store;
 
+/// Holds a definition that is going until the objects of its kind are gone.
+pub(crate) const CRD_CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
 /// Finalizers of Kubernetes itself.
-const KNOWN_FINALIZERS: [&str; 4] = [
-    "orphan",
-    "foregroundDeletion",
-    "kubernetes",
-    "customresourcecleanup.apiextensions.k8s.io",
-];
+const KNOWN_FINALIZERS: [&str; 4] = ["orphan", "foregroundDeletion", "kubernetes", CRD_CLEANUP];
 
 fn is_crd(kind: &Kind) -> bool {
     kind.is("apiextensions.k8s.io", "customresourcedefinitions")
@@ -215,6 +213,10 @@ pub(crate) fn grace(kind: &Kind, object: &Value, asked: Option<i64>) -> i64 {
 
 /// Whether an object without finalizers in its metadata may go at once.
 pub(crate) fn may_go(kind: &Kind, object: &Value) -> bool {
+    // What a definition defines has to go first.
+    if is_crd(kind) {
+        return meta::is_deleted(object);
+    }
     if !kind.is("", "namespaces") {
         return true;
     }
@@ -231,6 +233,12 @@ pub(crate) fn mark_deleted(kind: &Kind, object: &mut Value) {
         }
     }
     if is_crd(kind) {
+        let finalizers = meta::finalizers(object).into_iter().map(str::to_owned);
+        let mut finalizers: Vec<String> = finalizers.collect();
+        if !finalizers.iter().any(|one| one == CRD_CLEANUP) {
+            finalizers.push(CRD_CLEANUP.to_owned());
+            meta::set_finalizers(object, &finalizers);
+        }
         let now = meta::now();
         let condition = json!({
             "type": "Terminating", "status": "True", "lastTransitionTime": now, "reason": "InstanceDeletionInProgress",

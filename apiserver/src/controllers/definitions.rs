@@ -5,13 +5,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Note;
+use crate::builtin::CRD_CLEANUP as CLEANUP;
 use crate::meta;
 use crate::server::Inner;
 use crate::store::{Key, Write};
 
 const TABLE: &str = "apiextensions.k8s.io/customresourcedefinitions";
-/// Holds a CRD until its objects are gone.
-const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 impl Inner {
     /// Serves what a CRD defines, and says so in its status.
@@ -38,14 +37,6 @@ impl Inner {
         let mut established = stored.value();
         let before = established.clone();
         established["status"] = status_of(&before);
-        let mut finalizers: Vec<String> = meta::finalizers(&before)
-            .into_iter()
-            .map(str::to_owned)
-            .collect();
-        if !finalizers.iter().any(|one| one == CLEANUP) && !meta::is_deleted(&before) {
-            finalizers.push(CLEANUP.to_owned());
-            meta::set_finalizers(&mut established, &finalizers);
-        }
         if established == before {
             return;
         }

@@ -235,7 +235,7 @@ impl Call {
             empty
         });
         let writer = self.writer(options);
-        let merged = tracking::apply(&Applied {
+        let mut merged = tracking::apply(&Applied {
             kind: &self.kind,
             live: &live,
             wanted,
@@ -246,6 +246,9 @@ impl Call {
                 Conflicts::Refuse
             },
         })?;
+        if writer_is_kubectl(options) {
+            keep_last_applied(&mut merged, wanted);
+        }
         let mut object =
             self.known_fields(merged, FieldValidation::Ignore, "strict decoding error")?;
         self.place_back(&mut object);
@@ -292,4 +295,31 @@ impl Call {
         }
         self.check_identity(wanted)
     }
+}
+
+/// What kubectl applies with goes on knowing what was applied, though the server has done it.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+fn writer_is_kubectl(options: &WriteOptions) -> bool {
+    options.field_manager.as_deref() == Some("kubectl")
+}
+
+/// Brings the record of what was last applied up to date, if there is one.
+fn keep_last_applied(merged: &mut Value, wanted: &Value) {
+    let annotations = |object: &mut Value| -> Option<serde_json::Map<String, Value>> {
+        let annotations = object.pointer_mut("/metadata/annotations")?;
+        annotations.as_object_mut().map(std::mem::take)
+    };
+    let Some(mut kept) = annotations(merged) else {
+        return;
+    };
+    if let Some(record) = kept.get_mut(LAST_APPLIED) {
+        let mut wanted = wanted.clone();
+        if let Some(mut given) = annotations(&mut wanted) {
+            given.remove(LAST_APPLIED);
+            wanted["metadata"]["annotations"] = given.into();
+        }
+        *record = format!("{wanted}\n").into();
+    }
+    merged["metadata"]["annotations"] = kept.into();
 }
