@@ -22,6 +22,7 @@ mod meta;
 mod names;
 mod operations;
 pub mod patch;
+mod protobuf;
 mod request;
 pub mod schema;
 mod server;

@@ -60,7 +60,7 @@ impl Inner {
                 if self.may(user, &asked("bind", resource, namespace, role)) {
                     return Ok(());
                 }
-                self.rules_of(resource, of, role)
+                self.rules_of_role(resource, of, role)
             }
             _ => return Ok(()),
         };

@@ -28,29 +28,45 @@ impl Inner {
         if !self.options.rbac || user.groups.iter().any(|group| group == "system:masters") {
             return true;
         }
-        let of_cluster = self.store.all(&format!("{ROLES}/clusterrolebindings"));
-        let cluster_wide = of_cluster
+        self.bindings_of_cluster()
             .iter()
-            .any(|(_, binding)| self.binding_allows(&binding.value(), user, asked, ""));
-        if cluster_wide {
-            return true;
+            .any(|binding| self.binding_allows(binding, user, asked, ""))
+            || self
+                .bindings_in(&asked.namespace)
+                .iter()
+                .any(|binding| self.binding_allows(binding, user, asked, &asked.namespace))
+    }
+
+    /// The rules that are for somebody in a namespace and in the whole cluster.
+    pub(crate) fn rules_for(&self, user: &Identity, namespace: &str) -> Vec<Value> {
+        let of_cluster = self.bindings_of_cluster();
+        let everywhere = of_cluster
+            .iter()
+            .flat_map(|binding| self.rules_of(binding, user, ""));
+        let here = self.bindings_in(namespace);
+        let here = here
+            .iter()
+            .flat_map(|binding| self.rules_of(binding, user, namespace));
+        everywhere.chain(here).collect()
+    }
+
+    fn bindings_of_cluster(&self) -> Vec<Value> {
+        let all = self.store.all(&format!("{ROLES}/clusterrolebindings"));
+        all.iter().map(|(_, binding)| binding.value()).collect()
+    }
+
+    fn bindings_in(&self, namespace: &str) -> Vec<Value> {
+        if namespace.is_empty() {
+            return Vec::new();
         }
-        if asked.namespace.is_empty() {
-            return false;
-        }
-        let bindings = self.store.list_at(
-            &format!("{ROLES}/rolebindings"),
-            None,
-            Some(&asked.namespace),
-            None,
-            None,
-            |_, _| true,
-        );
-        bindings.is_ok_and(|page| {
-            page.objects.iter().any(|(_, binding)| {
-                self.binding_allows(&binding.value(), user, asked, &asked.namespace)
-            })
-        })
+        let table = format!("{ROLES}/rolebindings");
+        let page = self
+            .store
+            .list_at(&table, None, Some(namespace), None, None, |_, _| true);
+        page.map_or_else(
+            |_| Vec::new(),
+            |page| page.objects.iter().map(|(_, one)| one.value()).collect(),
+        )
     }
 
     /// Whether somebody may do something to a resource of the whole cluster, or anywhere.
@@ -89,13 +105,20 @@ impl Inner {
         asked: &Asked,
         namespace: &str,
     ) -> bool {
+        self.rules_of(binding, user, namespace)
+            .iter()
+            .any(|rule| rule_allows(rule, asked))
+    }
+
+    /// The rules that a binding gives to somebody.
+    fn rules_of(&self, binding: &Value, user: &Identity, namespace: &str) -> Vec<Value> {
         let subjects = binding.get("subjects").and_then(Value::as_array);
         let meant = subjects
             .into_iter()
             .flatten()
             .any(|subject| is_meant(subject, user, namespace));
         if !meant {
-            return false;
+            return Vec::new();
         }
         let text = |path: &str| {
             binding
@@ -107,12 +130,11 @@ impl Inner {
             "ClusterRole" => ("clusterroles", ""),
             _ => ("roles", namespace),
         };
-        let rules = self.rules_of(resource, of, text("/roleRef/name"));
-        rules.iter().any(|rule| rule_allows(rule, asked))
+        self.rules_of_role(resource, of, text("/roleRef/name"))
     }
 
     /// The rules of a role; of one that gathers others', theirs.
-    pub(super) fn rules_of(&self, resource: &str, namespace: &str, name: &str) -> Vec<Value> {
+    pub(super) fn rules_of_role(&self, resource: &str, namespace: &str, name: &str) -> Vec<Value> {
         let table = format!("{ROLES}/{resource}");
         let Some(role) = self.store.get(&table, &Key::new(namespace, name)) else {
             return Vec::new();

@@ -44,7 +44,7 @@ pub(super) fn third(kinds: &Kinds, group: &str, version: &str) -> Option<Value> 
     for kind in resources {
         let name = schema_name(kind, &all);
         if kind.custom.is_some() {
-            insert_custom(kind, &name, &mut schemas);
+            insert_custom(kind, &name, &all, &mut schemas);
             include(&all, METADATA, &mut schemas);
             include(&all, LIST_METADATA, &mut schemas);
         } else {
@@ -69,7 +69,7 @@ pub(super) fn second(kinds: &Kinds) -> Value {
             for kind in resources {
                 let name = schema_name(kind, &all);
                 if kind.custom.is_some() {
-                    insert_custom(kind, &name, &mut schemas);
+                    insert_custom(kind, &name, &all, &mut schemas);
                 }
                 insert_paths(kind, &name, &mut paths);
             }
@@ -133,7 +133,14 @@ fn references(schema: &Value, found: &mut Vec<String>) {
     }
 }
 
-fn insert_custom(kind: &Kind, name: &str, schemas: &mut Map<String, Value>) {
+fn insert_custom(
+    kind: &Kind,
+    name: &str,
+    all: &Map<String, Value>,
+    schemas: &mut Map<String, Value>,
+) {
+    /// A kind whose own fields are described.
+    const DESCRIBED: &str = "io.k8s.api.core.v1.ConfigMap";
     let Some(custom) = &kind.custom else {
         return;
     };
@@ -143,17 +150,21 @@ fn insert_custom(kind: &Kind, name: &str, schemas: &mut Map<String, Value>) {
     }
     let of = json!([{ "group": kind.group, "version": kind.version, "kind": kind.kind }]);
     schema["x-kubernetes-group-version-kind"] = of;
-    let describe = |what: &str| json!({ "type": "string", "description": what });
     let properties = &mut schema["properties"];
     if !properties.is_object() {
         *properties = json!({});
     }
-    properties["apiVersion"] =
-        describe("APIVersion defines the versioned schema of this representation of an object.");
-    properties["kind"] =
-        describe("Kind is a string value representing the REST resource this object represents.");
+    // What is said of these is the same for all kinds.
+    let description = |property: &str| {
+        let pointer = format!("/properties/{property}/description");
+        let of = all.get(DESCRIBED).and_then(|kind| kind.pointer(&pointer));
+        of.cloned().unwrap_or_default()
+    };
+    for property in ["apiVersion", "kind"] {
+        properties[property] = json!({ "type": "string", "description": description(property) });
+    }
     properties["metadata"] = json!({
-        "description": "Standard object's metadata.",
+        "description": description("metadata"),
         "allOf": [{ "$ref": format!("#/components/schemas/{METADATA}") }],
     });
     schemas.insert(name.to_owned(), schema);

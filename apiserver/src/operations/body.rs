@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::Call;
 use crate::convert;
 use crate::failure::{Failure, go_quoted};
+use crate::protobuf;
 use crate::request::query::FieldValidation;
 use crate::schema;
 
@@ -22,6 +23,9 @@ pub(crate) fn parse(content_type: &str, body: &[u8], kind: &str) -> Result<Value
         "" | "application/json" => serde_json::from_slice(body)
             .map_err(|error| Failure::bad_request(unrecognized(kind, &json_error(&error), body))),
         "application/yaml" => yaml(body),
+        "application/vnd.kubernetes.protobuf" => {
+            protobuf::parse(body).map_err(|error| Failure::bad_request(error.to_string()))
+        }
         _ => Err(Failure::unsupported_media_type(format!(
             "the body of the request was in an unknown format - accepted media types include: {ACCEPTED}"
         ))),

@@ -1,8 +1,10 @@
 //! Conversations with an API server: files of requests, played to the embedded server and to a real one. What they answer
-//! has to be the same, but for times, uids and resource versions.
+//! has to be the same, but for times, uids and resource versions. Likewise for what kubectl says of them.
 
 mod answer;
+mod kubectl;
 mod script;
 
 pub use answer::{Answer, difference};
+pub use kubectl::{Call, Calls, Kubectl, Said, calls};
 pub use script::{Script, Step, play, scripts};

@@ -8,6 +8,7 @@ use http_body_util::BodyExt as _;
 use kube::Client;
 use kube::client::Body;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::answer::Answer;
@@ -57,7 +58,13 @@ pub struct Script {
 
 /// All files, by name.
 pub fn scripts() -> Result<Vec<Script>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let files = files("cases")?.into_iter();
+    Ok(files.map(|(name, steps)| Script { name, steps }).collect())
+}
+
+/// What is in the files of a folder of this crate, by their names without their endings, in that order.
+pub(crate) fn files<T: DeserializeOwned>(folder: &str) -> Result<Vec<(String, T)>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut paths: Vec<PathBuf> = std::fs::read_dir(&folder)
         .with_context(|| format!("reading {}", folder.display()))?
         .map(|entry| entry.map(|entry| entry.path()))
@@ -66,19 +73,12 @@ pub fn scripts() -> Result<Vec<Script>> {
     paths.iter().map(|path| read(path)).collect()
 }
 
-fn read(path: &Path) -> Result<Script> {
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-    let steps: Vec<Step> =
-        serde_saphyr::from_str(&text).with_context(|| format!("reading {}", path.display()))?;
-    let name = path
-        .file_stem()
-        .and_then(|stem| stem.to_str())
-        .unwrap_or_default();
-    Ok(Script {
-        name: name.to_owned(),
-        steps,
-    })
+fn read<T: DeserializeOwned>(path: &Path) -> Result<(String, T)> {
+    let reading = || format!("reading {}", path.display());
+    let text = std::fs::read_to_string(path).with_context(reading)?;
+    let content = serde_saphyr::from_str(&text).with_context(reading)?;
+    let name = path.file_stem().and_then(|stem| stem.to_str());
+    Ok((name.unwrap_or_default().to_owned(), content))
 }
 
 /// Plays a file to a server, in a namespace of its own. Answers what was answered, by step.

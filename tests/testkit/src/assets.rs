@@ -28,6 +28,20 @@ pub(crate) struct Assets {
     pub(crate) apiserver: Program,
     /// Often absent from `KUBEBUILDER_ASSETS`.
     pub(crate) controller_manager: Option<Program>,
+    /// Not among what a plane needs.
+    kubectl: Option<Program>,
+}
+
+/// How kubectl is called: a program, and what its arguments begin with. Built first as the programs of a plane are;
+/// blocks meanwhile.
+///
+/// # Errors
+/// When the programs come from a `KUBEBUILDER_ASSETS` without kubectl.
+pub fn kubectl() -> Result<(PathBuf, Option<&'static str>)> {
+    let program = locate()?
+        .kubectl
+        .context("KUBEBUILDER_ASSETS has no `kubectl`")?;
+    Ok((program.path, program.role))
 }
 
 /// The programs in `KUBEBUILDER_ASSETS` when that is set, else ours, built first when it is older
@@ -45,6 +59,7 @@ pub(crate) fn locate() -> Result<Assets> {
         etcd: program("etcd"),
         apiserver: program("kube-apiserver"),
         controller_manager: Some(program("kube-controller-manager")),
+        kubectl: Some(program("kubectl")),
     })
 }
 
@@ -66,6 +81,7 @@ fn from_folder(folder: &Path) -> Result<Assets> {
         etcd: need("etcd")?,
         apiserver: need("kube-apiserver")?,
         controller_manager: find("kube-controller-manager"),
+        kubectl: find("kubectl"),
     })
 }
 

@@ -48,6 +48,7 @@ mod wait;
 pub mod world;
 mod yaml;
 
+pub use assets::kubectl;
 pub use audit::{AuditEvent, AuditLog, AuditQuery, Mark, count, tally};
 pub use certificate_request::certificate_request;
 pub use crds::{install_addon_crds, install_crds};

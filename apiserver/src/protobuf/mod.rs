@@ -1,0 +1,192 @@
+//! Objects of built-in kinds in Protobuf, as Go's typed clients send them. Nothing is answered so: clients that ask for
+//! it also take JSON.
+
+mod types;
+mod wire;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+
+use types::Type;
+use wire::{Field, Fields};
+
+/// What a body in Protobuf begins with.
+const MAGIC: &[u8] = b"k8s\0";
+
+/// Why a body cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProtobufError {
+    /// It is none of Kubernetes.
+    #[error(
+        "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
+    )]
+    Prefix,
+    /// It ends early, or is none at all.
+    #[error("unexpected EOF")]
+    Broken,
+    /// There is no such kind, or it is not known in this form.
+    #[error("no kind {kind:?} is registered for version {version:?}")]
+    Kind {
+        /// Its version, with the group.
+        version: String,
+        /// Its name.
+        kind: String,
+    },
+}
+
+/// Reads an object, with its version and kind.
+pub(crate) fn parse(body: &[u8]) -> Result<Value, ProtobufError> {
+    let envelope = body.strip_prefix(MAGIC).ok_or(ProtobufError::Prefix)?;
+    let (mut version, mut kind, mut raw) = (String::new(), String::new(), [].as_slice());
+    for field in Fields::of(envelope) {
+        let (number, field) = field?;
+        match (number, field) {
+            (1, Field::Bytes(named)) => {
+                for field in Fields::of(named) {
+                    match field? {
+                        (1, Field::Bytes(text)) => version = lossy(text),
+                        (2, Field::Bytes(text)) => kind = lossy(text),
+                        _ => {}
+                    }
+                }
+            }
+            (2, Field::Bytes(bytes)) => raw = bytes,
+            _ => {}
+        }
+    }
+    let Some(name) = types::of_kind(&version, &kind) else {
+        return Err(ProtobufError::Kind { version, kind });
+    };
+    let mut object = message(name, raw)?;
+    object.insert("apiVersion".to_owned(), version.into());
+    object.insert("kind".to_owned(), kind.into());
+    Ok(Value::Object(object))
+}
+
+/// Fields that are unknown are left out, as Go leaves them out.
+fn message(name: &'static str, bytes: &[u8]) -> Result<Map<String, Value>, ProtobufError> {
+    let mut object = Map::new();
+    for field in Fields::of(bytes) {
+        let (number, field) = field?;
+        let Some((property, of)) = types::field(name, number) else {
+            continue;
+        };
+        match (of, property) {
+            (Type::Message(inner), "") => {
+                for (key, value) in message(inner, field.bytes()?)? {
+                    object.insert(key, value);
+                }
+            }
+            (Type::List(of), _) => {
+                let value = single(of, field)?;
+                let list = object.entry(property).or_insert_with(|| json!([]));
+                list.as_array_mut()
+                    .ok_or(ProtobufError::Broken)?
+                    .push(value);
+            }
+            (Type::Map(of), _) => {
+                let (key, value) = entry(of, field.bytes()?)?;
+                let map = object.entry(property).or_insert_with(|| json!({}));
+                map.as_object_mut()
+                    .ok_or(ProtobufError::Broken)?
+                    .insert(key, value);
+            }
+            (of, _) => {
+                let value = single(of, field)?;
+                if !value.is_null() {
+                    object.insert(property.to_owned(), value);
+                }
+            }
+        }
+    }
+    Ok(object)
+}
+
+fn entry(of: &'static Type, bytes: &[u8]) -> Result<(String, Value), ProtobufError> {
+    let (mut key, mut value) = (String::new(), None);
+    for field in Fields::of(bytes) {
+        match field? {
+            (1, field) => key = lossy(field.bytes()?),
+            (2, field) => value = Some(single(of, field)?),
+            _ => {}
+        }
+    }
+    let value = match (value, of) {
+        (Some(value), _) => value,
+        (None, Type::List(_)) => json!([]),
+        (None, _) => Value::String(String::new()),
+    };
+    Ok((key, value))
+}
+
+fn single(of: &'static Type, field: Field<'_>) -> Result<Value, ProtobufError> {
+    Ok(match of {
+        Type::Text => lossy(field.bytes()?).into(),
+        Type::Integer => field.integer()?.into(),
+        Type::Bool => (field.integer()? != 0).into(),
+        Type::Double => field.double()?.into(),
+        Type::Bytes => STANDARD.encode(field.bytes()?).into(),
+        Type::Message(name) => Value::Object(message(name, field.bytes()?)?),
+        Type::Time => time(field.bytes()?)?,
+        Type::Duration => {
+            let nanos = find(field.bytes()?, 1)?.map_or(Ok(0), Field::integer)?;
+            format!("{nanos}ns").into()
+        }
+        Type::Quantity => match find(field.bytes()?, 1)? {
+            Some(text) => lossy(text.bytes()?).into(),
+            None => "0".into(),
+        },
+        Type::IntegerOrText => integer_or_text(field.bytes()?)?,
+        Type::Raw => match find(field.bytes()?, 1)? {
+            Some(raw) => serde_json::from_slice(raw.bytes()?).map_err(|_| ProtobufError::Broken)?,
+            None => Value::Null,
+        },
+        Type::Texts => {
+            let mut texts = Vec::new();
+            for item in Fields::of(field.bytes()?) {
+                texts.push(lossy(item?.1.bytes()?).into());
+            }
+            Value::Array(texts)
+        }
+        // A list of lists, or of maps, is none of Protobuf's.
+        Type::List(_) | Type::Map(_) => return Err(ProtobufError::Broken),
+    })
+}
+
+/// No time at all is written as an empty message.
+fn time(bytes: &[u8]) -> Result<Value, ProtobufError> {
+    let Some(seconds) = find(bytes, 1)? else {
+        return Ok(Value::Null);
+    };
+    let nanos = find(bytes, 2)?.map_or(Ok(0), Field::integer)?;
+    let nanos = i32::try_from(nanos).map_err(|_| ProtobufError::Broken)?;
+    let time = jiff::Timestamp::new(seconds.integer()?, nanos);
+    Ok(time.map_err(|_| ProtobufError::Broken)?.to_string().into())
+}
+
+fn integer_or_text(bytes: &[u8]) -> Result<Value, ProtobufError> {
+    let is_text = find(bytes, 1)?.map_or(Ok(0), Field::integer)? != 0;
+    Ok(match find(bytes, if is_text { 3 } else { 2 })? {
+        Some(text) if is_text => lossy(text.bytes()?).into(),
+        Some(number) => number.integer()?.into(),
+        None if is_text => "".into(),
+        None => 0.into(),
+    })
+}
+
+/// The field of a number.
+fn find(bytes: &[u8], wanted: u64) -> Result<Option<Field<'_>>, ProtobufError> {
+    let mut found = None;
+    for field in Fields::of(bytes) {
+        let (number, field) = field?;
+        if number == wanted {
+            found = Some(field);
+        }
+    }
+    Ok(found)
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
