@@ -49,6 +49,32 @@ pub fn hex(bytes: &[u8]) -> String {
         })
 }
 
+/// Whether a value is nested deeper than so many levels. Does not recurse: this is asked to keep others from it.
+pub fn is_deeper_than(value: &Value, most: usize) -> bool {
+    let mut level = vec![value];
+    for _ in 0..=most {
+        let mut next: Vec<&Value> = Vec::new();
+        for value in level {
+            match value {
+                Value::Object(fields) => next.extend(
+                    fields
+                        .values()
+                        .filter(|one| one.is_object() || one.is_array()),
+                ),
+                Value::Array(items) => {
+                    next.extend(items.iter().filter(|one| one.is_object() || one.is_array()));
+                }
+                _ => {}
+            }
+        }
+        if next.is_empty() {
+            return false;
+        }
+        level = next;
+    }
+    true
+}
+
 /// Five letters for `generateName`.
 pub fn suffix() -> String {
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";

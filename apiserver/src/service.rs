@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::{BodyExt as _, Limited};
 
 use crate::answer;
-use crate::auth::{Asked, Identity};
+use crate::auth::{AUDIENCE, Asked, Identity};
 use crate::discovery;
 use crate::failure::Failure;
 use crate::faults::Fault;
@@ -109,26 +109,51 @@ fn identified(server: &Inner, headers: &HeaderMap, user: Identity) -> Result<Ide
     let user = match bearer {
         None => user,
         Some(token) => match server.read_token(token.trim()) {
-            Some(claims) => claims.identity,
-            None => return Err(Failure::unauthorized()),
+            // A token that was made for somebody else opens nothing here.
+            Some(claims) if claims.audiences.iter().any(|one| one == AUDIENCE) => claims.identity,
+            _ => return Err(Failure::unauthorized()),
         },
     };
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let Some(borrowed) = text("impersonate-user") else {
+        let others = headers
+            .keys()
+            .any(|name| name.as_str().starts_with("impersonate-"));
+        if others {
+            return Err(Failure::bad_request(
+                "requested impersonation without a readable Impersonate-User",
+            ));
+        }
         return Ok(user);
     };
-    if !server.allows(&user, "impersonate", "", "users", borrowed) {
-        let asked = Asked {
-            verb: "impersonate".to_owned(),
-            resource: "users".to_owned(),
-            name: borrowed.to_owned(),
-            ..Asked::default()
-        };
-        server.check_right(&user, &asked)?;
+    let strange = headers.keys().any(|name| {
+        let name = name.as_str();
+        name == "impersonate-uid" || name.starts_with("impersonate-extra-")
+    });
+    if strange {
+        return Err(Failure::bad_request(
+            "this server takes neither Impersonate-Uid nor Impersonate-Extra",
+        ));
     }
+    server.check_right(&user, &impersonation("users", borrowed))?;
     let groups = headers.get_all("impersonate-group").iter();
     let groups: Vec<&str> = groups.filter_map(|value| value.to_str().ok()).collect();
+    for group in &groups {
+        server.check_right(&user, &impersonation("groups", group))?;
+    }
+    if groups.len() != headers.get_all("impersonate-group").iter().count() {
+        return Err(Failure::bad_request("an Impersonate-Group is not readable"));
+    }
     Ok(Identity::new(borrowed, &groups))
+}
+
+fn impersonation(resource: &str, name: &str) -> Asked {
+    Asked {
+        verb: "impersonate".to_owned(),
+        resource: resource.to_owned(),
+        name: name.to_owned(),
+        ..Asked::default()
+    }
 }
 
 struct Question {
@@ -223,6 +248,15 @@ impl Question {
         };
         let verb = self.verb(&target);
         self.check_right(&target, verb)?;
+        let namespaces = kind.is("", "namespaces");
+        let elsewhere = !kind.namespaced && target.namespace.is_some() && !namespaces;
+        if elsewhere || (namespaces && target.namespace != target.name) {
+            // The right would be asked for in a namespace, and used on the cluster.
+            return match kind.custom {
+                Some(_) => Ok(no_page()),
+                None => Err(Failure::no_such_path()),
+            };
+        }
         let nowhere = kind.namespaced && target.namespace.is_none() && verb == "create";
         if nowhere && kind.custom.is_some() {
             return Ok(no_page());
@@ -276,10 +310,19 @@ impl Question {
             group: target.group.clone(),
             resource,
             namespace: target.namespace.clone().unwrap_or_default(),
-            name: target.name.clone().unwrap_or_default(),
+            name: target.name.clone().unwrap_or_else(|| self.selected_name()),
             path: None,
         };
         self.server.check_right(&self.user, &asked)
+    }
+
+    /// The name of a list or watch of one object.
+    fn selected_name(&self) -> String {
+        let selector = self.query.get("fieldSelector").unwrap_or_default();
+        let name = selector
+            .strip_prefix("metadata.name=")
+            .filter(|name| !name.contains([',', '=']));
+        name.unwrap_or_default().to_owned()
     }
 
     fn verb(&self, target: &Target) -> &'static str {

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use reeve_apiserver::{Access, Authority, Options, Server, kubeconfig};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::flags::LogArgs;
@@ -37,7 +37,8 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
         authority: authority.pem(),
         client: authority.client("admin", Some("system:masters"))?,
     };
-    crate::private::write(&args.kubeconfig, &kubeconfig(&[access]))?;
+    reeve_fleet::write_private(&args.kubeconfig, &kubeconfig(&[access]))
+        .with_context(|| format!("cannot write {}", args.kubeconfig.display()))?;
     println!(
         "Kubernetes API at {}. Use it with: kubectl --kubeconfig {}",
         listener.url(),

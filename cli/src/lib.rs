@@ -2,7 +2,6 @@
 //! sub-commands.
 
 mod apiserver;
-mod private;
 mod up;
 
 use std::ffi::OsString;

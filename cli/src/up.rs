@@ -81,7 +81,8 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
         port: args.port,
     })
     .await?;
-    crate::private::write(&args.kubeconfig, &fleet.kubeconfig()?)?;
+    reeve_fleet::write_private(&args.kubeconfig, &fleet.kubeconfig()?)
+        .with_context(|| format!("cannot write {}", args.kubeconfig.display()))?;
     let hub = fleet.hub.client();
     println!(
         "a hub and {} clusters run after {:.2} s",
@@ -99,20 +100,22 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
             let count = apply(&hub, path).await?;
             println!("applied {count} objects of {}", path.display());
         }
-        let outcome = show(&hub, &args, &stop, started).await;
-        work.cancel();
-        outcome
+        show(&hub, &args, &stop, started).await
     };
     tokio::pin!(controllers, shown);
     tokio::select! {
         // Without its controllers a fleet is none.
         ended = &mut controllers => {
             ended?;
-            shown.await
+            ensure!(stop.is_cancelled(), "a controller has ended");
+            Ok(ExitCode::SUCCESS)
         }
         outcome = &mut shown => {
-            controllers.await?;
-            outcome
+            work.cancel();
+            let ended = controllers.await;
+            let outcome = outcome?;
+            ended?;
+            Ok(outcome)
         }
     }
 }

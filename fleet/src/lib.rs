@@ -10,9 +10,11 @@ mod components;
 mod heartbeat;
 mod objects;
 pub mod placement;
+mod private;
 pub mod registration;
 mod start;
 
 pub use apply::{ApplyError, apply};
 pub use components::ComponentError;
+pub use private::write_private;
 pub use start::{Fleet, FleetError, FleetOptions, Member};

@@ -1,7 +1,7 @@
 //! The servers of a fleet, and what is on them before there are policies.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use kube::Client;
@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::admission::Registration;
 use crate::objects;
 use crate::placement;
+use crate::private::write_private;
 
 /// How a fleet is made.
 #[derive(Clone, Debug)]
@@ -177,7 +178,11 @@ async fn member(
                 source,
             })?;
     let path = options.folder.join(format!("{name}.kubeconfig"));
-    write_private(&path, &kubeconfig(&[access(authority, name, &listener)?]))?;
+    let text = kubeconfig(&[access(authority, name, &listener)?]);
+    write_private(&path, &text).map_err(|source| FleetError::Write {
+        path: path.clone(),
+        source,
+    })?;
     Ok(Member {
         name: name.to_owned(),
         server,
@@ -196,21 +201,6 @@ fn access(
         server: listener.url(),
         authority: authority.pem(),
         client: authority.client("admin", Some("system:masters"))?,
-    })
-}
-
-/// Writes a file that only its owner may read: it holds a key.
-fn write_private(path: &Path, text: &str) -> Result<(), FleetError> {
-    use std::io::Write as _;
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let written = options
-        .open(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|source| FleetError::Write {
-        path: path.to_owned(),
-        source,
     })
 }
 

@@ -1,5 +1,6 @@
 //! Who asks, and what they may do.
 
+mod escalation;
 mod rbac;
 mod reviews;
 mod tokens;
@@ -7,7 +8,7 @@ mod tokens;
 use std::collections::BTreeMap;
 
 pub(crate) use rbac::Asked;
-pub(crate) use tokens::Tokens;
+pub(crate) use tokens::{AUDIENCE, Tokens};
 
 /// Somebody who asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -20,7 +20,7 @@ pub(crate) struct Asked {
     pub(crate) path: Option<String>,
 }
 
-const ROLES: &str = "rbac.authorization.k8s.io";
+pub(super) const ROLES: &str = "rbac.authorization.k8s.io";
 
 impl Inner {
     /// Whether somebody may do something.
@@ -126,16 +126,77 @@ impl Inner {
                 .and_then(Value::as_str)
                 .unwrap_or_default()
         };
-        let (resource, key) = match text("/roleRef/kind") {
-            "ClusterRole" => ("clusterroles", Key::new("", text("/roleRef/name"))),
-            _ => ("roles", Key::new(namespace, text("/roleRef/name"))),
+        let (resource, of) = match text("/roleRef/kind") {
+            "ClusterRole" => ("clusterroles", ""),
+            _ => ("roles", namespace),
         };
-        let Some(role) = self.store.get(&format!("{ROLES}/{resource}"), &key) else {
+        self.rules_of_role(resource, of, text("/roleRef/name"))
+    }
+
+    /// The rules of a role; of one that gathers others', theirs.
+    pub(super) fn rules_of_role(&self, resource: &str, namespace: &str, name: &str) -> Vec<Value> {
+        let table = format!("{ROLES}/{resource}");
+        let Some(role) = self.store.get(&table, &Key::new(namespace, name)) else {
             return Vec::new();
         };
         let role = role.value();
-        let rules = role.get("rules").and_then(Value::as_array);
-        rules.cloned().unwrap_or_default()
+        let own = |role: &Value| {
+            role.get("rules")
+                .and_then(Value::as_array)
+                .cloned()
+                .unwrap_or_default()
+        };
+        let mut rules = own(&role);
+        let selectors = role
+            .pointer("/aggregationRule/clusterRoleSelectors")
+            .and_then(Value::as_array);
+        for selector in selectors.into_iter().flatten() {
+            let wanted = selector.get("matchLabels").and_then(Value::as_object);
+            // Only what is selected by labels: an empty selector would be everything.
+            let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else {
+                continue;
+            };
+            for (_, other) in self.store.all(&table) {
+                let matches = |(key, value): (&String, &Value)| {
+                    other.labels.get(key).map(String::as_str) == value.as_str()
+                };
+                if wanted.iter().all(matches) {
+                    let other = other.value();
+                    rules.extend(own(&other));
+                    // A role that is gathered may gather itself: one step down is what the shipped ones need.
+                    rules.extend(self.gathered_once(&table, &other));
+                }
+            }
+        }
+        rules
+    }
+
+    fn gathered_once(&self, table: &str, role: &Value) -> Vec<Value> {
+        let selectors = role
+            .pointer("/aggregationRule/clusterRoleSelectors")
+            .and_then(Value::as_array);
+        let mut rules = Vec::new();
+        for wanted in selectors
+            .into_iter()
+            .flatten()
+            .filter_map(|one| one.get("matchLabels")?.as_object())
+        {
+            for (_, other) in self.store.all(table) {
+                let matches = |(key, value): (&String, &Value)| {
+                    other.labels.get(key).map(String::as_str) == value.as_str()
+                };
+                if !wanted.is_empty() && wanted.iter().all(matches) {
+                    let own = other.value();
+                    rules.extend(
+                        own.get("rules")
+                            .and_then(Value::as_array)
+                            .cloned()
+                            .unwrap_or_default(),
+                    );
+                }
+            }
+        }
+        rules
     }
 }
 

@@ -34,11 +34,26 @@ impl Call {
             };
         let body = crate::operations::body::parse(&self.content_type, body, &self.kind.kind);
         Some(body.and_then(|mut body| {
+            self.check_request(&body)?;
             meta::put_type(&mut body, &self.kind.api_version(), &self.kind.kind);
             // As an empty object of Go's types is written.
             meta::metadata(&mut body);
             review(self, body)
         }))
+    }
+
+    /// Refuses what is no object, or has a spec that is none.
+    fn check_request(&self, body: &Value) -> Result<(), Failure> {
+        let spec = body.get("spec").unwrap_or(&Value::Null);
+        if body.is_object() && (spec.is_object() || spec.is_null()) {
+            return Ok(());
+        }
+        Err(Failure::bad_request(format!(
+            "{} in version {} cannot be handled as a {}: it and its spec have to be objects",
+            self.kind.kind,
+            crate::failure::go_quoted(&self.kind.version),
+            self.kind.kind
+        )))
     }
 
     fn of_subject(&self, review: Value) -> Result<Value, Failure> {
@@ -198,6 +213,7 @@ impl Call {
     pub(crate) fn request_token(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let mut request =
             crate::operations::body::parse(&self.content_type, body, &self.kind.kind)?;
+        self.check_request(&request)?;
         let key = self.key();
         let account = self.server.store.get(&self.kind.table, &key);
         let account = account.ok_or_else(|| Failure::not_found(&self.kind.about(), &key.name))?;
@@ -242,6 +258,9 @@ impl Call {
             metadata.insert("name".to_owned(), (*key.name).into());
             metadata.insert("namespace".to_owned(), (*key.namespace).into());
             metadata.insert("creationTimestamp".to_owned(), meta::now().into());
+        }
+        if request["spec"].is_null() {
+            request["spec"] = json!({});
         }
         request["spec"]["audiences"] = audiences.into();
         request["spec"]["expirationSeconds"] = seconds.into();

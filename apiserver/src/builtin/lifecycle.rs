@@ -13,6 +13,9 @@ pub(crate) const CRD_CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io
 /// Finalizers of Kubernetes itself.
 const KNOWN_FINALIZERS: [&str; 4] = ["orphan", "foregroundDeletion", "kubernetes", CRD_CLEANUP];
 
+/// Holds a claim as long as Pods use it: here none does.
+pub(crate) const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
+
 fn is_crd(kind: &Kind) -> bool {
     kind.is("apiextensions.k8s.io", "customresourcedefinitions")
 }
@@ -49,7 +52,13 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
         }
         ("", "persistentvolumeclaims") => {
             fields.insert("status".to_owned(), json!({ "phase": "Pending" }));
-            meta::set_finalizers(object, &["kubernetes.io/pvc-protection".to_owned()]);
+            let mut finalizers: Vec<String> = meta::finalizers(object)
+                .into_iter()
+                .map(str::to_owned)
+                .collect();
+            finalizers.push(CLAIM_PROTECTION.to_owned());
+            finalizers.dedup();
+            meta::set_finalizers(object, &finalizers);
         }
         ("batch", "jobs" | "cronjobs") | ("", "resourcequotas") => {
             fields.insert("status".to_owned(), json!({}));
@@ -216,6 +225,13 @@ pub(crate) fn may_go(kind: &Kind, object: &Value) -> bool {
     // What a definition defines has to go first.
     if is_crd(kind) {
         return meta::is_deleted(object);
+    }
+    if kind.is("", "pods") && meta::is_deleted(object) {
+        // A Pod on a node goes when its kubelet says so.
+        let grace = object
+            .pointer("/metadata/deletionGracePeriodSeconds")
+            .and_then(Value::as_i64);
+        return grace.unwrap_or_default() == 0;
     }
     if !kind.is("", "namespaces") {
         return true;

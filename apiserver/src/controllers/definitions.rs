@@ -21,6 +21,11 @@ impl Inner {
         let name = meta::text(crd, "name").to_owned();
         {
             let mut kinds = self.kinds.write();
+            // As it is now: others may have changed or deleted it since.
+            let Some(current) = self.store.get(TABLE, &Key::new("", &name)) else {
+                return;
+            };
+            let crd = &current.value();
             // The CRD was checked before it was kept: one that defines nothing cannot get here.
             match kinds.with_crd(crd) {
                 Ok(with) => *kinds = Arc::new(with),
@@ -48,7 +53,10 @@ impl Inner {
     /// Serves no more what a CRD defined.
     pub(super) fn undefine(&self, name: &str) {
         let mut kinds = self.kinds.write();
-        *kinds = Arc::new(kinds.without_crd(name));
+        // It may have been made anew.
+        if self.store.get(TABLE, &Key::new("", name)).is_none() {
+            *kinds = Arc::new(kinds.without_crd(name));
+        }
     }
 
     /// Deletes the objects of a CRD that is going, and lets it go when none is left.

@@ -50,7 +50,9 @@ impl Inner {
         let object = stored.value();
         if meta::is_deleted(&object) {
             let finalizers = meta::finalizers(&object);
-            if finalizers.contains(&ORPHAN) {
+            if finalizers.contains(&crate::builtin::CLAIM_PROTECTION) {
+                self.drop_finalizer(table, key, crate::builtin::CLAIM_PROTECTION);
+            } else if finalizers.contains(&ORPHAN) {
                 self.orphan_dependents(&object);
                 self.drop_finalizer(table, key, ORPHAN);
             } else if finalizers.contains(&FOREGROUND) && self.dependents_gone(&object) {
@@ -65,31 +67,46 @@ impl Inner {
         if owners.peek().is_none() {
             return;
         }
-        let left = owners.any(|owner| {
-            let uid = owner.get("uid").and_then(Value::as_str).unwrap_or_default();
-            self.store.has_uid(uid)
-        });
+        let left = owners.any(|owner| !self.is_gone(owner, key));
         if !left {
-            self.remove(table, key);
+            self.remove_if(table, key, Some(stored.revision));
         }
+    }
+
+    /// Whether an owner is gone for certain: one whose kind nobody knows, or that cannot own this, is not.
+    fn is_gone(&self, owner: &Value, dependent: &Key) -> bool {
+        let text = |key: &str| owner.get(key).and_then(Value::as_str).unwrap_or_default();
+        let kinds = self.kinds();
+        let Some(kind) = kinds.of_object(text("apiVersion"), text("kind")) else {
+            return false;
+        };
+        if dependent.namespace.is_empty() && kind.namespaced {
+            return false;
+        }
+        !self.store.has_uid(text("uid"))
     }
 
     /// Takes an owner that goes alone out of what it owns.
     fn orphan_dependents(&self, owner: &Value) {
         let uid = meta::text(owner, "uid");
         for (table, key) in self.store.dependents(uid) {
-            self.change(&table, &key, |object| {
-                let Some(metadata) = meta::metadata(object) else {
-                    return;
-                };
-                if let Some(Value::Array(owners)) = metadata.get_mut("ownerReferences") {
-                    owners.retain(|one| one.get("uid").and_then(Value::as_str) != Some(uid));
-                    if owners.is_empty() {
-                        metadata.remove("ownerReferences");
-                    }
-                }
-            });
+            self.disown(&table, &key, uid);
         }
+    }
+
+    /// Takes one owner out of what it owns.
+    fn disown(&self, table: &str, key: &Key, uid: &str) {
+        self.change(table, key, |object| {
+            let Some(metadata) = meta::metadata(object) else {
+                return;
+            };
+            if let Some(Value::Array(owners)) = metadata.get_mut("ownerReferences") {
+                owners.retain(|one| one.get("uid").and_then(Value::as_str) != Some(uid));
+                if owners.is_empty() {
+                    metadata.remove("ownerReferences");
+                }
+            }
+        });
     }
 
     /// Deletes what an owner waits for. Answers whether nothing is left that it has to wait for.
@@ -108,7 +125,18 @@ impl Inner {
                 one.get("uid").and_then(Value::as_str) == Some(uid)
                     && one.get("blockOwnerDeletion") == Some(&Value::Bool(true))
             });
-            if !self.remove(&table, &key) && blocks {
+            let others = object
+                .pointer("/metadata/ownerReferences")
+                .and_then(Value::as_array);
+            let lives = others.into_iter().flatten().any(|one| {
+                one.get("uid").and_then(Value::as_str) != Some(uid) && !self.is_gone(one, &key)
+            });
+            if lives {
+                // Somebody else's, too: only this owner lets it go.
+                self.disown(&table, &key, uid);
+                continue;
+            }
+            if !self.remove_if(&table, &key, Some(stored.revision)) && blocks {
                 gone = false;
             }
         }
@@ -128,10 +156,19 @@ impl Inner {
 
     /// Deletes an object as its owner's end does. Answers whether it is gone.
     pub(super) fn remove(&self, table: &str, key: &Key) -> bool {
+        self.remove_if(table, key, None)
+    }
+
+    /// The same; if a revision is given, only the object in that state: another one is looked at again.
+    fn remove_if(&self, table: &str, key: &Key, revision: Option<u64>) -> bool {
         for _ in 0..ATTEMPTS {
             let Some(stored) = self.store.get(table, key) else {
                 return true;
             };
+            if revision.is_some_and(|revision| revision != stored.revision) {
+                self.note(Note::Look(table.into(), key.clone()));
+                return false;
+            }
             let mut object = stored.value();
             let Some(kind) = self.kind_of_table(table) else {
                 return false;

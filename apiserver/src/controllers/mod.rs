@@ -45,7 +45,13 @@ pub(crate) async fn run(server: Weak<Inner>, mut inbox: mpsc::UnboundedReceiver<
             let Some(server) = server.upgrade() else {
                 return;
             };
-            server.attend(note);
+            // One fault must not end all collection for good.
+            let text = format!("{note:?}");
+            let attended =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| server.attend(note)));
+            if attended.is_err() {
+                tracing::error!(note = text, "a controller of the API server broke");
+            }
             while let Ok(note) = inbox.try_recv() {
                 todo.push_back(note);
             }
@@ -87,6 +93,13 @@ impl Inner {
             self.define(object, old);
             if meta::is_deleted(object) {
                 self.note(Note::Definition(key.name.to_string()));
+            }
+        }
+        // Made while its namespace went: nobody would look for it any more.
+        if old.is_none() && !key.namespace.is_empty() {
+            let namespace = self.store.get("/namespaces", &Key::new("", &key.namespace));
+            if namespace.is_none_or(|namespace| meta::is_deleted(&namespace.value())) {
+                self.note(Note::Ending(Arc::clone(&key.namespace)));
             }
         }
         let owned = object.pointer("/metadata/ownerReferences").is_some();

@@ -11,11 +11,11 @@ impl Inner {
     /// Deletes what is in a namespace that is going, and lets it go when nothing is left.
     pub(super) fn end_namespace(&self, name: &str) {
         let key = Key::new("", name);
-        let Some(stored) = self.store.get("/namespaces", &key) else {
-            return;
-        };
-        let mut namespace = stored.value();
-        if !meta::is_deleted(&namespace) {
+        let stored = self.store.get("/namespaces", &key);
+        if stored
+            .as_ref()
+            .is_some_and(|stored| !meta::is_deleted(&stored.value()))
+        {
             return;
         }
         let mut left = Vec::new();
@@ -32,6 +32,11 @@ impl Inner {
                 }
             }
         }
+        // What was made while it went goes too.
+        let Some(stored) = stored else {
+            return;
+        };
+        let mut namespace = stored.value();
         if !left.is_empty() {
             self.tell_content(&key, &stored, namespace);
             return;

@@ -33,6 +33,15 @@ pub struct CustomError {
     why: String,
 }
 
+impl CustomError {
+    pub(super) fn taken(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            why: "its resource is built in".to_owned(),
+        }
+    }
+}
+
 pub(super) fn kinds(crd: &Value) -> Result<(String, Vec<Kind>), CustomError> {
     let name = text(crd, "/metadata/name");
     let error = |why: String| CustomError {

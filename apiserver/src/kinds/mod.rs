@@ -212,6 +212,12 @@ impl Kinds {
     /// The same with the resources of a CRD, in place of what it served before.
     pub fn with_crd(&self, crd: &Value) -> Result<Self, CustomError> {
         let (name, kinds) = custom::kinds(crd)?;
+        for kind in &kinds {
+            let taken = self.preferred(&kind.group, &kind.resource);
+            if taken.is_some_and(|taken| taken.custom.is_none()) {
+                return Err(CustomError::taken(&name));
+            }
+        }
         let mut all = self.without_crd(&name);
         all.custom
             .insert(name, kinds.into_iter().map(Arc::new).collect());

@@ -10,6 +10,8 @@ use crate::request::query::FieldValidation;
 use crate::schema;
 
 /// What is known of one that can be read.
+/// How deep objects may be. What is deeper could be written, and not be read again.
+const MOST_DEPTH: usize = 100;
 /// The Go type that the kind of an object is read into; it is part of a text.
 const TYPE_META: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
 const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
@@ -78,6 +80,11 @@ impl Call {
         validation: FieldValidation,
         strict: &str,
     ) -> Result<Value, Failure> {
+        if crate::meta::is_deeper_than(&object, MOST_DEPTH) {
+            return Err(Failure::bad_request(format!(
+                "the object is nested deeper than {MOST_DEPTH} levels"
+            )));
+        }
         let kind = std::sync::Arc::clone(&self.kind);
         if let Some((types, id)) = &kind.schema {
             let preserve = self

@@ -24,6 +24,21 @@ impl Call {
         Ok((self, Reply::Object(201, reply)))
     }
 
+    /// Asks for the right to create, of those who came with another one.
+    pub(crate) fn check_may_create(&self) -> Result<(), Failure> {
+        self.server.check_right(
+            &self.user,
+            &crate::auth::Asked {
+                verb: "create".to_owned(),
+                group: self.kind.group.clone(),
+                resource: self.kind.resource.clone(),
+                namespace: self.namespace().to_owned(),
+                name: self.name.clone().unwrap_or_default(),
+                path: None,
+            },
+        )
+    }
+
     /// Creates a decoded object and answers it as it is sent.
     pub(crate) fn create_object(
         &mut self,
@@ -85,6 +100,8 @@ impl Call {
         }
         builtin::prepare_create(kept, &mut object, &self.user);
         self.admit(Action::Create, &name, &mut object, None)?;
+        self.server
+            .check_escalation(&self.user, kept, &object, None)?;
         let errors = Self::wrong(kept, &object, None);
         self.refuse_wrong(&name, &errors)?;
         builtin::allocate(kept, &mut object, &self.server.store);

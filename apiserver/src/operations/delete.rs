@@ -98,7 +98,8 @@ impl Call {
         let finalizers = finalizers_for(&old, options.propagation);
         meta::set_finalizers(&mut new, &finalizers);
         let grace = builtin::grace(&self.kind, &old, options.grace_period);
-        if finalizers.is_empty() && grace == 0 && builtin::may_go(&self.kind, &old) {
+        let at_once = builtin::may_go(&self.kind, &old) || self.kind.is("", "pods");
+        if finalizers.is_empty() && grace == 0 && at_once {
             if options.dry_run {
                 return Ok(Some(Deleted::Gone(old)));
             }

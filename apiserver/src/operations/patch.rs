@@ -52,7 +52,11 @@ impl Call {
             let before = self.presented(current.value());
             let patched = self.patched(manner, &before, &patch)?;
             self.warnings.clear();
-            let mut object = self.read_patched(patched, options.field_validation)?;
+            let shown = match manner {
+                Manner::Strategic => patch::printed(&patch),
+                _ => patched.to_string(),
+            };
+            let mut object = self.read_patched(patched, &shown, options.field_validation)?;
             self.check_identity(&object)?;
             self.place_back(&mut object);
             if let Some(reply) = self.replace_patched(object, &before, &current, &options)? {
@@ -71,6 +75,7 @@ impl Call {
     fn read_patched(
         &mut self,
         patched: Value,
+        shown: &str,
         validation: FieldValidation,
     ) -> Result<Value, Failure> {
         let text = patched.to_string();
@@ -88,7 +93,7 @@ impl Call {
                 if self.kind.custom.is_some() {
                     return failure;
                 }
-                patch::unreadable(&text, why)
+                patch::unreadable(shown, why)
             })
     }
 
@@ -253,6 +258,7 @@ impl Call {
             self.known_fields(merged, FieldValidation::Ignore, "strict decoding error")?;
         self.place_back(&mut object);
         let Some(current) = current else {
+            self.check_may_create()?;
             let reply = match self.create_object(object, options) {
                 Err(failure) if failure.reason == "AlreadyExists" && !options.dry_run => {
                     return Ok(None);

@@ -40,12 +40,11 @@ impl Call {
     pub(crate) fn wrong(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut errors = meta::check(object, kind);
         if let Some(old) = old {
-            let changed = meta::check_update(object, old);
+            errors.extend(meta::check_update(object, old));
             // Of built-in kinds this is looked at twice, and told twice.
             if kind.custom.is_none() {
-                errors.extend(changed.clone());
+                errors.extend(errors.clone());
             }
-            errors.extend(changed);
         }
         match (&kind.custom, &kind.schema) {
             (Some(_), Some((types, id))) => {

@@ -49,7 +49,11 @@ impl Call {
                 .pointer("/spec/replicas")
                 .cloned()
                 .unwrap_or_else(|| 0.into());
-            let number = replicas.as_i64().unwrap_or_default();
+            let Some(number) = replicas.as_i64() else {
+                return Err(Failure::bad_request(
+                    "Scale in version \"v1\" cannot be handled as a Scale: spec.replicas has to be a whole number",
+                ));
+            };
             if number < 0 {
                 let error = FieldError::of_value(
                     Cause::Invalid,

@@ -47,6 +47,7 @@ impl Call {
                 .get(&self.kind.table, &self.key())
                 .is_none()
         {
+            self.check_may_create()?;
             let reply = self.create_object(object, &options)?;
             return Ok((self, Reply::Object(201, reply)));
         }
@@ -72,6 +73,7 @@ impl Call {
         let version = meta::text(&new, "resourceVersion").to_owned();
         self.check_preconditions(&new, &old, &name, &version)?;
         let kept = self.kept_kind();
+        self.refuse_claims(&new, &old, &name)?;
         meta::carry(&mut new, &old);
         match self.part() {
             Part::Main if kept.has_status() && builtin::drops_status(&kept) => {
@@ -95,6 +97,8 @@ impl Call {
             Part::Status => {}
         }
         self.admit(Action::Update, &name, &mut new, Some(&old))?;
+        self.server
+            .check_escalation(&self.user, &kept, &new, Some(&old))?;
         if meta::counts_changes(&kept)
             && self.part() != Part::Status
             && asks_for_else(&kept, &new, &old)
@@ -152,6 +156,29 @@ impl Call {
         }
     }
 
+    /// Nobody but the server says who an object is, and when it goes.
+    fn refuse_claims(&self, new: &Value, old: &Value, name: &str) -> Result<(), Failure> {
+        let mut errors = Vec::new();
+        for field in ["uid", "deletionTimestamp"] {
+            let claimed = meta::text(new, field);
+            if !claimed.is_empty() && claimed != meta::text(old, field) {
+                let path = format!("metadata.{field}");
+                let error = FieldError::of_value(
+                    Cause::Invalid,
+                    path,
+                    &claimed.into(),
+                    "field is immutable",
+                );
+                // Of built-in kinds this is looked at twice, and told twice.
+                if self.kind.custom.is_none() {
+                    errors.push(error.clone());
+                }
+                errors.push(error);
+            }
+        }
+        self.refuse_wrong(name, &errors)
+    }
+
     /// Where a server with an etcd would keep the object.
     fn storage_key(&self) -> String {
         let group = match &self.kind.custom {
@@ -189,7 +216,7 @@ impl Call {
             return Err(Failure::conflict(&self.kind.about(), name, MODIFIED));
         }
         let (given, real) = (meta::text(new, "uid"), meta::text(old, "uid"));
-        if !given.is_empty() && given != real {
+        if !given.is_empty() && given != real && self.origin == Origin::Body {
             let why = format!(
                 "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
                  failed: UID in precondition: {given}, UID in object meta: {real}",

@@ -208,9 +208,11 @@ impl Watch {
             () = tokio::time::sleep_until(self.end) => false,
             () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks => {
                 self.next_bookmark = Instant::now() + BOOKMARKS;
-                let newest = self.server.store.revision().max(self.seen);
-                let line = self.bookmark(newest, false);
-                self.ready.push_back(line);
+                // Not if there are changes that were not told yet: who comes back from here would never see them.
+                if let Some(revision) = self.server.store.seen_up_to(&self.cursor) {
+                    let line = self.bookmark(revision.max(self.seen), false);
+                    self.ready.push_back(line);
+                }
                 true
             }
         }
@@ -263,9 +265,14 @@ impl Watch {
         if ends_initial {
             metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
         }
-        let object = json!({
-            "kind": self.kind.kind, "apiVersion": self.kind.api_version(), "metadata": metadata,
-        });
+        let (kind, api_version) = match self.form.shape {
+            Shape::Metadata => (
+                "PartialObjectMetadata".to_owned(),
+                "meta.k8s.io/v1".to_owned(),
+            ),
+            Shape::Whole | Shape::Table => (self.kind.kind.clone(), self.kind.api_version()),
+        };
+        let object = json!({ "kind": kind, "apiVersion": api_version, "metadata": metadata });
         line("BOOKMARK", &Bytes::from(object.to_string()))
     }
 }

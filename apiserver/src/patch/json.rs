@@ -5,10 +5,13 @@ use serde_json::{Map, Value};
 
 use super::{rejected, undecodable};
 use crate::failure::Failure;
+use crate::meta;
 use crate::schema::json_kind;
 
 /// The most operations of one patch.
 const MOST_OPERATIONS: usize = 10_000;
+/// How deep a place, and what is put there, may be.
+const MOST_DEPTH: usize = 100;
 /// The most bytes that `copy` operations of one patch may copy.
 const MOST_COPIED: usize = 3 * 1024 * 1024;
 
@@ -55,6 +58,10 @@ pub fn json_patch(current: &Value, patch: &Value) -> Result<Value, Failure> {
 fn apply(document: &mut Value, operation: &Value, copied: &mut usize) -> Option<()> {
     let text = |key: &str| operation.get(key).and_then(Value::as_str);
     let path = steps(text("path")?);
+    // Each operation could make the object twice as deep, and what is too deep cannot even be dropped.
+    if path.len() > MOST_DEPTH {
+        return None;
+    }
     let value = || operation.get("value").cloned().unwrap_or(Value::Null);
     match text("op")? {
         "add" => add(document, &path, value()),
@@ -62,11 +69,18 @@ fn apply(document: &mut Value, operation: &Value, copied: &mut usize) -> Option<
         "replace" => replace(document, &path, value()),
         "move" => {
             let moved = remove(document, &steps(text("from")?))?;
+            if meta::is_deeper_than(&moved, MOST_DEPTH) {
+                return None;
+            }
             add(document, &path, moved)
         }
         "copy" => {
             let from = steps(text("from")?);
-            let source = get(document, &from)?.cloned().unwrap_or(Value::Null);
+            let source = get(document, &from)?.unwrap_or(&Value::Null);
+            if meta::is_deeper_than(source, MOST_DEPTH) {
+                return None;
+            }
+            let source = source.clone();
             *copied += source.to_string().len();
             if *copied > MOST_COPIED {
                 return None;

@@ -89,8 +89,8 @@ impl WriteOptions {
     pub fn of(query: &Query, kind: &str) -> Result<Self, Failure> {
         use crate::failure::{About, Cause, FieldError};
         let mut errors = Vec::new();
-        for value in query.all("dryRun") {
-            if value != "All" {
+        if query.all("dryRun").any(|value| value != "All") {
+            {
                 let shown: Vec<Value> = query.all("dryRun").map(Value::from).collect();
                 errors.push(FieldError::of_value(
                     Cause::NotSupported,

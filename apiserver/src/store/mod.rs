@@ -337,6 +337,16 @@ impl Store {
         })
     }
 
+    /// The revision up to which a cursor has seen all there is; nothing if there are changes that it has not.
+    pub fn seen_up_to(&self, cursor: &Cursor) -> Option<u64> {
+        let inner = self.inner.read();
+        let newest = inner
+            .tables
+            .get(&cursor.table)
+            .map_or(0, |table| table.log.newest());
+        (newest <= cursor.after).then_some(inner.revision)
+    }
+
     /// The changes that a cursor has not seen, and moves it behind them. At most `limit`.
     pub fn changes(&self, cursor: &mut Cursor, limit: usize) -> Result<Vec<Change>, TooOld> {
         let inner = self.inner.read();

@@ -80,7 +80,7 @@ async fn a_policy_is_violated_then_enforced_then_taken_away() -> Result<()> {
                 SOON,
                 || async {
                     let left: Vec<Policy> = Api::all(cluster.client())
-                        .list(&Default::default())
+                        .list(&kube::api::ListParams::default())
                         .await?
                         .items;
                     ensure!(left.is_empty(), "{left:?}");
