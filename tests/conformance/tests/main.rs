@@ -45,15 +45,39 @@ fn run() -> Result<ExitCode> {
         Client::new(server.service(Identity::admin()), "default")
     };
     let real = plane.client();
+    let table = Trial::test("the_table_in_the_docs_is_whole", {
+        let reasons = reasons(&scripts);
+        move || told(&reasons)
+    });
     let trials = scripts.into_iter().map(|script| {
         let (runtime, embedded, real) = (Arc::clone(&runtime), embedded.clone(), real.clone());
         Trial::test(script.name.clone(), move || {
             runtime.block_on(same(&embedded, &real, &script))
         })
     });
-    let conclusion = libtest_mimic::run(&arguments, trials.collect());
+    let conclusion = libtest_mimic::run(&arguments, trials.chain([table]).collect());
     drop(plane);
     Ok(conclusion.exit_code())
+}
+
+/// Why answers differ, where they do.
+fn reasons(scripts: &[Script]) -> Vec<String> {
+    let steps = scripts.iter().flat_map(|script| &script.steps);
+    steps.filter_map(|step| step.differs.clone()).collect()
+}
+
+/// Every reason is told to users.
+fn told(reasons: &[String]) -> Result<(), Failed> {
+    let path = reeve_testkit::workspace().join("docs/apiserver.md");
+    let page =
+        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    match reasons
+        .iter()
+        .find(|reason| !page.contains(reason.as_str()))
+    {
+        Some(missing) => Err(format!("docs/apiserver.md does not say: {missing}").into()),
+        None => Ok(()),
+    }
 }
 
 async fn same(embedded: &Client, real: &Client, script: &Script) -> Result<(), Failed> {
