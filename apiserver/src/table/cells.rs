@@ -47,7 +47,7 @@ fn duration(seconds: i64) -> String {
 pub(super) fn of_custom(columns: &[Value], object: &Value) -> Vec<Value> {
     let mut cells = vec![json!(meta::text(object, "name"))];
     if columns.is_empty() {
-        cells.push(meta::text(object, "creationTimestamp").into());
+        cells.push(age(meta::text(object, "creationTimestamp")).into());
     }
     for column in columns {
         let text = |key: &str| column.get(key).and_then(Value::as_str).unwrap_or_default();
