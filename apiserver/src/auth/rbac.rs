@@ -20,6 +20,8 @@ pub(crate) struct Asked {
     pub(crate) path: Option<String>,
 }
 
+/// How many steps down roles gather those that gather others: `admin` gathers `edit`, which gathers `view`'s.
+const GATHERINGS: u8 = 4;
 pub(super) const ROLES: &str = "rbac.authorization.k8s.io";
 
 impl Inner {
@@ -136,63 +138,32 @@ impl Inner {
     /// The rules of a role; of one that gathers others', theirs.
     pub(super) fn rules_of_role(&self, resource: &str, namespace: &str, name: &str) -> Vec<Value> {
         let table = format!("{ROLES}/{resource}");
-        let Some(role) = self.store.get(&table, &Key::new(namespace, name)) else {
-            return Vec::new();
+        let role = self.store.get(&table, &Key::new(namespace, name));
+        role.map_or_else(Vec::new, |role| {
+            self.gathered(&table, &role.value(), GATHERINGS)
+        })
+    }
+
+    /// The rules of a role, and of those that it gathers, so many steps down.
+    fn gathered(&self, table: &str, role: &Value, steps: u8) -> Vec<Value> {
+        let list = |path: &str| role.pointer(path).and_then(Value::as_array);
+        let mut rules = list("/rules").cloned().unwrap_or_default();
+        let selectors = list("/aggregationRule/clusterRoleSelectors");
+        let Some(steps) = steps.checked_sub(1) else {
+            return rules;
         };
-        let role = role.value();
-        let own = |role: &Value| {
-            role.get("rules")
-                .and_then(Value::as_array)
-                .cloned()
-                .unwrap_or_default()
-        };
-        let mut rules = own(&role);
-        let selectors = role
-            .pointer("/aggregationRule/clusterRoleSelectors")
-            .and_then(Value::as_array);
         for selector in selectors.into_iter().flatten() {
             let wanted = selector.get("matchLabels").and_then(Value::as_object);
             // Only what is selected by labels: an empty selector would be everything.
             let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else {
                 continue;
             };
-            for (_, other) in self.store.all(&table) {
-                let matches = |(key, value): (&String, &Value)| {
-                    other.labels.get(key).map(String::as_str) == value.as_str()
-                };
-                if wanted.iter().all(matches) {
-                    let other = other.value();
-                    rules.extend(own(&other));
-                    // A role that is gathered may gather itself: one step down is what the shipped ones need.
-                    rules.extend(self.gathered_once(&table, &other));
-                }
-            }
-        }
-        rules
-    }
-
-    fn gathered_once(&self, table: &str, role: &Value) -> Vec<Value> {
-        let selectors = role
-            .pointer("/aggregationRule/clusterRoleSelectors")
-            .and_then(Value::as_array);
-        let mut rules = Vec::new();
-        for wanted in selectors
-            .into_iter()
-            .flatten()
-            .filter_map(|one| one.get("matchLabels")?.as_object())
-        {
             for (_, other) in self.store.all(table) {
-                let matches = |(key, value): (&String, &Value)| {
+                let has = |(key, value): (&String, &Value)| {
                     other.labels.get(key).map(String::as_str) == value.as_str()
                 };
-                if !wanted.is_empty() && wanted.iter().all(matches) {
-                    let own = other.value();
-                    rules.extend(
-                        own.get("rules")
-                            .and_then(Value::as_array)
-                            .cloned()
-                            .unwrap_or_default(),
-                    );
+                if wanted.iter().all(has) {
+                    rules.extend(self.gathered(table, &other.value(), steps));
                 }
             }
         }
