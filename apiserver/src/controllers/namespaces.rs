@@ -11,6 +11,8 @@ impl Inner {
     /// Deletes what is in a namespace that is going, and lets it go when nothing is left.
     pub(super) fn end_namespace(&self, name: &str) {
         let key = Key::new("", name);
+        // What is newer than this may be in a namespace that was made anew.
+        let seen = self.store.revision();
         let stored = self.store.get("/namespaces", &key);
         if stored
             .as_ref()
@@ -18,7 +20,7 @@ impl Inner {
         {
             return;
         }
-        let mut left = Vec::new();
+        let mut all_gone = true;
         for kind in self.kinds().each_table() {
             if !kind.namespaced {
                 continue;
@@ -26,10 +28,9 @@ impl Inner {
             let inside = self
                 .store
                 .list_at(&kind.table, None, Some(name), None, None, |_, _| true);
-            for (key, _) in inside.map(|page| page.objects).unwrap_or_default() {
-                if !self.remove(&kind.table, &key) {
-                    left.push(format!("{} has 1 resource instances", kind.resource));
-                }
+            for (key, object) in inside.map(|page| page.objects).unwrap_or_default() {
+                let of_this = stored.is_some() || object.revision <= seen;
+                all_gone &= of_this && self.remove(&kind.table, &key);
             }
         }
         // What was made while it went goes too.
@@ -37,7 +38,7 @@ impl Inner {
             return;
         };
         let mut namespace = stored.value();
-        if !left.is_empty() {
+        if !all_gone {
             self.tell_content(&key, &stored, namespace);
             return;
         }
