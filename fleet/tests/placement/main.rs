@@ -1,4 +1,4 @@
-//! The placement controller on a real API server.
+//! The placement controller on a real API server, and on the one in memory.
 //!
 //! A scenario gets a client and a name of its own, nothing else, so that the same list can be run on any server that has
 //! the CRDs and the controllers.
@@ -69,7 +69,7 @@ fn list() -> Vec<Scenario> {
 }
 
 fn main() -> ExitCode {
-    play::main("placement", list(), |client, stop| {
+    play::main("placement", &list(), |client, stop| {
         let means = Means::of(client);
         let debugger = means.debugger();
         tokio::spawn(controller::run(means, stop));

@@ -1,4 +1,4 @@
-//! Plays scenarios, each with a client and a name of its own, on one control plane.
+//! Plays scenarios, each with a client and a name of its own, on one control plane and on the API server in memory.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::Client;
 use kube::api::{Api, PostParams};
 use libtest_mimic::{Arguments, Failed, Trial};
+use reeve_apiserver::{Identity, Options, Server};
 use reeve_fleet::placement::crds::crds;
 use reeve_fleet::placement::debug::Debugger;
 use reeve_runtime::CancellationToken;
@@ -32,16 +33,21 @@ macro_rules! scenarios {
 }
 pub(crate) use scenarios;
 
-/// Plays scenarios on a control plane of this name; `start` starts the controllers, and returns what explains them.
+/// Plays scenarios on a control plane of this name, and on the API server in memory; `start` starts the controllers, and
+/// returns what explains them.
 pub fn main(
     name: &'static str,
-    scenarios: Vec<Scenario>,
-    start: impl FnOnce(Client, CancellationToken) -> Option<Debugger>,
+    scenarios: &[Scenario],
+    start: impl Fn(Client, CancellationToken) -> Option<Debugger>,
 ) -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(12));
     if arguments.list {
-        let trials = scenarios.iter().map(|one| Trial::test(one.0, || Ok(())));
+        let trials = [ON_PLANE, IN_MEMORY].into_iter().flat_map(|place| {
+            scenarios
+                .iter()
+                .map(move |one| Trial::test(format!("{place}{}", one.0), || Ok(())))
+        });
         return libtest_mimic::run(&arguments, trials.collect()).exit_code();
     }
     let runtime = match Builder::new_multi_thread().enable_all().build() {
@@ -52,29 +58,54 @@ pub fn main(
         Ok(plane) => plane,
         Err(error) => return failed(&error),
     };
-    let stop = CancellationToken::new();
-    let debugger = {
-        let _inside = runtime.enter();
-        start(plane.client(), stop.clone())
+    let in_memory = match runtime.block_on(in_memory()) {
+        Ok(client) => client,
+        Err(error) => return failed(&error),
     };
-    let trials = scenarios.into_iter().map(|Scenario(name, short, play)| {
-        let runtime = Arc::clone(&runtime);
-        let hub = Hub::new(plane.client(), short, debugger.clone());
-        Trial::test(name, move || {
-            let played = runtime.block_on(async {
-                hub.prepare().await?;
-                match play(hub.clone()).await {
-                    Ok(()) => Ok(()),
-                    Err(error) => Err(error.context(hub.dump().await)),
-                }
-            });
-            played.map_err(|error| Failed::from(format!("{error:#}")))
-        })
-    });
-    let conclusion = libtest_mimic::run(&arguments, trials.collect());
+    let stop = CancellationToken::new();
+    let mut trials = Vec::new();
+    for (place, client) in [(ON_PLANE, plane.client()), (IN_MEMORY, in_memory)] {
+        let debugger = {
+            let _inside = runtime.enter();
+            start(client.clone(), stop.clone())
+        };
+        for Scenario(name, short, play) in scenarios {
+            let runtime = Arc::clone(&runtime);
+            let hub = Hub::new(client.clone(), short, debugger.clone());
+            let play = *play;
+            trials.push(Trial::test(format!("{place}{name}"), move || {
+                let played = runtime.block_on(played(hub, play));
+                played.map_err(|error| Failed::from(format!("{error:#}")))
+            }));
+        }
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
     stop.cancel();
     drop(plane);
     conclusion.exit_code()
+}
+
+/// What the names of scenarios begin with, by where they are played.
+const ON_PLANE: &str = "";
+const IN_MEMORY: &str = "in_memory::";
+
+async fn played(hub: Hub, play: fn(Hub) -> BoxFuture<'static, Result<()>>) -> Result<()> {
+    hub.prepare().await?;
+    match play(hub.clone()).await {
+        Ok(()) => Ok(()),
+        Err(error) => Err(error.context(hub.dump().await)),
+    }
+}
+
+/// A client of an API server in this process. Nobody's rights are restricted, but where a scenario asks for it.
+async fn in_memory() -> Result<Client> {
+    let server = Server::start(Options {
+        rbac: true,
+        ..Options::default()
+    });
+    let client = Client::new(server.service(Identity::admin()), "default");
+    install(&client).await?;
+    Ok(client)
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {

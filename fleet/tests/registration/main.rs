@@ -1,4 +1,4 @@
-//! The registration controllers on a real API server. Admission does not run here.
+//! The registration controllers on a real API server, and on the one in memory. Admission does not run here.
 
 mod clusters;
 // Scenarios of placement use the rest of it.
@@ -44,7 +44,7 @@ fn list() -> Vec<Scenario> {
 fn main() -> ExitCode {
     play::main(
         "registration",
-        list(),
+        &list(),
         |client: Client, stop: CancellationToken| {
             tokio::spawn(controller::run(client, ControllerMetrics::default(), stop));
             None
