@@ -169,7 +169,9 @@ mod tests {
                 PROPAGATOR,
                 FRAMEWORK_ADDON,
                 CONFIG_POLICY_CONTROLLER,
-                ADDON_CONTROLLER
+                ADDON_CONTROLLER,
+                "apiserver",
+                "up"
             ]
         );
         let parsed = Reeve::try_parse_from(["reeve", "propagator", "--leader-elect=false"]);

@@ -61,14 +61,19 @@ impl Admission {
     }
 }
 
-/// Whether one of Gatekeeper's Pods tells of errors.
+/// Gatekeeper's word for a kind of constraints that it could not make. Its Pods make it all at once, and those that come
+/// too late say so until they look again: nothing is wrong with the template.
+const RACED: &str = "create_error";
+
+/// Whether one of Gatekeeper's Pods tells of errors that will not go away by themselves.
 fn has_errors(template: &Value) -> bool {
     let pods = template.pointer("/status/byPod").and_then(Value::as_array);
     let mut errors = pods
         .into_iter()
         .flatten()
-        .filter_map(|pod| pod["errors"].as_array());
-    errors.any(|errors| !errors.is_empty())
+        .filter_map(|pod| pod["errors"].as_array())
+        .flatten();
+    errors.any(|error| error["code"] != RACED)
 }
 
 impl TemplateSync {
@@ -171,6 +176,8 @@ mod tests {
     #[case(json!({"created": false}), Admission::Begun)]
     #[case(json!({"created": false, "byPod": [{"id": "audit"}, {"errors": []}]}), Admission::Begun)]
     #[case(json!({"created": false, "byPod": [{"errors": [{"code": "ingest_error"}]}]}), Admission::Failed)]
+    #[case(json!({"created": false, "byPod": [{"errors": [{"code": "create_error"}]}]}), Admission::Begun)]
+    #[case(json!({"created": false, "byPod": [{"errors": [{"code": "create_error"}, {"code": "x"}]}]}), Admission::Failed)]
     #[case(json!({"created": "yes"}), Admission::Odd(".status.created accessor error: yes is of the type string, expected bool".to_owned()))]
     #[case(json!({"created": null}), Admission::Odd(".status.created accessor error: <nil> is of the type <nil>, expected bool".to_owned()))]
     fn the_status_says_what_gatekeeper_makes_of_it(

@@ -140,7 +140,9 @@ impl TemplateSync {
         }
         let mut finalizers = policy.metadata.finalizers.clone().unwrap_or_default();
         finalizers.push(CLUSTER_SCOPED_CLEANUP_FINALIZER.to_owned());
-        self.write_finalizers(policy, &finalizers).await
+        // A policy that is gone holds nothing: its objects would outlive it.
+        let written = self.write_finalizers(policy, &finalizers).await;
+        written.map_err(SyncError::Finalizer)
     }
 
     /// Removes the finalizer.
@@ -150,25 +152,24 @@ impl TemplateSync {
         }
         let mut finalizers = policy.metadata.finalizers.clone().unwrap_or_default();
         finalizers.retain(|finalizer| finalizer != CLUSTER_SCOPED_CLEANUP_FINALIZER);
-        self.write_finalizers(policy, &finalizers).await
+        let written = self.write_finalizers(policy, &finalizers).await;
+        absent_is_none(written).map_err(SyncError::Finalizer)?;
+        Ok(())
     }
 
     async fn write_finalizers(
         &self,
         policy: &Replica,
         finalizers: &[String],
-    ) -> Result<(), SyncError> {
+    ) -> Result<(), kube::Error> {
         // A list can only be written whole, so nobody may have written it in between.
         let patch = Patch::Merge(json!({"metadata": {
             "resourceVersion": policy.metadata.resource_version,
             "finalizers": finalizers
         }}));
         let policies = self.world.managed.api();
-        let patched = policies
-            .patch(policy.name(), &PatchParams::default(), &patch)
-            .await;
-        absent_is_none(patched).map_err(SyncError::Finalizer)?;
-        Ok(())
+        let how = PatchParams::default();
+        policies.patch(policy.name(), &how, &patch).await.map(drop)
     }
 }
 

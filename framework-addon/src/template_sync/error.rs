@@ -203,7 +203,10 @@ impl SyncError {
     pub fn is_outdated(&self) -> bool {
         match self {
             Self::Behind { .. } => true,
-            Self::Finalizer(error) => Refusal::of(error) == Refusal::Conflict,
+            // Changed since, or gone.
+            Self::Finalizer(error) => {
+                matches!(Refusal::of(error), Refusal::Conflict | Refusal::NotFound)
+            }
             _ => false,
         }
     }
