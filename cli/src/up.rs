@@ -19,6 +19,8 @@ use table::Table;
 
 /// How often the hub is asked for changes.
 const EVERY: Duration = Duration::from_millis(100);
+/// How long the controllers may take to end.
+const MOMENT: Duration = Duration::from_secs(1);
 /// What a script is told when the fleet did not become what it waited for.
 const NOT_YET: u8 = 2;
 
@@ -112,9 +114,12 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
         }
         outcome = &mut shown => {
             work.cancel();
-            let ended = controllers.await;
+            // Nothing outlives this process: whoever has not ended in a moment need not be waited for.
+            let ended = tokio::time::timeout(MOMENT, controllers).await;
             let outcome = outcome?;
-            ended?;
+            if let Ok(ended) = ended {
+                ended?;
+            }
             Ok(outcome)
         }
     }
