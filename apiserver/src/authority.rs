@@ -11,6 +11,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use x509_cert::der::{Decode as _, Tagged as _, asn1::AnyRef};
 
 use crate::auth::Identity;
+use crate::listen::Listener;
 
 /// Why a certificate could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -147,6 +148,22 @@ pub struct Access {
     pub authority: String,
     /// Who uses it.
     pub client: Certificate,
+}
+
+impl Access {
+    /// Of somebody who may do everything.
+    pub fn admin(
+        name: &str,
+        authority: &Authority,
+        listener: &Listener,
+    ) -> Result<Self, AuthorityError> {
+        Ok(Self {
+            name: name.to_owned(),
+            server: listener.url(),
+            authority: authority.pem(),
+            client: authority.client("admin", Some("system:masters"))?,
+        })
+    }
 }
 
 /// The text of a kubeconfig with a context for each; the first is the current one.

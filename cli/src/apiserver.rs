@@ -31,12 +31,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
     });
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     let listener = server.listen(&authority, address).await?;
-    let access = Access {
-        name: "reeve".to_owned(),
-        server: listener.url(),
-        authority: authority.pem(),
-        client: authority.client("admin", Some("system:masters"))?,
-    };
+    let access = Access::admin("reeve", &authority, &listener)?;
     reeve_fleet::write_private(&args.kubeconfig, &kubeconfig(&[access]))
         .with_context(|| format!("cannot write {}", args.kubeconfig.display()))?;
     println!(

@@ -117,9 +117,7 @@ impl Fleet {
             self.run_agents(cluster, &mut all, &stop)?;
         }
         while let Some(ended) = all.join_next().await {
-            if !stop.is_cancelled() {
-                stop.cancel();
-            }
+            stop.cancel();
             ended??;
         }
         Ok(())

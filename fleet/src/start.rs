@@ -103,10 +103,8 @@ impl Fleet {
     pub async fn start(options: FleetOptions) -> Result<Self, FleetError> {
         let authority = Arc::new(Authority::new()?);
         let of_placement = placement::crds::crds()?;
-        let mut of_policies = Vec::new();
-        for (_, crd) in reeve_api::crds::all()? {
-            of_policies.push(crd);
-        }
+        let of_policies = reeve_api::crds::all()?.into_iter();
+        let of_policies: Vec<Value> = of_policies.map(|(_, crd)| crd).collect();
         let hub = member(&authority, &options, "hub", 0).await?;
         let client = hub.client();
         for crd in of_policies.iter().chain(&of_placement) {
@@ -142,7 +140,7 @@ impl Fleet {
     pub fn kubeconfig(&self) -> Result<String, FleetError> {
         let members = std::iter::once(&self.hub).chain(&self.clusters);
         let all: Result<Vec<Access>, AuthorityError> = members
-            .map(|member| access(&self.authority, &member.name, &member.listener))
+            .map(|member| Access::admin(&member.name, &self.authority, &member.listener))
             .collect();
         Ok(kubeconfig(&all?))
     }
@@ -178,7 +176,7 @@ async fn member(
                 source,
             })?;
     let path = options.folder.join(format!("{name}.kubeconfig"));
-    let text = kubeconfig(&[access(authority, name, &listener)?]);
+    let text = kubeconfig(&[Access::admin(name, authority, &listener)?]);
     write_private(&path, &text).map_err(|source| FleetError::Write {
         path: path.clone(),
         source,
@@ -188,19 +186,6 @@ async fn member(
         server,
         listener,
         kubeconfig: path,
-    })
-}
-
-fn access(
-    authority: &Authority,
-    name: &str,
-    listener: &Listener,
-) -> Result<Access, AuthorityError> {
-    Ok(Access {
-        name: name.to_owned(),
-        server: listener.url(),
-        authority: authority.pem(),
-        client: authority.client("admin", Some("system:masters"))?,
     })
 }
 

@@ -81,12 +81,7 @@ async fn embedded(folder: &Path) -> Result<Listener> {
     });
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let listener = server.listen(&authority, address).await?;
-    let access = Access {
-        name: "embedded".to_owned(),
-        server: listener.url(),
-        authority: authority.pem(),
-        client: authority.client("admin", Some("system:masters"))?,
-    };
+    let access = Access::admin("embedded", &authority, &listener)?;
     std::fs::write(folder.join("kubeconfig"), kubeconfig(&[access]))
         .context("writing the kubeconfig")?;
     Ok(listener)
