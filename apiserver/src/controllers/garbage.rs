@@ -6,12 +6,10 @@ use serde_json::Value;
 
 use super::Note;
 use crate::kinds::Kind;
-use crate::meta;
+use crate::meta::{self, FOREGROUND, ORPHAN};
 use crate::server::Inner;
 use crate::store::{Key, Write};
 
-const ORPHAN: &str = "orphan";
-const FOREGROUND: &str = "foregroundDeletion";
 /// How often a change is tried anew when somebody else was faster.
 const ATTEMPTS: usize = 20;
 
@@ -121,16 +119,14 @@ impl Inner {
             let owners = object
                 .pointer("/metadata/ownerReferences")
                 .and_then(Value::as_array);
-            let blocks = owners.into_iter().flatten().any(|one| {
-                one.get("uid").and_then(Value::as_str) == Some(uid)
-                    && one.get("blockOwnerDeletion") == Some(&Value::Bool(true))
-            });
-            let others = object
-                .pointer("/metadata/ownerReferences")
-                .and_then(Value::as_array);
-            let lives = others.into_iter().flatten().any(|one| {
-                one.get("uid").and_then(Value::as_str) != Some(uid) && !self.is_gone(one, &key)
-            });
+            let (this, others): (Vec<_>, Vec<_>) = owners
+                .into_iter()
+                .flatten()
+                .partition(|one| one.get("uid").and_then(Value::as_str) == Some(uid));
+            let blocks = this
+                .iter()
+                .any(|one| one.get("blockOwnerDeletion") == Some(&Value::Bool(true)));
+            let lives = others.iter().any(|one| !self.is_gone(one, &key));
             if lives {
                 // Somebody else's, too: only this owner lets it go.
                 self.disown(&table, &key, uid);
@@ -214,21 +210,7 @@ impl Inner {
             let Some(kind) = self.kind_of_table(table) else {
                 return;
             };
-            let goes = meta::is_deleted(&object)
-                && meta::finalizers(&object).is_empty()
-                && crate::builtin::may_go(&kind, &object);
-            let write = if goes {
-                Write::Delete(stored.revision, object)
-            } else {
-                Write::Replace(stored.revision, object)
-            };
-            if let Ok(written) = self.store.write(table, key, write) {
-                let object = written.stored.value();
-                if goes {
-                    self.after_delete(&kind, &object);
-                } else {
-                    self.after_write(&kind, &object, Some(&old));
-                }
+            if self.keep(&kind, key, stored.revision, object, &old).is_ok() {
                 return;
             }
         }

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::server::Inner;
-use crate::store::{Key, TableName};
+use crate::store::{Key, Stale, TableName, Write};
 
 /// How many steps are taken before others have their turn.
 const STEPS: usize = 256;
@@ -77,6 +77,32 @@ impl Inner {
             Note::Look(table, key) => self.collect(&table, &key),
             Note::Definition(name) => self.end_definition(&name),
         }
+    }
+
+    /// Keeps a changed object, or lets it go if it waits for nothing any more. Answers its last state.
+    pub(crate) fn keep(
+        &self,
+        kind: &Kind,
+        key: &Key,
+        revision: u64,
+        new: Value,
+        old: &Value,
+    ) -> Result<Value, Stale> {
+        let goes = meta::is_deleted(&new)
+            && meta::finalizers(&new).is_empty()
+            && crate::builtin::may_go(kind, &new);
+        let write = if goes {
+            Write::Delete(revision, new)
+        } else {
+            Write::Replace(revision, new)
+        };
+        let object = self.store.write(&kind.table, key, write)?.stored.value();
+        if goes {
+            self.after_delete(kind, &object);
+        } else {
+            self.after_write(kind, &object, Some(old));
+        }
+        Ok(object)
     }
 
     /// What follows from an object that was made or changed.

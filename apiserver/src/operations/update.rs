@@ -11,7 +11,7 @@ use crate::builtin;
 use crate::failure::{Cause, Failure, FieldError};
 use crate::meta;
 use crate::request::query::WriteOptions;
-use crate::store::{Stale, Stored, Write};
+use crate::store::Stored;
 use crate::tracking;
 
 /// What the server says when somebody else was faster.
@@ -24,7 +24,7 @@ impl Call {
     pub(crate) fn update(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "UpdateOptions")?;
         let body = super::body::parse(&self.content_type, body, &self.kind.kind)?;
-        let object = self.decoded(body, options.field_validation)?;
+        let mut object = self.decoded(body, options.field_validation)?;
         let given = meta::text(&object, "name");
         let name = self.name.clone().unwrap_or_default();
         if given.is_empty() {
@@ -37,7 +37,6 @@ impl Call {
                 "the name of the object ({given}) does not match the name on the URL ({name})"
             )));
         }
-        let mut object = object;
         self.place(&mut object)?;
         if self.part() == Part::Main
             && builtin::creates_on_update(&self.kind)
@@ -123,32 +122,15 @@ impl Call {
         options: &WriteOptions,
         names_state: bool,
     ) -> Result<Option<Value>, Failure> {
-        let goes = meta::is_deleted(&new)
-            && meta::finalizers(&new).is_empty()
-            && builtin::may_go(kept, &new);
         if options.dry_run {
             return Ok(Some(self.presented(new)));
         }
-        let write = if goes {
-            Write::Delete(current.revision, new)
-        } else {
-            Write::Replace(current.revision, new)
-        };
-        match self
+        let kept = self
             .server
-            .store
-            .write(&self.kind.table, &self.key(), write)
-        {
-            Ok(written) => {
-                let object = written.stored.value();
-                if goes {
-                    self.server.after_delete(kept, &object);
-                } else {
-                    self.server.after_write(kept, &object, Some(old));
-                }
-                Ok(Some(self.presented(object)))
-            }
-            Err(Stale::Gone | Stale::Changed) if names_state => {
+            .keep(kept, &self.key(), current.revision, new, old);
+        match kept {
+            Ok(object) => Ok(Some(self.presented(object))),
+            Err(_) if names_state => {
                 let name = meta::text(old, "name");
                 Err(Failure::conflict(&self.kind.about(), name, MODIFIED))
             }
