@@ -9,6 +9,13 @@ use crate::failure::{Cause, FieldError};
 use crate::kinds::Kind;
 use crate::names;
 
+/// Holds an owner until its dependents have been let go.
+pub const ORPHAN: &str = "orphan";
+/// Holds an owner until its dependents are gone.
+pub const FOREGROUND: &str = "foregroundDeletion";
+/// Finalizers of Kubernetes itself, which need no domain.
+pub const STANDARD_FINALIZERS: [&str; 3] = [ORPHAN, FOREGROUND, "kubernetes"];
+
 /// How many bytes all annotations of an object may have together.
 const ANNOTATIONS_LENGTH: usize = 256 * 1024;
 
@@ -267,7 +274,7 @@ pub fn check(object: &Value, kind: &Kind) -> Vec<FieldError> {
                 why,
             ));
         }
-        let known = ["orphan", "foregroundDeletion", "kubernetes"].contains(&finalizer);
+        let known = STANDARD_FINALIZERS.contains(&finalizer);
         if !known && !finalizer.contains('/') && names_finalizers(kind) {
             errors.push(FieldError::of_value(
                 Cause::Invalid,

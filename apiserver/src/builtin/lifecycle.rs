@@ -10,9 +10,6 @@ use crate::store::Store;
 /// Holds a definition that is going until the objects of its kind are gone.
 pub(crate) const CRD_CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// Finalizers of Kubernetes itself.
-const KNOWN_FINALIZERS: [&str; 4] = ["orphan", "foregroundDeletion", "kubernetes", CRD_CLEANUP];
-
 /// Holds a claim as long as Pods use it: here none does.
 pub(crate) const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
 
@@ -188,7 +185,10 @@ pub(crate) fn allocate(kind: &Kind, object: &mut Value, store: &Store) {
 pub(crate) fn warnings(object: &Value) -> Vec<String> {
     let mut warnings = Vec::new();
     for finalizer in meta::finalizers(object) {
-        if !finalizer.contains('/') && !KNOWN_FINALIZERS.contains(&finalizer) {
+        if !finalizer.contains('/')
+            && !meta::STANDARD_FINALIZERS.contains(&finalizer)
+            && finalizer != CRD_CLEANUP
+        {
             warnings.push(format!(
                 "metadata.finalizers: {}: prefer a domain-qualified finalizer name including a path (/) to avoid \
                  accidental conflicts with other finalizer writers",

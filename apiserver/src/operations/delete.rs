@@ -6,7 +6,7 @@ use super::{Call, Reply};
 use crate::admission::Action;
 use crate::builtin;
 use crate::failure::Failure;
-use crate::meta;
+use crate::meta::{self, FOREGROUND, ORPHAN};
 use crate::request::query::{DeleteOptions, Propagation};
 use crate::store::{Key, Stored, Write};
 
@@ -160,8 +160,6 @@ impl Call {
 
 /// The finalizers of an object that is to be deleted in this manner.
 fn finalizers_for(old: &Value, propagation: Option<Propagation>) -> Vec<String> {
-    const ORPHAN: &str = "orphan";
-    const FOREGROUND: &str = "foregroundDeletion";
     let mut finalizers: Vec<String> = meta::finalizers(old)
         .into_iter()
         .map(str::to_owned)
