@@ -314,6 +314,11 @@ impl Failure {
         failure
     }
 
+    /// 422: the options of a request are wrong. `kind` is theirs, such as `ListOptions`.
+    pub fn invalid_options(kind: &str, errors: &[FieldError]) -> Self {
+        Self::invalid(&About::new("meta.k8s.io", kind), "", errors)
+    }
+
     /// 415.
     pub fn unsupported_media_type(message: impl Into<String>) -> Self {
         Self::of(415, "UnsupportedMediaType", message)

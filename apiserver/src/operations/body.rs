@@ -70,7 +70,7 @@ impl Call {
         validation: FieldValidation,
     ) -> Result<Value, Failure> {
         let object = self.checked_kind(body)?;
-        self.known_fields(object, validation, "strict decoding error")
+        self.known_fields(object, validation)
     }
 
     /// Reads an object that was not sent as such, but made by a patch.
@@ -78,7 +78,6 @@ impl Call {
         &mut self,
         mut object: Value,
         validation: FieldValidation,
-        strict: &str,
     ) -> Result<Value, Failure> {
         if crate::meta::is_deeper_than(&object, MOST_DEPTH) {
             return Err(Failure::bad_request(format!(
@@ -97,7 +96,7 @@ impl Call {
             } else {
                 schema::prune(types, *id, &mut object)
             };
-            self.judge_unknown(&unknown, validation, strict)?;
+            self.judge_unknown(&unknown, validation)?;
             let decoded = schema::decode(types, *id, &mut object);
             decoded.map_err(|why| {
                 Failure::bad_request(format!(
@@ -117,7 +116,6 @@ impl Call {
         &mut self,
         unknown: &[String],
         validation: FieldValidation,
-        strict: &str,
     ) -> Result<(), Failure> {
         let told = unknown
             .iter()
@@ -129,7 +127,7 @@ impl Call {
             FieldValidation::Strict => {
                 let told: Vec<String> = told.collect();
                 return Err(Failure::bad_request(format!(
-                    "{} in version {} cannot be handled as a {}: {strict}: {}",
+                    "{} in version {} cannot be handled as a {}: strict decoding error: {}",
                     self.kind.kind,
                     go_quoted(&self.kind.version),
                     self.kind.kind,
@@ -140,11 +138,10 @@ impl Call {
         Ok(())
     }
 
-    fn checked_kind(&self, mut body: Value) -> Result<Value, Failure> {
+    fn checked_kind(&self, body: Value) -> Result<Value, Failure> {
         let want = self.kind.api_version();
         let kind = &self.kind.kind;
-        let text = body.to_string();
-        let Some(object) = body.as_object_mut() else {
+        let Some(object) = body.as_object() else {
             let json_type = match &body {
                 Value::String(_) => "string",
                 Value::Number(_) => "number",
@@ -156,7 +153,7 @@ impl Call {
             return Err(Failure::bad_request(unrecognized(
                 kind,
                 &why,
-                text.as_bytes(),
+                body.to_string().as_bytes(),
             )));
         };
         let field = |key: &str| {
@@ -168,7 +165,7 @@ impl Call {
         };
         let (given_version, given_kind) = (field("apiVersion"), field("kind"));
         if self.kind.custom.is_some() {
-            self.check_custom_kind(&given_version, &given_kind, &text)?;
+            self.check_custom_kind(&given_version, &given_kind, &body)?;
             return Ok(body);
         }
         let version = if given_version.is_empty() {
@@ -210,9 +207,10 @@ impl Call {
         )))
     }
 
-    fn check_custom_kind(&self, version: &str, kind: &str, text: &str) -> Result<(), Failure> {
+    fn check_custom_kind(&self, version: &str, kind: &str, body: &Value) -> Result<(), Failure> {
         let want = self.kind.api_version();
         if kind.is_empty() {
+            let text = body.to_string();
             let short: String = text.chars().take(30).collect();
             return Err(Failure::bad_request(format!(
                 "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{text}' \
@@ -225,15 +223,16 @@ impl Call {
                 "the API version in the data ({version}) does not match the expected API version ({want})"
             )));
         }
-        self.check_is_of_kind(kind, text)
+        self.check_is_of_kind(body)
     }
 
     /// A custom resource that says that it is of another kind is wrong, rather than unreadable.
-    pub(super) fn check_is_of_kind(&self, kind: &str, text: &str) -> Result<(), Failure> {
+    pub(super) fn check_is_of_kind(&self, object: &Value) -> Result<(), Failure> {
+        let kind = object.get("kind").and_then(Value::as_str);
+        let kind = kind.unwrap_or_default();
         if kind == self.kind.kind || self.kind.custom.is_none() {
             return Ok(());
         }
-        let object: Value = serde_json::from_str(text).unwrap_or_default();
         let error = crate::failure::FieldError::of_value(
             crate::failure::Cause::Invalid,
             "kind",
@@ -243,7 +242,7 @@ impl Call {
         let about = crate::failure::About::new(&self.kind.group, kind);
         Err(Failure::invalid(
             &about,
-            crate::meta::text(&object, "name"),
+            crate::meta::text(object, "name"),
             &[error],
         ))
     }

@@ -136,10 +136,9 @@ impl Call {
     }
 
     fn check_version(&self, version: Option<&str>, continues: bool) -> Result<(), Failure> {
-        let about = crate::failure::About::new("meta.k8s.io", "ListOptions");
         let refuse = |field: &str, why: &str| {
             let error = FieldError::new(crate::failure::Cause::Forbidden, field, why);
-            Err(Failure::invalid(&about, "", &[error]))
+            Err(Failure::invalid_options("ListOptions", &[error]))
         };
         let matching = self.query.text("resourceVersionMatch");
         match (matching, version) {
@@ -147,7 +146,7 @@ impl Call {
                 let allowed = ["Exact", "NotOlderThan", ""];
                 let field = "resourceVersionMatch";
                 let error = FieldError::not_supported(field, &other.into(), &allowed);
-                return Err(Failure::invalid(&about, "", &[error]));
+                return Err(Failure::invalid_options("ListOptions", &[error]));
             }
             (Some(_), None) if !continues => {
                 return refuse(

@@ -39,8 +39,7 @@ impl Call {
                 "force",
                 "may not be specified for non-apply patch",
             );
-            let about = crate::failure::About::new("meta.k8s.io", "PatchOptions");
-            return Err(Failure::invalid(&about, "", &[error]));
+            return Err(Failure::invalid_options("PatchOptions", &[error]));
         }
         let patch = patch::parse(body).map_err(|why| match manner {
             Manner::Strategic => Failure::bad_request(why),
@@ -52,11 +51,9 @@ impl Call {
             let before = self.presented(current.value());
             let patched = self.patched(manner, &before, &patch)?;
             self.warnings.clear();
-            let shown = match manner {
-                Manner::Strategic => patch::printed(&patch),
-                _ => patched.to_string(),
-            };
-            let mut object = self.read_patched(patched, &shown, options.field_validation)?;
+            self.check_is_of_kind(&patched)?;
+            let read = self.known_fields(patched, options.field_validation);
+            let mut object = read.map_err(|why| self.unreadable(manner, &before, &patch, why))?;
             self.check_identity(&object)?;
             self.place_back(&mut object);
             if let Some(reply) = self.replace_patched(object, &before, &current, &options)? {
@@ -71,30 +68,20 @@ impl Call {
         ))
     }
 
-    /// What a patch has made of an object. One that is none any more is the patch's fault.
-    fn read_patched(
-        &mut self,
-        patched: Value,
-        shown: &str,
-        validation: FieldValidation,
-    ) -> Result<Value, Failure> {
-        let text = patched.to_string();
-        let kind = patched
-            .get("kind")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        self.check_is_of_kind(kind, &text)?;
-        self.known_fields(patched, validation, "strict decoding error")
-            .map_err(|failure| {
-                let why = failure
-                    .message
-                    .split_once(": ")
-                    .map_or(failure.message.as_str(), |(_, why)| why);
-                if self.kind.custom.is_some() {
-                    return failure;
-                }
-                patch::unreadable(shown, why)
-            })
+    /// An object that a patch has made unreadable: that is the patch's fault. Made once more to be shown, as few are.
+    fn unreadable(&self, manner: Manner, before: &Value, patch: &Value, why: Failure) -> Failure {
+        if self.kind.custom.is_some() {
+            return why;
+        }
+        let shown = match manner {
+            Manner::Strategic => Ok(patch::printed(patch)),
+            _ => self
+                .patched(manner, before, patch)
+                .map(|made| made.to_string()),
+        };
+        let text = why.message.split_once(": ");
+        let text = text.map_or(why.message.as_str(), |(_, text)| text);
+        patch::unreadable(&shown.unwrap_or_default(), text)
     }
 
     /// A patch that leaves the resource version as it is names no state.
@@ -186,8 +173,7 @@ impl Call {
                 "fieldManager",
                 "is required for apply patch",
             );
-            let about = crate::failure::About::new("meta.k8s.io", "PatchOptions");
-            return Err(Failure::invalid(&about, "", &[error]));
+            return Err(Failure::invalid_options("PatchOptions", &[error]));
         }
         let wanted = super::body::yaml(body)?;
         self.check_applied(&wanted)?;
@@ -254,8 +240,7 @@ impl Call {
         if writer_is_kubectl(options) {
             keep_last_applied(&mut merged, wanted);
         }
-        let mut object =
-            self.known_fields(merged, FieldValidation::Ignore, "strict decoding error")?;
+        let mut object = self.known_fields(merged, FieldValidation::Ignore)?;
         self.place_back(&mut object);
         let Some(current) = current else {
             self.check_may_create()?;

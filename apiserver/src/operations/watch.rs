@@ -11,11 +11,11 @@ use tokio::time::Instant;
 use super::list::Selection;
 use super::{Call, Reply};
 use crate::answer;
-use crate::failure::Failure;
+use crate::failure::{Cause, Failure, FieldError};
 use crate::kinds::Kind;
 use crate::request::accept::{Form, Shape};
 use crate::server::Inner;
-use crate::store::{Change, ChangeKind, Cursor, Key, Stored};
+use crate::store::{Change, ChangeKind, Cursor, Key, Stored, TooOld};
 
 /// How many changes are taken out of the log at once.
 const BATCH: usize = 128;
@@ -107,25 +107,16 @@ impl Call {
     fn check_initial(&self, wanted: Option<bool>) -> Result<(), Failure> {
         let matching = self.query.text("resourceVersionMatch");
         let why = match (wanted, matching) {
-            (Some(_), None) => Some((
-                "resourceVersionMatch",
-                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-            )),
-            (None, Some(_)) => Some((
-                "resourceVersionMatch",
-                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-            )),
-            _ => None,
-        };
-        match why {
-            None => Ok(()),
-            Some((field, why)) => {
-                let error =
-                    crate::failure::FieldError::new(crate::failure::Cause::Forbidden, field, why);
-                let about = crate::failure::About::new("meta.k8s.io", "ListOptions");
-                Err(Failure::invalid(&about, "", &[error]))
+            (Some(_), None) => {
+                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
             }
-        }
+            (None, Some(_)) => {
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+            }
+            _ => return Ok(()),
+        };
+        let error = FieldError::new(Cause::Forbidden, "resourceVersionMatch", why);
+        Err(Failure::invalid_options("ListOptions", &[error]))
     }
 
     /// A place in the log: after a revision, or after the objects that are there now.
@@ -137,12 +128,7 @@ impl Call {
     ) -> (Result<Cursor, Failure>, Vec<(Key, Arc<Stored>)>, u64) {
         let table = &self.kind.table;
         if let Some(after) = after {
-            let cursor = self.server.store.follow(table, after).map_err(|old| {
-                Failure::expired(format!(
-                    "too old resource version: {} ({})",
-                    old.asked, old.oldest
-                ))
-            });
+            let cursor = self.server.store.follow(table, after).map_err(too_old);
             return (cursor, Vec::new(), after);
         }
         // The list first: what changes in between is told twice rather than never.
@@ -158,13 +144,7 @@ impl Call {
         // Only of an earlier revision there might be nothing to tell.
         let page = page.unwrap_or_default();
         let cursor = self.server.store.follow(table, page.revision);
-        let cursor = cursor.map_err(|old| {
-            Failure::expired(format!(
-                "too old resource version: {} ({})",
-                old.asked, old.oldest
-            ))
-        });
-        (cursor, page.objects, page.revision)
+        (cursor.map_err(too_old), page.objects, page.revision)
     }
 }
 
@@ -179,9 +159,8 @@ impl Watch {
             }
             match self.server.store.changes(&mut self.cursor, BATCH) {
                 Err(old) => {
-                    let text = format!("too old resource version: {} ({})", old.asked, old.oldest);
                     self.over = true;
-                    return Some(error_line(&Failure::expired(text)));
+                    return Some(error_line(&too_old(old)));
                 }
                 Ok(changes) if changes.is_empty() => {
                     if !self.wait().await {
@@ -275,6 +254,13 @@ impl Watch {
         let object = json!({ "kind": kind, "apiVersion": api_version, "metadata": metadata });
         line("BOOKMARK", &Bytes::from(object.to_string()))
     }
+}
+
+fn too_old(old: TooOld) -> Failure {
+    Failure::expired(format!(
+        "too old resource version: {} ({})",
+        old.asked, old.oldest
+    ))
 }
 
 fn line(event: &str, object: &Bytes) -> Bytes {

@@ -87,7 +87,7 @@ pub struct WriteOptions {
 impl WriteOptions {
     /// Of a query. `kind` is the kind of the options, for refusals.
     pub fn of(query: &Query, kind: &str) -> Result<Self, Failure> {
-        use crate::failure::{About, Cause, FieldError};
+        use crate::failure::{Cause, FieldError};
         let mut errors = Vec::new();
         if query.all("dryRun").any(|value| value != "All") {
             {
@@ -124,8 +124,7 @@ impl WriteOptions {
             ));
         }
         if !errors.is_empty() {
-            let about = About::new("meta.k8s.io", kind);
-            return Err(Failure::invalid(&about, "", &errors));
+            return Err(Failure::invalid_options(kind, &errors));
         }
         Ok(Self {
             dry_run: query.get("dryRun").is_some(),
@@ -186,8 +185,7 @@ impl DeleteOptions {
                     &other.into(),
                     &["Foreground", "Background", "Orphan", "nil"],
                 );
-                let about = crate::failure::About::new("meta.k8s.io", "DeleteOptions");
-                return Err(Failure::invalid(&about, "", &[error]));
+                return Err(Failure::invalid_options("DeleteOptions", &[error]));
             }
         };
         let grace = body.get("gracePeriodSeconds").and_then(Value::as_i64);
