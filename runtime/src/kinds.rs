@@ -42,6 +42,9 @@ const COMING: Duration = Duration::from_secs(1);
 /// How long absence is believed at most: an API server that is replaced by a newer one has new
 /// kinds that no watch tells of.
 const BELIEVED: Duration = Duration::from_mins(10);
+/// How long discovery may still show a kind whose definition is gone. It is usually a moment; what it says of such a
+/// kind later is that somebody else serves it.
+const LAGGING: Duration = Duration::from_mins(1);
 
 /// The group of an API service, which may also be an aggregated API.
 #[derive(Resource, Deserialize, Clone, Debug)]
@@ -82,6 +85,8 @@ struct State<R> {
     waiting: HashMap<String, HashSet<R>>,
     /// Who is about to be woken because a kind is coming.
     expecting: HashSet<R>,
+    /// Kinds that definitions no longer serve, and since when.
+    gone: HashMap<GroupVersionKind, Instant>,
     /// Counts changes, so that one that happens during a request is noticed.
     changes: HashMap<String, u64>,
 }
@@ -135,6 +140,7 @@ impl<R: Key> Kinds<R> {
                 absent: HashMap::new(),
                 waiting: HashMap::new(),
                 expecting: HashSet::new(),
+                gone: HashMap::new(),
                 changes: HashMap::new(),
             }),
             wake: Box::new(wake),
@@ -169,9 +175,16 @@ impl<R: Key> Kinds<R> {
                 self.0.state.lock().wait_for(&kind.group, reader);
                 return Err(absence.error(kind));
             }
-            let error = match self.0.discovery.find(kind).await {
+            let (error, lags) = match self.0.discovery.find(kind).await {
+                Ok(_) if self.is_gone(kind) => {
+                    self.0.discovery.forget(kind);
+                    (Absence::Kind.error(kind), true)
+                }
                 Ok(served) => return Ok(served),
-                Err(error) => error,
+                Err(error) => {
+                    let is_coming = definitions::is_coming(&self.0.definitions, kind);
+                    (error, is_coming)
+                }
             };
             let Some(absence) = Absence::of(&error) else {
                 return Err(error);
@@ -182,8 +195,7 @@ impl<R: Key> Kinds<R> {
                 continue;
             }
             state.wait_for(&kind.group, reader);
-            let is_coming = definitions::is_coming(&self.0.definitions, kind);
-            if is_coming || !self.0.discovery.is_settled(&kind.group) {
+            if lags || !self.0.discovery.is_settled(&kind.group) {
                 self.expect(&mut state, reader);
             } else {
                 state.believe(kind, absence);
@@ -215,6 +227,13 @@ impl<R: Key> Kinds<R> {
     /// Whether the watches work, so that absence is believed without asking.
     pub fn is_healthy(&self) -> bool {
         self.0.definitions.is_healthy() && self.0.services.is_healthy()
+    }
+
+    /// Whether the definition of a kind is gone, and discovery may not know it yet.
+    fn is_gone(&self, kind: &GroupVersionKind) -> bool {
+        let since = self.0.state.lock().gone.get(kind).copied();
+        since.is_some_and(|since| since.elapsed() < LAGGING)
+            && !definitions::is_coming(&self.0.definitions, kind)
     }
 
     /// Wakes a reader in a moment.
@@ -258,6 +277,9 @@ impl<R: Key> Kinds<R> {
         if old.zip(new).is_some_and(|(old, new)| is_same(old, new)) {
             return;
         }
+        if let Some(old) = old {
+            self.0.state.lock().take(old, new.map(Arc::as_ref));
+        }
         if let Some(definition) = new.or(old) {
             self.changed(&definition.group, !self.0.definitions.is_ready());
         }
@@ -289,6 +311,17 @@ impl<R: Key> State<R> {
     fn wait_for(&mut self, group: &str, reader: &R) {
         let readers = self.waiting.entry(group.to_owned()).or_default();
         readers.insert(reader.clone());
+    }
+
+    /// Keeps which kinds a definition served and does no more.
+    fn take(&mut self, old: &Definition, new: Option<&Definition>) {
+        self.gone.retain(|_, since| since.elapsed() < LAGGING);
+        for version in &old.served {
+            let kind = GroupVersionKind::gvk(&old.group, version, &old.kind);
+            if old.is_of(&kind) && !new.is_some_and(|new| new.is_of(&kind)) {
+                self.gone.insert(kind, Instant::now());
+            }
+        }
     }
 
     /// Returns who has waited; whoever still has to will ask again.

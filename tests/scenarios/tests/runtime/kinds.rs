@@ -90,6 +90,24 @@ pub(crate) async fn come_and_go(plane: Arc<Plane>) -> Result<()> {
     ensure!(!woken.lock().contains(&2), "a forgotten reader was woken");
 
     plane.delete(&definition("Tea")).await?;
+    // How long the API server takes to end a definition is its own affair.
+    eventually("the definition is gone", Duration::from_mins(1), || async {
+        let definition = plane
+            .get(
+                "apiextensions.k8s.io/v1",
+                "CustomResourceDefinition",
+                None,
+                "teas.kinds.example.com",
+            )
+            .await?;
+        ensure!(
+            definition.is_none(),
+            "it is {}",
+            serde_json::to_string(&definition)?
+        );
+        Ok(())
+    })
+    .await?;
     eventually("the kind is gone", SOON, || async {
         absent(kinds.find(&tea, &1).await)
     })
