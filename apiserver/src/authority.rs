@@ -3,8 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
-    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose,
 };
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -38,7 +38,15 @@ pub enum AuthorityError {
 
 /// A certificate authority. Nobody else has its key.
 pub struct Authority {
-    issuer: CertifiedIssuer<'static, KeyPair>,
+    issuer: Issuer<'static, KeyPair>,
+    certificate: String,
+}
+
+fn of_authority(source: rcgen::Error) -> AuthorityError {
+    AuthorityError::Make {
+        of: "the authority".to_owned(),
+        source,
+    }
 }
 
 /// A certificate with its key, in PEM.
@@ -60,18 +68,28 @@ impl Authority {
                 KeyUsagePurpose::DigitalSignature,
             ];
             params.distinguished_name = name("reeve-apiserver", &[]);
-            CertifiedIssuer::self_signed(params, KeyPair::generate()?)
+            let key = KeyPair::generate()?;
+            let certificate = params.self_signed(&key)?.pem();
+            Ok(Self {
+                issuer: Issuer::new(params, key),
+                certificate,
+            })
         };
-        let issuer = make().map_err(|source| AuthorityError::Make {
-            of: "the authority".to_owned(),
-            source,
-        })?;
-        Ok(Self { issuer })
+        make().map_err(of_authority)
+    }
+
+    /// One whose certificate and key, in PEM, somebody else has made.
+    pub fn read(certificate: &str, key: &str) -> Result<Self, AuthorityError> {
+        let key = KeyPair::from_pem(key).map_err(of_authority)?;
+        Ok(Self {
+            issuer: Issuer::from_ca_cert_pem(certificate, key).map_err(of_authority)?,
+            certificate: certificate.to_owned(),
+        })
     }
 
     /// Its certificate, in PEM.
     pub fn pem(&self) -> String {
-        self.issuer.pem()
+        self.certificate.clone()
     }
 
     /// A certificate that makes its bearer `user`, a member of at most one group.

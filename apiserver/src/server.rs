@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::admission::Admission;
+use crate::audit::AuditLog;
 use crate::auth::Auth;
 use crate::controllers::{self, Note};
 use crate::faults::Faults;
@@ -18,6 +19,8 @@ use crate::store::{Key, Store, Write};
 pub struct Options {
     /// Who may change or refuse objects on their way in, in this order.
     pub admission: Vec<Arc<dyn Admission>>,
+    /// Where requests are recorded.
+    pub audit: Option<Arc<AuditLog>>,
     /// The certificate authority that clients are told to trust, as PEM; empty if there is none.
     pub authority: String,
     /// Whether rights are asked for. Otherwise everybody may do everything.
