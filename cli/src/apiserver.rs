@@ -2,9 +2,10 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use reeve_apiserver::{Access, Authority, Options, Server, kubeconfig};
+use reeve_apiserver::{Access, AuditLog, Authority, Options, Server, kubeconfig};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::flags::LogArgs;
 
@@ -17,6 +18,9 @@ pub(crate) struct Args {
     /// Where the kubeconfig is written that makes its bearer an administrator.
     #[arg(long, default_value = "reeve-apiserver.kubeconfig")]
     kubeconfig: PathBuf,
+    /// Records each request at the end of this file, as audit events of the level Metadata.
+    #[arg(long, value_name = "FILE")]
+    audit_log_path: Option<PathBuf>,
     #[command(flatten)]
     log: LogArgs,
 }
@@ -24,8 +28,17 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
     reeve_runtime::logging::start(&args.log)?;
     let authority = Authority::new()?;
+    let audit = match &args.audit_log_path {
+        Some(path) => {
+            let opened = AuditLog::open(path);
+            let what = || format!("cannot write {}", path.display());
+            Some(Arc::new(opened.with_context(what)?))
+        }
+        None => None,
+    };
     let server = Server::start(Options {
         rbac: true,
+        audit,
         authority: authority.pem(),
         ..Options::default()
     });

@@ -161,6 +161,7 @@ async fn member(
         },
         authority: authority.pem(),
         rbac: true,
+        ..Options::default()
     });
     let port = match options.port {
         0 => 0,
