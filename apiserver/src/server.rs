@@ -6,7 +6,7 @@ use parking_lot::RwLock;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::admission::Admission;
+use crate::admission::{Admission, Policies};
 use crate::audit::AuditLog;
 use crate::auth::Auth;
 use crate::controllers::{self, Note};
@@ -33,6 +33,7 @@ pub(crate) struct Inner {
     pub(crate) options: Options,
     pub(crate) auth: Auth,
     pub(crate) faults: Faults,
+    pub(crate) policies: Policies,
     notes: mpsc::UnboundedSender<Note>,
 }
 
@@ -53,6 +54,7 @@ impl Server {
             options,
             auth: Auth::new(),
             faults: Faults::default(),
+            policies: Policies::default(),
             notes,
         });
         inner.bootstrap();

@@ -104,6 +104,7 @@ impl Call {
             .check_escalation(&self.user, kept, &object, None)?;
         let errors = Self::wrong(kept, &object, None);
         self.refuse_wrong(&name, &errors)?;
+        self.judge(Action::Create, &name, &object, None)?;
         builtin::allocate(kept, &mut object, &self.server.store);
         self.warnings.extend(builtin::warnings(&object));
         let key = Key::new(self.namespace(), &name);

@@ -106,6 +106,7 @@ impl Call {
         }
         let errors = Self::wrong(&kept, &new, Some(&old));
         self.refuse_wrong(&name, &errors)?;
+        self.judge(Action::Update, &name, &new, Some(&old))?;
         self.warnings.extend(builtin::warnings(&new));
         if is_same(&new, &old) {
             return Ok(Some(self.presented(old)));
