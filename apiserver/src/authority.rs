@@ -3,14 +3,15 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
-    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose,
 };
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use x509_cert::der::{Decode as _, Tagged as _, asn1::AnyRef};
 
 use crate::auth::Identity;
+use crate::certificates::{Request, SignError};
 use crate::listen::Listener;
 
 /// Why a certificate could not be made.
@@ -34,11 +35,27 @@ pub enum AuthorityError {
     /// Clients' certificates cannot be checked.
     #[error("cannot check certificates of clients")]
     Clients(#[from] rustls::server::VerifierBuilderError),
+    /// What a client has requested cannot be signed.
+    #[error("cannot sign what was requested")]
+    Request(#[source] SignError),
+    /// A certificate and a key that were kept do not belong together.
+    #[error("the certificate of the authority is not one of its key")]
+    Mismatch,
+}
+
+impl AuthorityError {
+    fn own(source: rcgen::Error) -> Self {
+        Self::Make {
+            of: "the authority".to_owned(),
+            source,
+        }
+    }
 }
 
 /// A certificate authority. Nobody else has its key.
 pub struct Authority {
-    issuer: CertifiedIssuer<'static, KeyPair>,
+    issuer: Issuer<'static, KeyPair>,
+    certificate: String,
 }
 
 /// A certificate with its key, in PEM.
@@ -53,30 +70,57 @@ impl Authority {
     /// A new one.
     pub fn new() -> Result<Self, AuthorityError> {
         let make = || {
-            let mut params = CertificateParams::default();
-            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-            params.key_usages = vec![
-                KeyUsagePurpose::KeyCertSign,
-                KeyUsagePurpose::DigitalSignature,
-            ];
-            params.distinguished_name = name("reeve-apiserver", &[]);
-            CertifiedIssuer::self_signed(params, KeyPair::generate()?)
+            let params = own_params();
+            let key = KeyPair::generate()?;
+            Ok(Self {
+                certificate: params.self_signed(&key)?.pem(),
+                issuer: Issuer::new(params, key),
+            })
         };
-        let issuer = make().map_err(|source| AuthorityError::Make {
-            of: "the authority".to_owned(),
-            source,
-        })?;
-        Ok(Self { issuer })
+        make().map_err(AuthorityError::own)
+    }
+
+    /// The one that has this certificate and this key, in PEM.
+    pub(crate) fn read(certificate: &str, key: &str) -> Result<Self, AuthorityError> {
+        let key = KeyPair::from_pem(key).map_err(AuthorityError::own)?;
+        let der = CertificateDer::from_pem_slice(certificate.as_bytes())?;
+        let read = x509_cert::Certificate::from_der(&der);
+        let read = read.map_err(|_| AuthorityError::Mismatch)?;
+        let public = &read.tbs_certificate.subject_public_key_info;
+        if public.subject_public_key.raw_bytes() != key.public_key_raw() {
+            return Err(AuthorityError::Mismatch);
+        }
+        Ok(Self {
+            certificate: certificate.to_owned(),
+            issuer: Issuer::new(own_params(), key),
+        })
+    }
+
+    /// Its key, in PEM.
+    pub(crate) fn key(&self) -> String {
+        self.issuer.key().serialize_pem()
     }
 
     /// Its certificate, in PEM.
     pub fn pem(&self) -> String {
-        self.issuer.pem()
+        self.certificate.clone()
     }
 
     /// A certificate that makes its bearer `user`, a member of at most one group.
     pub fn client(&self, user: &str, group: Option<&str>) -> Result<Certificate, AuthorityError> {
         self.certificate(user, group, ExtendedKeyUsagePurpose::ClientAuth, Vec::new())
+    }
+
+    /// Signs what a client has asked for, in PEM. Without a number of seconds it is good for a year.
+    pub(crate) fn sign(
+        &self,
+        request: &Request,
+        usages: &[&str],
+        seconds: Option<u64>,
+    ) -> Result<String, AuthorityError> {
+        let own = CertificateDer::from_pem_slice(self.certificate.as_bytes())?;
+        let signed = request.signed(&own, self.issuer.key(), usages, seconds);
+        signed.map_err(AuthorityError::Request)
     }
 
     fn certificate(
@@ -193,6 +237,18 @@ pub fn kubeconfig(all: &[Access]) -> String {
         })),
     });
     serde_saphyr::to_string(&config).unwrap_or_else(|_| config.to_string())
+}
+
+/// What an authority says of itself. What it signs depends on it: it has to stay as it is.
+fn own_params() -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![
+        KeyUsagePurpose::KeyCertSign,
+        KeyUsagePurpose::DigitalSignature,
+    ];
+    params.distinguished_name = name("reeve-apiserver", &[]);
+    params
 }
 
 fn name(user: &str, groups: &[&str]) -> DistinguishedName {

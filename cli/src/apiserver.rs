@@ -2,11 +2,15 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use reeve_apiserver::{Access, Authority, Options, Server, kubeconfig};
+use reeve_apiserver::{Access, Authority, Data, Options, Server, kubeconfig};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::flags::LogArgs;
+
+/// The name of the server in the folder that it keeps things in.
+const NAME: &str = "apiserver";
 
 /// Where to listen and whom to tell.
 #[derive(clap::Args, Debug)]
@@ -17,18 +21,30 @@ pub(crate) struct Args {
     /// Where the kubeconfig is written that makes its bearer an administrator.
     #[arg(long, default_value = "reeve-apiserver.kubeconfig")]
     kubeconfig: PathBuf,
+    /// A folder in which everything is kept, for the next start on it. Without it nothing is.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
     #[command(flatten)]
     log: LogArgs,
 }
 
 pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
     reeve_runtime::logging::start(&args.log)?;
-    let authority = Authority::new()?;
-    let server = Server::start(Options {
+    let data = args.data.as_deref().map(Data::open).transpose()?;
+    let authority = match &data {
+        Some(data) => Arc::clone(data.authority()),
+        None => Arc::new(Authority::new()?),
+    };
+    let options = Options {
         rbac: true,
         authority: authority.pem(),
+        signer: Some(Arc::clone(&authority)),
         ..Options::default()
-    });
+    };
+    let server = match &data {
+        Some(data) => Server::open(options, &data.folder(NAME)?)?,
+        None => Server::start(options),
+    };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     let listener = server.listen(&authority, address).await?;
     let access = Access::admin("reeve", &authority, &listener)?;
