@@ -11,6 +11,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use x509_cert::der::{Decode as _, Tagged as _, asn1::AnyRef};
 
 use crate::auth::Identity;
+use crate::certificates::{Request, SignError};
 use crate::listen::Listener;
 
 /// Why a certificate could not be made.
@@ -34,19 +35,27 @@ pub enum AuthorityError {
     /// Clients' certificates cannot be checked.
     #[error("cannot check certificates of clients")]
     Clients(#[from] rustls::server::VerifierBuilderError),
+    /// What a client has requested cannot be signed.
+    #[error("cannot sign what was requested")]
+    Request(#[source] SignError),
+    /// A certificate and a key that were kept do not belong together.
+    #[error("the certificate of the authority is not one of its key")]
+    Mismatch,
+}
+
+impl AuthorityError {
+    fn own(source: rcgen::Error) -> Self {
+        Self::Make {
+            of: "the authority".to_owned(),
+            source,
+        }
+    }
 }
 
 /// A certificate authority. Nobody else has its key.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: String,
-}
-
-fn of_authority(source: rcgen::Error) -> AuthorityError {
-    AuthorityError::Make {
-        of: "the authority".to_owned(),
-        source,
-    }
 }
 
 /// A certificate with its key, in PEM.
@@ -61,30 +70,35 @@ impl Authority {
     /// A new one.
     pub fn new() -> Result<Self, AuthorityError> {
         let make = || {
-            let mut params = CertificateParams::default();
-            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-            params.key_usages = vec![
-                KeyUsagePurpose::KeyCertSign,
-                KeyUsagePurpose::DigitalSignature,
-            ];
-            params.distinguished_name = name("reeve-apiserver", &[]);
+            let params = own_params();
             let key = KeyPair::generate()?;
-            let certificate = params.self_signed(&key)?.pem();
             Ok(Self {
+                certificate: params.self_signed(&key)?.pem(),
                 issuer: Issuer::new(params, key),
-                certificate,
             })
         };
-        make().map_err(of_authority)
+        make().map_err(AuthorityError::own)
     }
 
-    /// One whose certificate and key, in PEM, somebody else has made.
+    /// The one that has this certificate and this key, in PEM.
     pub fn read(certificate: &str, key: &str) -> Result<Self, AuthorityError> {
-        let key = KeyPair::from_pem(key).map_err(of_authority)?;
+        let key = KeyPair::from_pem(key).map_err(AuthorityError::own)?;
+        let der = CertificateDer::from_pem_slice(certificate.as_bytes())?;
+        let read = x509_cert::Certificate::from_der(&der);
+        let read = read.map_err(|_| AuthorityError::Mismatch)?;
+        let public = &read.tbs_certificate.subject_public_key_info;
+        if public.subject_public_key.raw_bytes() != key.public_key_raw() {
+            return Err(AuthorityError::Mismatch);
+        }
         Ok(Self {
-            issuer: Issuer::from_ca_cert_pem(certificate, key).map_err(of_authority)?,
             certificate: certificate.to_owned(),
+            issuer: Issuer::from_ca_cert_pem(certificate, key).map_err(AuthorityError::own)?,
         })
+    }
+
+    /// Its key, in PEM.
+    pub(crate) fn key(&self) -> String {
+        self.issuer.key().serialize_pem()
     }
 
     /// Its certificate, in PEM.
@@ -95,6 +109,18 @@ impl Authority {
     /// A certificate that makes its bearer `user`, a member of at most one group.
     pub fn client(&self, user: &str, group: Option<&str>) -> Result<Certificate, AuthorityError> {
         self.certificate(user, group, ExtendedKeyUsagePurpose::ClientAuth, Vec::new())
+    }
+
+    /// Signs what a client has asked for, in PEM. Without a number of seconds it is good for a year.
+    pub(crate) fn sign(
+        &self,
+        request: &Request,
+        usages: &[&str],
+        seconds: Option<u64>,
+    ) -> Result<String, AuthorityError> {
+        let own = CertificateDer::from_pem_slice(self.certificate.as_bytes())?;
+        let signed = request.signed(&own, self.issuer.key(), usages, seconds);
+        signed.map_err(AuthorityError::Request)
     }
 
     fn certificate(
@@ -211,6 +237,18 @@ pub fn kubeconfig(all: &[Access]) -> String {
         })),
     });
     serde_saphyr::to_string(&config).unwrap_or_else(|_| config.to_string())
+}
+
+/// What an authority says of itself. What it signs depends on it: it has to stay as it is.
+fn own_params() -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![
+        KeyUsagePurpose::KeyCertSign,
+        KeyUsagePurpose::DigitalSignature,
+    ];
+    params.distinguished_name = name("reeve-apiserver", &[]);
+    params
 }
 
 fn name(user: &str, groups: &[&str]) -> DistinguishedName {

@@ -348,6 +348,11 @@ impl Failure {
         )
     }
 
+    /// Nothing is changed because it cannot be kept on disk.
+    pub fn unwritten() -> Self {
+        Self::internal("the change could not be written to disk; no changes are accepted any more")
+    }
+
     /// 500 with the whole text, as the server answers errors that it does not know.
     pub fn internal_text(message: &str) -> Self {
         Self::of(500, "", message)

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
@@ -14,6 +15,9 @@ use tokio_rustls::TlsAcceptor;
 use crate::auth::Identity;
 use crate::authority::{Authority, AuthorityError, bearer};
 use crate::server::Server;
+
+/// How long a client may take until it talks TLS.
+const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Why nothing listens.
 #[derive(Debug, thiserror::Error)]
@@ -88,7 +92,7 @@ async fn accept(server: Server, listener: TcpListener, acceptor: TlsAcceptor) {
                 // Of too many open files, for one: those who are connected may go.
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept a connection");
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                    tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             },
             Some(_) = connections.join_next() => {}
@@ -98,10 +102,11 @@ async fn accept(server: Server, listener: TcpListener, acceptor: TlsAcceptor) {
 
 async fn attend(server: Server, stream: TcpStream, acceptor: TlsAcceptor) {
     let _ = stream.set_nodelay(true);
-    let stream = match acceptor.accept(stream).await {
-        Ok(stream) => stream,
+    let stream = match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => stream,
         // A client that does not trust us, or talks something else.
-        Err(error) => return tracing::debug!(%error, "no TLS connection"),
+        Ok(Err(error)) => return tracing::debug!(%error, "no TLS connection"),
+        Err(_) => return tracing::debug!("a client did not say what it wants"),
     };
     let shown = stream
         .get_ref()

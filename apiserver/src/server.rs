@@ -9,7 +9,9 @@ use tokio::sync::mpsc;
 use crate::admission::{Admission, Policies};
 use crate::audit::AuditLog;
 use crate::auth::Auth;
+use crate::authority::Authority;
 use crate::controllers::{self, Note};
+use crate::data::{self, DataError, Folder};
 use crate::faults::Faults;
 use crate::kinds::{self, Kinds, table_name};
 use crate::store::{Key, Store, Write};
@@ -23,6 +25,8 @@ pub struct Options {
     pub audit: Option<Arc<AuditLog>>,
     /// The certificate authority that clients are told to trust, as PEM; empty if there is none.
     pub authority: String,
+    /// Who signs the certificates that clients request; without it requests are kept and not signed.
+    pub signer: Option<Arc<Authority>>,
     /// Whether rights are asked for. Otherwise everybody may do everything.
     pub rbac: bool,
 }
@@ -47,17 +51,30 @@ impl Server {
     /// A server with what a fresh cluster has. Its controllers (garbage collection, namespaces, definitions, accounts)
     /// run until the last clone is gone. Has to be called in a runtime.
     pub fn start(options: Options) -> Self {
+        Self::begin(options, Store::new(), Auth::new())
+    }
+
+    /// The same with the objects that a folder has, which keeps all changes from now on. What a fresh cluster has is made
+    /// if it is not there.
+    pub fn open(options: Options, folder: &Folder) -> Result<Self, DataError> {
+        let secret = data::secret(folder)?;
+        let store = Store::open(folder)?;
+        Ok(Self::begin(options, store, Auth::with_secret(secret)))
+    }
+
+    fn begin(options: Options, store: Store, auth: Auth) -> Self {
         let (notes, inbox) = mpsc::unbounded_channel();
         let inner = Arc::new(Inner {
-            store: Store::new(),
+            store,
             kinds: RwLock::new(Arc::new(Kinds::builtin())),
             options,
-            auth: Auth::new(),
+            auth,
             faults: Faults::default(),
             policies: Policies::default(),
             notes,
         });
         inner.bootstrap();
+        inner.define_all();
         tokio::spawn(controllers::run(Arc::downgrade(&inner), inbox));
         inner.note(Note::Started);
         Self { inner }
@@ -104,8 +121,10 @@ impl Inner {
             let key = Key::new(text("/metadata/namespace"), text("/metadata/name"));
             crate::meta::begin(&mut object, kind);
             crate::meta::strip_type(&mut object);
-            // A fresh store refuses nothing.
-            let _ = self.store.write(&kind.table, &key, Write::Create(object));
+            if self.store.get(&kind.table, &key).is_none() {
+                // A fresh store refuses nothing; a full disk is told of by whoever writes to it.
+                let _ = self.store.write(&kind.table, &key, Write::Create(object));
+            }
         }
     }
 }

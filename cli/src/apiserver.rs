@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use reeve_apiserver::{Access, AuditLog, Authority, Options, Server, kubeconfig};
+use reeve_apiserver::{Access, AuditLog, Authority, Data, Options, Server, kubeconfig};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::flags::LogArgs;
+
+/// The name of the server in the folder that it keeps things in.
+const NAME: &str = "apiserver";
 
 /// Where to listen and whom to tell.
 #[derive(clap::Args, Debug)]
@@ -21,13 +24,20 @@ pub(crate) struct Args {
     /// Records each request at the end of this file, as audit events of the level Metadata.
     #[arg(long, value_name = "FILE")]
     audit_log_path: Option<PathBuf>,
+    /// A folder in which everything is kept, for the next start on it. Without it nothing is.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
     #[command(flatten)]
     log: LogArgs,
 }
 
 pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
     reeve_runtime::logging::start(&args.log)?;
-    let authority = Authority::new()?;
+    let data = args.data.as_deref().map(Data::open).transpose()?;
+    let authority = match &data {
+        Some(data) => Arc::clone(data.authority()),
+        None => Arc::new(Authority::new()?),
+    };
     let audit = match &args.audit_log_path {
         Some(path) => {
             let opened = AuditLog::open(path);
@@ -36,12 +46,17 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
         }
         None => None,
     };
-    let server = Server::start(Options {
+    let options = Options {
         rbac: true,
         audit,
         authority: authority.pem(),
+        signer: Some(Arc::clone(&authority)),
         ..Options::default()
-    });
+    };
+    let server = match &data {
+        Some(data) => Server::open(options, &data.folder(NAME)?)?,
+        None => Server::start(options),
+    };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     let listener = server.listen(&authority, address).await?;
     let access = Access::admin("reeve", &authority, &listener)?;

@@ -44,7 +44,7 @@ enum Component {
     /// On the hub: installs the two agents on clusters, through OCM add-ons.
     #[command(name = ADDON_CONTROLLER, visible_alias = "addon-controller")]
     AddonController(reeve_addon_controller::Args),
-    /// A Kubernetes API server in memory, for tests and trials: no etcd, no nodes, nothing kept.
+    /// A Kubernetes API server in memory, for tests and trials: no etcd, no nodes.
     #[command(name = "apiserver")]
     Apiserver(apiserver::Args),
     /// A hub and managed clusters in this process, with every controller: to try, to teach, to test.

@@ -32,7 +32,9 @@ const NOT_YET: u8 = 2;
   reeve up --clusters 20 --policies p.yaml --once --wait compliant
                                              exit 0 when all clusters comply, 2 if they do not in time
 
-Everything runs in this process and is gone when it ends. Nodes do not exist: Pods are kept, and never run.")]
+  reeve up --data fleet/                     the same fleet at every start
+
+Everything runs in this process and, without --data, is gone when it ends. Nodes do not exist: Pods are kept, and never run.")]
 pub(crate) struct Args {
     /// How many managed clusters: cluster1, cluster2 and so on.
     #[arg(long, default_value_t = 2)]
@@ -44,6 +46,10 @@ pub(crate) struct Args {
     /// The hub's port on 127.0.0.1; the clusters have those after it. 0: whichever are free.
     #[arg(long, default_value_t = 0)]
     port: u16,
+    /// A folder in which the hub and the clusters keep everything, for the next start on it. Its clusters are there
+    /// again, even if --clusters asks for fewer.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
     /// Where the kubeconfig is written, with a context for the hub and each cluster.
     #[arg(long, default_value = "reeve.kubeconfig", value_name = "FILE")]
     kubeconfig: PathBuf,
@@ -81,6 +87,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
             .collect(),
         folder: folder.path().to_owned(),
         port: args.port,
+        data: args.data.clone(),
     })
     .await?;
     reeve_fleet::write_private(&args.kubeconfig, &fleet.kubeconfig()?)
@@ -88,7 +95,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     let hub = fleet.hub.client();
     println!(
         "a hub and {} clusters run after {:.2} s",
-        args.clusters,
+        fleet.clusters.len(),
         started.elapsed().as_secs_f64()
     );
     println!(

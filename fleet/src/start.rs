@@ -7,7 +7,8 @@ use std::sync::Arc;
 use kube::Client;
 use kube::core::Request;
 use reeve_apiserver::{
-    Access, Authority, AuthorityError, Identity, ListenError, Listener, Options, Server, kubeconfig,
+    Access, Authority, AuthorityError, Data, DataError, Identity, ListenError, Listener, Options,
+    Server, kubeconfig,
 };
 use serde_json::Value;
 
@@ -15,6 +16,9 @@ use crate::admission::Registration;
 use crate::objects;
 use crate::placement;
 use crate::private::write_private;
+
+/// The name of the hub among the servers of a fleet.
+const HUB: &str = "hub";
 
 /// How a fleet is made.
 #[derive(Clone, Debug)]
@@ -25,6 +29,8 @@ pub struct FleetOptions {
     pub folder: PathBuf,
     /// The hub's port on 127.0.0.1; the clusters have those after it. 0: whichever are free.
     pub port: u16,
+    /// Where the servers keep what they have, so that the next fleet of this folder finds it. Absent: nowhere.
+    pub data: Option<PathBuf>,
 }
 
 /// Why there is no fleet.
@@ -33,6 +39,9 @@ pub enum FleetError {
     /// No certificates.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
+    /// What was kept cannot be read, or nothing can be kept.
+    #[error(transparent)]
+    Data(#[from] DataError),
     /// A server does not listen.
     #[error("the server of {of}")]
     Listen {
@@ -99,22 +108,33 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// Makes the servers, the definitions, and the clusters on the hub. Controllers come with [`Fleet::run`].
+    /// Makes the servers, the definitions, and the clusters on the hub. Controllers come with [`Fleet::run`]. If there
+    /// was a fleet in the folder of [`FleetOptions::data`], all its clusters are part of this one, too.
     pub async fn start(options: FleetOptions) -> Result<Self, FleetError> {
-        let authority = Arc::new(Authority::new()?);
+        let data = options.data.as_deref().map(Data::open).transpose()?;
+        let authority = match &data {
+            Some(data) => Arc::clone(data.authority()),
+            None => Arc::new(Authority::new()?),
+        };
+        let names = names(&options, data.as_ref())?;
+        let members = Members {
+            authority: Arc::clone(&authority),
+            options,
+            data,
+        };
         let of_placement = placement::crds::crds()?;
         let of_policies = reeve_api::crds::all()?.into_iter();
         let of_policies: Vec<Value> = of_policies.map(|(_, crd)| crd).collect();
-        let hub = member(&authority, &options, "hub", 0).await?;
+        let hub = members.start(HUB, 0).await?;
         let client = hub.client();
         for crd in of_policies.iter().chain(&of_placement) {
-            make(&client, "hub", crd).await?;
+            make(&client, HUB, crd).await?;
         }
-        make(&client, "hub", &objects::namespace(objects::POLICIES)).await?;
+        make(&client, HUB, &objects::namespace(objects::POLICIES)).await?;
         let mut clusters = Vec::new();
-        for (place, name) in options.clusters.iter().enumerate() {
+        for (place, name) in names.iter().enumerate() {
             let offset = u16::try_from(place + 1).unwrap_or_default();
-            let cluster = member(&authority, &options, name, offset).await?;
+            let cluster = members.start(name, offset).await?;
             let own = cluster.client();
             for crd in &of_policies {
                 make(&own, name, crd).await?;
@@ -123,12 +143,7 @@ impl Fleet {
             join(&client, name).await?;
             clusters.push(cluster);
         }
-        make(
-            &client,
-            "hub",
-            &objects::binding(objects::POLICIES, "global"),
-        )
-        .await?;
+        make(&client, HUB, &objects::binding(objects::POLICIES, "global")).await?;
         Ok(Self {
             hub,
             clusters,
@@ -146,64 +161,93 @@ impl Fleet {
     }
 }
 
-async fn member(
-    authority: &Authority,
-    options: &FleetOptions,
-    name: &str,
-    offset: u16,
-) -> Result<Member, FleetError> {
-    let is_hub = offset == 0;
-    let server = Server::start(Options {
-        admission: if is_hub {
-            vec![Arc::new(Registration)]
-        } else {
-            Vec::new()
-        },
-        authority: authority.pem(),
-        rbac: true,
-        ..Options::default()
-    });
-    let port = match options.port {
-        0 => 0,
-        port => port.saturating_add(offset),
-    };
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let listener =
-        server
-            .listen(authority, address)
-            .await
-            .map_err(|source| FleetError::Listen {
-                of: name.to_owned(),
-                source,
-            })?;
-    let path = options.folder.join(format!("{name}.kubeconfig"));
-    let text = kubeconfig(&[Access::admin(name, authority, &listener)?]);
-    write_private(&path, &text).map_err(|source| FleetError::Write {
-        path: path.clone(),
-        source,
-    })?;
-    Ok(Member {
-        name: name.to_owned(),
-        server,
-        listener,
-        kubeconfig: path,
-    })
+/// The clusters that are asked for, then those that the folder has beside them.
+fn names(options: &FleetOptions, data: Option<&Data>) -> Result<Vec<String>, DataError> {
+    let mut names = options.clusters.clone();
+    let kept = data.map(Data::servers).transpose()?.unwrap_or_default();
+    let mut others: Vec<String> = kept
+        .into_iter()
+        .filter(|name| name != HUB && !names.contains(name))
+        .collect();
+    // cluster10 comes after cluster9.
+    others.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
+    names.extend(others);
+    Ok(names)
+}
+
+/// How the servers of a fleet are made.
+struct Members {
+    authority: Arc<Authority>,
+    options: FleetOptions,
+    data: Option<Data>,
+}
+
+impl Members {
+    async fn start(&self, name: &str, offset: u16) -> Result<Member, FleetError> {
+        let is_hub = offset == 0;
+        let options = Options {
+            admission: if is_hub {
+                vec![Arc::new(Registration)]
+            } else {
+                Vec::new()
+            },
+            authority: self.authority.pem(),
+            signer: Some(Arc::clone(&self.authority)),
+            rbac: true,
+            ..Options::default()
+        };
+        let server = match &self.data {
+            Some(data) => Server::open(options, &data.folder(name)?)?,
+            None => Server::start(options),
+        };
+        let port = match self.options.port {
+            0 => 0,
+            port => port.saturating_add(offset),
+        };
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let listening = server.listen(&self.authority, address).await;
+        let listener = listening.map_err(|source| FleetError::Listen {
+            of: name.to_owned(),
+            source,
+        })?;
+        let path = self.options.folder.join(format!("{name}.kubeconfig"));
+        let text = kubeconfig(&[Access::admin(name, &self.authority, &listener)?]);
+        write_private(&path, &text).map_err(|source| FleetError::Write {
+            path: path.clone(),
+            source,
+        })?;
+        Ok(Member {
+            name: name.to_owned(),
+            server,
+            listener,
+            kubeconfig: path,
+        })
+    }
 }
 
 /// Makes a cluster known to the hub, as its administrator and its agent do.
 async fn join(hub: &Client, name: &str) -> Result<(), FleetError> {
-    make(hub, "hub", &objects::managed_cluster(name)).await?;
-    make(hub, "hub", &objects::namespace(name)).await?;
-    make(hub, "hub", &objects::lease(name)).await?;
-    let path = format!("/apis/cluster.open-cluster-management.io/v1/managedclusters/{name}/status");
-    let refused = |source| FleetError::Make {
-        what: format!("the status of ManagedCluster {name}"),
-        of: "the hub".to_owned(),
-        source: Box::new(source),
+    make(hub, HUB, &objects::managed_cluster(name)).await?;
+    make(hub, HUB, &objects::namespace(name)).await?;
+    make(hub, HUB, &objects::lease(name)).await?;
+    let refused = |what: &str| {
+        let what = format!("{what} of ManagedCluster {name}");
+        move |source| FleetError::Make {
+            what,
+            of: "the hub".to_owned(),
+            source: Box::new(source),
+        }
     };
-    merge(hub, &path, &objects::cluster_status(name))
-        .await
-        .map_err(refused)
+    // One that was kept is as old as the end of the last fleet.
+    let lease = format!(
+        "/apis/coordination.k8s.io/v1/namespaces/{name}/leases/{}",
+        objects::LEASE
+    );
+    let renewed = merge(hub, &lease, &objects::renewal()).await;
+    renewed.map_err(refused("the lease"))?;
+    let path = format!("/apis/cluster.open-cluster-management.io/v1/managedclusters/{name}/status");
+    let told = merge(hub, &path, &objects::cluster_status(name)).await;
+    told.map_err(refused("the status"))
 }
 
 /// Merges a patch into an object at a path.
@@ -215,7 +259,8 @@ pub(crate) async fn merge(client: &Client, path: &str, change: &Value) -> Result
     client.request::<Value>(request).await.map(|_| ())
 }
 
-/// Creates an object of a kind that every fleet has.
+/// Creates an object of a kind that every fleet has. One that is there stays as it is, but that a definition becomes
+/// that of this version.
 async fn make(client: &Client, of: &str, object: &Value) -> Result<(), FleetError> {
     let text = |path: &str| {
         object
@@ -240,15 +285,21 @@ async fn make(client: &Client, of: &str, object: &Value) -> Result<(), FleetErro
         of: of.to_owned(),
         source: Box::new(source),
     };
-    let request = Request::new(path);
+    let request = Request::new(path.as_str());
     let request = request.create(
         &kube::api::PostParams::default(),
         object.to_string().into_bytes(),
     );
     let request = request.map_err(|error| refused(kube::Error::BuildRequest(error)))?;
-    client
-        .request::<Value>(request)
-        .await
-        .map(|_| ())
-        .map_err(refused)
+    let made = match client.request::<Value>(request).await {
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {
+            let path = format!("{path}/{}", text("/metadata/name"));
+            match kind {
+                "CustomResourceDefinition" => merge(client, &path, object).await,
+                _ => Ok(()),
+            }
+        }
+        made => made.map(|_| ()),
+    };
+    made.map_err(refused)
 }

@@ -3,6 +3,7 @@
 mod escalation;
 mod rbac;
 mod reviews;
+mod signers;
 mod tokens;
 
 use std::collections::BTreeMap;
@@ -68,8 +69,13 @@ pub(crate) struct Auth {
 
 impl Auth {
     pub(crate) fn new() -> Self {
+        Self::with_secret(Tokens::secret())
+    }
+
+    /// With what tokens are signed with.
+    pub(crate) fn with_secret(secret: String) -> Self {
         Self {
-            tokens: Tokens::new(),
+            tokens: Tokens::new(secret),
         }
     }
 }

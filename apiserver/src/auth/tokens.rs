@@ -28,10 +28,13 @@ pub(crate) struct Claims {
 }
 
 impl Tokens {
-    pub(crate) fn new() -> Self {
-        Self {
-            secret: format!("{}{}", meta::uid(), meta::uid()),
-        }
+    pub(crate) fn new(secret: String) -> Self {
+        Self { secret }
+    }
+
+    /// Something that nobody can guess.
+    pub(crate) fn secret() -> String {
+        format!("{}{}", meta::uid(), meta::uid())
     }
 
     fn signature(&self, text: &str) -> Vec<u8> {

@@ -4,6 +4,7 @@ mod defaults;
 mod fields;
 mod lifecycle;
 mod pods;
+mod requests;
 mod validate;
 mod workloads;
 

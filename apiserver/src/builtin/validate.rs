@@ -54,6 +54,9 @@ pub(crate) fn validate(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<
                 immutable_role(object, old, &mut errors);
             }
         }
+        ("certificates.k8s.io", "certificatesigningrequests") if old.is_none() => {
+            super::requests::check(object, &mut errors);
+        }
         ("apiextensions.k8s.io", "customresourcedefinitions") => {
             errors.extend(crate::schema::check_crd(object));
         }

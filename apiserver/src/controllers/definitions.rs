@@ -8,11 +8,18 @@ use super::Note;
 use crate::builtin::CRD_CLEANUP as CLEANUP;
 use crate::meta;
 use crate::server::Inner;
-use crate::store::{Key, Write};
+use crate::store::{Key, Stale, Write};
 
-const TABLE: &str = "apiextensions.k8s.io/customresourcedefinitions";
+pub(super) const TABLE: &str = "apiextensions.k8s.io/customresourcedefinitions";
 
 impl Inner {
+    /// Serves what the CRDs define that were kept.
+    pub(crate) fn define_all(&self) {
+        for (_, stored) in self.store.all(TABLE) {
+            self.define(&stored.value(), None);
+        }
+    }
+
     /// Serves what a CRD defines, and says so in its status.
     pub(super) fn define(&self, crd: &Value, old: Option<&Value>) {
         if old.is_some_and(|old| old.get("spec") == crd.get("spec")) {
@@ -55,7 +62,11 @@ impl Inner {
         let mut kinds = self.kinds.write();
         // It may have been made anew.
         if self.store.get(TABLE, &Key::new("", name)).is_none() {
+            let table = kinds.of_crd(name).map(|kind| Arc::clone(&kind.table));
             *kinds = Arc::new(kinds.without_crd(name));
+            if let Some(table) = table {
+                self.store.forget(&table);
+            }
         }
     }
 
@@ -70,7 +81,7 @@ impl Inner {
             return;
         }
         let kinds = self.kinds();
-        let Some(kind) = kinds.of_crd(name).first() else {
+        let Some(kind) = kinds.of_crd(name) else {
             return;
         };
         for (key, _) in self.store.all(&kind.table) {
@@ -98,7 +109,8 @@ impl Inner {
                     meta::text(&written.stored.value(), "uid").to_owned(),
                 ));
             }
-            Ok(_) => {}
+            // Who is refused by the disk is refused again.
+            Ok(_) | Err(Stale::Unwritten) => {}
             Err(_) => self.note(Note::Definition(name.to_owned())),
         }
     }

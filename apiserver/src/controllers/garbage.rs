@@ -8,7 +8,7 @@ use super::Note;
 use crate::kinds::Kind;
 use crate::meta::{self, FOREGROUND, ORPHAN};
 use crate::server::Inner;
-use crate::store::{Key, Write};
+use crate::store::{Key, Stale, Write};
 
 /// How often a change is tried anew when somebody else was faster.
 const ATTEMPTS: usize = 20;
@@ -21,17 +21,17 @@ impl Inner {
         }
     }
 
-    /// Looks at an owner that may wait for a dependent that has gone.
-    pub(super) fn look_at_owner(&self, uid: &str, namespace: &str, reference: &Value) {
-        if !self.store.has_uid(uid) {
-            return;
-        }
+    /// Looks at an owner that may wait for a dependent that has gone, or is its dependent no more.
+    pub(super) fn look_at_owner(&self, namespace: &str, reference: &Value) {
         let text = |key: &str| {
             reference
                 .get(key)
                 .and_then(Value::as_str)
                 .unwrap_or_default()
         };
+        if !self.store.has_uid(text("uid")) {
+            return;
+        }
         let kinds = self.kinds();
         if let Some(kind) = kinds.of_object(text("apiVersion"), text("kind")) {
             let namespace = if kind.namespaced { namespace } else { "" };
@@ -183,14 +183,18 @@ impl Inner {
                 crate::builtin::mark_deleted(&kind, &mut object);
                 Write::Replace(stored.revision, object)
             };
-            if let Ok(written) = self.store.write(table, key, write) {
-                let object = written.stored.value();
-                if may_go {
-                    self.after_delete(&kind, &object);
-                } else {
-                    self.after_write(&kind, &object, None);
+            match self.store.write(table, key, write) {
+                Ok(written) => {
+                    let object = written.stored.value();
+                    if may_go {
+                        self.after_delete(&kind, &object);
+                    } else {
+                        self.after_write(&kind, &object, None);
+                    }
+                    return may_go;
                 }
-                return may_go;
+                Err(Stale::Unwritten) => return false,
+                Err(_) => {}
             }
         }
         false
@@ -210,8 +214,9 @@ impl Inner {
             let Some(kind) = self.kind_of_table(table) else {
                 return;
             };
-            if self.keep(&kind, key, stored.revision, object, &old).is_ok() {
-                return;
+            match self.keep(&kind, key, stored.revision, object, &old) {
+                Ok(_) | Err(Stale::Unwritten) => return,
+                Err(_) => {}
             }
         }
         tracing::warn!(table, key = %key_text(key), "others change this object without end");
@@ -219,7 +224,9 @@ impl Inner {
 
     fn kind_of_table(&self, table: &str) -> Option<Arc<Kind>> {
         let (group, resource) = table.split_once('/')?;
-        self.kinds().preferred(group, resource).map(Arc::clone)
+        let kinds = self.kinds();
+        let served = kinds.preferred(group, resource);
+        served.or_else(|| kinds.kept_in(table)).map(Arc::clone)
     }
 }
 

@@ -4,13 +4,15 @@ mod accounts;
 mod definitions;
 mod garbage;
 mod namespaces;
+mod requests;
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Weak};
 
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use crate::certificates::REQUESTS;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::server::Inner;
@@ -20,9 +22,9 @@ use crate::store::{Key, Stale, TableName, Write};
 const STEPS: usize = 256;
 
 /// Something that a controller may have to do something about.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Note {
-    /// The server has just been made.
+    /// The server has just been made, or found what it had kept.
     Started,
     /// A namespace is there.
     Namespace(Arc<str>),
@@ -34,14 +36,38 @@ pub(crate) enum Note {
     Look(TableName, Key),
     /// A CRD is going, or an object of its kinds has gone.
     Definition(String),
+    /// A certificate may have to be signed.
+    Request(String),
+}
+
+/// Notes that wait, each of them once: what is done about one is done by the state at that time.
+#[derive(Default)]
+struct Todo {
+    queue: VecDeque<Note>,
+    waiting: HashSet<Note>,
+}
+
+impl Todo {
+    fn push(&mut self, note: Note) {
+        if self.waiting.insert(note.clone()) {
+            self.queue.push_back(note);
+        }
+    }
+
+    fn pop(&mut self) -> Option<Note> {
+        let note = self.queue.pop_front()?;
+        self.waiting.remove(&note);
+        Some(note)
+    }
 }
 
 /// Does what is to be done, until the server is gone.
 pub(crate) async fn run(server: Weak<Inner>, mut inbox: mpsc::UnboundedReceiver<Note>) {
     while let Some(note) = inbox.recv().await {
-        let mut todo = VecDeque::from([note]);
+        let mut todo = Todo::default();
+        todo.push(note);
         let mut steps = 0;
-        while let Some(note) = todo.pop_front() {
+        while let Some(note) = todo.pop() {
             let Some(server) = server.upgrade() else {
                 return;
             };
@@ -53,7 +79,7 @@ pub(crate) async fn run(server: Weak<Inner>, mut inbox: mpsc::UnboundedReceiver<
                 tracing::error!(note = text, "a controller of the API server broke");
             }
             while let Ok(note) = inbox.try_recv() {
-                todo.push_back(note);
+                todo.push(note);
             }
             steps += 1;
             if steps % STEPS == 0 {
@@ -66,16 +92,39 @@ pub(crate) async fn run(server: Weak<Inner>, mut inbox: mpsc::UnboundedReceiver<
 impl Inner {
     fn attend(&self, note: Note) {
         match note {
-            Note::Started => {
-                for (key, _) in self.store.all("/namespaces") {
-                    self.provide_accounts(&key.name);
-                }
-            }
+            Note::Started => self.resume(),
             Note::Namespace(name) => self.provide_accounts(&name),
             Note::Ending(name) => self.end_namespace(&name),
             Note::Gone(uid) => self.collect_dependents(&uid),
             Note::Look(table, key) => self.collect(&table, &key),
             Note::Definition(name) => self.end_definition(&name),
+            Note::Request(name) => self.attend_request(&name),
+        }
+    }
+
+    /// Looks at everything that may wait for something: whoever kept it may have ended in the middle.
+    fn resume(&self) {
+        for (key, _) in self.store.all("/namespaces") {
+            self.note(Note::Namespace(key.name));
+        }
+        for (table, key, stored) in self.store.everything() {
+            let goes = stored.mentions("\"deletionTimestamp\"");
+            if goes && *table == *"/namespaces" {
+                self.note(Note::Ending(Arc::clone(&key.name)));
+            }
+            if goes && *table == *definitions::TABLE {
+                self.note(Note::Definition(key.name.to_string()));
+            }
+            if *table == *REQUESTS {
+                self.note(Note::Request(key.name.to_string()));
+            }
+            let namespace = Key::new("", &key.namespace);
+            if !key.namespace.is_empty() && self.store.get("/namespaces", &namespace).is_none() {
+                self.note(Note::Ending(Arc::clone(&key.namespace)));
+            }
+            if goes || stored.is_owned() {
+                self.note(Note::Look(table, key));
+            }
         }
     }
 
@@ -121,12 +170,20 @@ impl Inner {
                 self.note(Note::Definition(key.name.to_string()));
             }
         }
+        if *kind.table == *REQUESTS {
+            self.note(Note::Request(key.name.to_string()));
+        }
         // Made while its namespace went: nobody would look for it any more.
         if old.is_none() && !key.namespace.is_empty() {
             let namespace = self.store.get("/namespaces", &Key::new("", &key.namespace));
             if namespace.is_none_or(|namespace| meta::is_deleted(&namespace.value())) {
                 self.note(Note::Ending(Arc::clone(&key.namespace)));
             }
+        }
+        // An owner may have waited for this one, which it owns no more.
+        let left = old.into_iter().flat_map(owners);
+        for owner in left.filter(|owner| !owners(object).any(|still| still == *owner)) {
+            self.look_at_owner(&key.namespace, owner);
         }
         let owned = object.pointer("/metadata/ownerReferences").is_some();
         let waits = meta::is_deleted(object) && !meta::finalizers(object).is_empty();
@@ -140,13 +197,8 @@ impl Inner {
         let key = key_of(object);
         self.note(Note::Gone(meta::text(object, "uid").to_owned()));
         // Owners that wait for their dependents.
-        let owners = object
-            .pointer("/metadata/ownerReferences")
-            .and_then(Value::as_array);
-        for owner in owners.into_iter().flatten() {
-            if let Some(uid) = owner.get("uid").and_then(Value::as_str) {
-                self.look_at_owner(uid, &key.namespace, owner);
-            }
+        for owner in owners(object) {
+            self.look_at_owner(&key.namespace, owner);
         }
         if !key.namespace.is_empty() {
             self.note(Note::Ending(Arc::clone(&key.namespace)));
@@ -163,7 +215,32 @@ impl Inner {
     }
 }
 
+/// The references of an object to its owners.
+fn owners(object: &Value) -> impl Iterator<Item = &Value> {
+    let owners = object.pointer("/metadata/ownerReferences");
+    owners.and_then(Value::as_array).into_iter().flatten()
+}
+
 /// The key of an object.
 pub(crate) fn key_of(object: &Value) -> Key {
     Key::new(meta::text(object, "namespace"), meta::text(object, "name"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_waits_once_and_may_come_again_when_it_was_taken() {
+        let mut todo = Todo::default();
+        for _ in 0..1000 {
+            todo.push(Note::Ending("a".into()));
+            todo.push(Note::Definition("b".to_owned()));
+        }
+        assert_eq!(todo.pop(), Some(Note::Ending("a".into())));
+        todo.push(Note::Ending("a".into()));
+        assert_eq!(todo.pop(), Some(Note::Definition("b".to_owned())));
+        assert_eq!(todo.pop(), Some(Note::Ending("a".into())));
+        assert_eq!(todo.pop(), None);
+    }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Note;
 use crate::meta;
 use crate::server::Inner;
-use crate::store::{Key, Write};
+use crate::store::{Key, Stale, Write};
 
 impl Inner {
     /// Deletes what is in a namespace that is going, and lets it go when nothing is left.
@@ -61,7 +61,8 @@ impl Inner {
                 let uid = meta::text(&written.stored.value(), "uid").to_owned();
                 self.note(Note::Gone(uid));
             }
-            Ok(_) => {}
+            // Who is refused by the disk is refused again.
+            Ok(_) | Err(Stale::Unwritten) => {}
             Err(_) => self.note(Note::Ending(key.name)),
         }
     }

@@ -42,7 +42,18 @@ impl CustomError {
     }
 }
 
-pub(super) fn kinds(crd: &Value) -> Result<(String, Vec<Kind>), CustomError> {
+/// What a CRD defines.
+#[derive(Clone, Debug)]
+pub(super) struct Definition {
+    /// The CRD's name.
+    pub(super) name: String,
+    /// The versions that it serves.
+    pub(super) served: Vec<Arc<Kind>>,
+    /// The version that its objects are kept in, served or not.
+    pub(super) kept: Arc<Kind>,
+}
+
+pub(super) fn definition(crd: &Value) -> Result<Definition, CustomError> {
     let name = text(crd, "/metadata/name");
     let error = |why: String| CustomError {
         name: name.clone(),
@@ -50,18 +61,24 @@ pub(super) fn kinds(crd: &Value) -> Result<(String, Vec<Kind>), CustomError> {
     };
     let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
     let versions = versions.ok_or_else(|| error("spec.versions is missing".to_owned()))?;
-    let stored = versions
+    let storage = versions
         .iter()
         .find(|version| version.get("storage") == Some(&Value::Bool(true)))
         .ok_or_else(|| error("spec.versions: none is stored".to_owned()))?;
-    let stored = text(stored, "/name");
-    let mut kinds = Vec::new();
+    let stored = text(storage, "/name");
+    let mut served = Vec::new();
     for version in versions {
         if version.get("served") == Some(&Value::Bool(true)) {
-            kinds.push(kind(crd, version, &stored).map_err(error)?);
+            let kind = kind(crd, version, &stored).map_err(error)?;
+            served.push(Arc::new(kind));
         }
     }
-    Ok((name, kinds))
+    let kept = served.iter().find(|kind| kind.version == stored);
+    let kept = match kept {
+        Some(kept) => Arc::clone(kept),
+        None => Arc::new(kind(crd, storage, &stored).map_err(error)?),
+    };
+    Ok(Definition { name, served, kept })
 }
 
 fn kind(crd: &Value, version: &Value, stored: &str) -> Result<Kind, String> {

@@ -12,6 +12,8 @@ use serde_json::Value;
 pub use builtin::{bootstrap_objects, described_metadata, openapi_schemas};
 pub use custom::{Custom, CustomError};
 
+use custom::Definition;
+
 use crate::failure::About;
 use crate::schema::{TypeId, Types};
 use crate::store::TableName;
@@ -141,8 +143,8 @@ pub struct Group {
 pub struct Kinds {
     groups: Vec<Group>,
     by_path: HashMap<(String, String, String), Arc<Kind>>,
-    /// CRDs by name, each with the kinds that it serves.
-    custom: BTreeMap<String, Vec<Arc<Kind>>>,
+    /// What CRDs define, by their names.
+    custom: BTreeMap<String, Definition>,
     /// How often they have changed.
     pub generation: u64,
 }
@@ -211,16 +213,14 @@ impl Kinds {
 
     /// The same with the resources of a CRD, in place of what it served before.
     pub fn with_crd(&self, crd: &Value) -> Result<Self, CustomError> {
-        let (name, kinds) = custom::kinds(crd)?;
-        for kind in &kinds {
-            let taken = self.preferred(&kind.group, &kind.resource);
-            if taken.is_some_and(|taken| taken.custom.is_none()) {
-                return Err(CustomError::taken(&name));
-            }
+        let definition = custom::definition(crd)?;
+        let name = definition.name.clone();
+        let taken = self.preferred(&definition.kept.group, &definition.kept.resource);
+        if taken.is_some_and(|taken| taken.custom.is_none()) {
+            return Err(CustomError::taken(&name));
         }
         let mut all = self.without_crd(&name);
-        all.custom
-            .insert(name, kinds.into_iter().map(Arc::new).collect());
+        all.custom.insert(name, definition);
         all.collect_custom();
         Ok(all)
     }
@@ -233,9 +233,15 @@ impl Kinds {
         all
     }
 
-    /// The kinds that a CRD serves.
-    pub fn of_crd(&self, name: &str) -> &[Arc<Kind>] {
-        self.custom.get(name).map(Vec::as_slice).unwrap_or_default()
+    /// The kind that a CRD defines, in the version that is kept: it need not be served.
+    pub fn of_crd(&self, name: &str) -> Option<&Arc<Kind>> {
+        self.custom.get(name).map(|definition| &definition.kept)
+    }
+
+    /// The kind of a CRD whose objects lie in a table, served or not.
+    pub fn kept_in(&self, table: &str) -> Option<&Arc<Kind>> {
+        let mut kept = self.custom.values().map(|definition| &definition.kept);
+        kept.find(|kind| &*kind.table == table)
     }
 
     fn collect_custom(&mut self) {
@@ -251,7 +257,11 @@ impl Kinds {
         }
         self.groups.retain(|group| !group.versions.is_empty());
         let mut added: BTreeMap<&str, Vec<&Arc<Kind>>> = BTreeMap::new();
-        for kind in self.custom.values().flatten() {
+        let served = self
+            .custom
+            .values()
+            .flat_map(|definition| &definition.served);
+        for kind in served {
             self.by_path.insert(path_of(kind), Arc::clone(kind));
             added.entry(&kind.group).or_default().push(kind);
         }

@@ -9,7 +9,7 @@ use crate::builtin;
 use crate::failure::{About, Failure};
 use crate::meta;
 use crate::request::query::WriteOptions;
-use crate::store::{Key, Write};
+use crate::store::{Key, Stale, Write};
 use crate::tracking::{self, Writer};
 
 /// How often a name is made up anew when it is taken.
@@ -102,6 +102,8 @@ impl Call {
         self.admit(Action::Create, &name, &mut object, None)?;
         self.server
             .check_escalation(&self.user, kept, &object, None)?;
+        self.server
+            .check_signer(&self.user, kept, None, &object, None)?;
         let errors = Self::wrong(kept, &object, None);
         self.refuse_wrong(&name, &errors)?;
         self.judge(Action::Create, &name, &object, None)?;
@@ -118,7 +120,10 @@ impl Call {
             .server
             .store
             .write(&self.kind.table, &key, Write::Create(object))
-            .map_err(|_| Failure::already_exists(&self.kind.about(), &name))?;
+            .map_err(|stale| match stale {
+                Stale::Unwritten => Failure::unwritten(),
+                _ => Failure::already_exists(&self.kind.about(), &name),
+            })?;
         let object = written.stored.value();
         self.server.after_write(kept, &object, None);
         Ok(self.presented(object))

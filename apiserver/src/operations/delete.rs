@@ -8,7 +8,7 @@ use crate::builtin;
 use crate::failure::Failure;
 use crate::meta::{self, FOREGROUND, ORPHAN};
 use crate::request::query::{DeleteOptions, Propagation};
-use crate::store::{Key, Stored, Write};
+use crate::store::{Key, Stale, Stored, Write};
 
 /// How often a deletion that names no state is tried anew when somebody changed the object meanwhile.
 const ATTEMPTS: usize = 100;
@@ -106,10 +106,9 @@ impl Call {
                 return Ok(Some(Deleted::Gone(old)));
             }
             let write = Write::Delete(stored.revision, old);
-            let Ok(written) = self.server.store.write(&self.kind.table, key, write) else {
+            let Some(last) = self.written(key, write)? else {
                 return Ok(None);
             };
-            let last = written.stored.value();
             self.server.after_delete(&self.kind, &last);
             return Ok(Some(Deleted::Gone(last)));
         }
@@ -127,12 +126,20 @@ impl Call {
             return Ok(Some(Deleted::Waits(new)));
         }
         let write = Write::Replace(stored.revision, new);
-        let Ok(written) = self.server.store.write(&self.kind.table, key, write) else {
+        let Some(object) = self.written(key, write)? else {
             return Ok(None);
         };
-        let object = written.stored.value();
         self.server.after_write(&self.kind, &object, Some(&old));
         Ok(Some(Deleted::Waits(object)))
+    }
+
+    /// What was written; nothing if somebody else was faster.
+    fn written(&self, key: &Key, write: Write) -> Result<Option<Value>, Failure> {
+        match self.server.store.write(&self.kind.table, key, write) {
+            Ok(written) => Ok(Some(written.stored.value())),
+            Err(Stale::Unwritten) => Err(Failure::unwritten()),
+            Err(Stale::Changed | Stale::Gone) => Ok(None),
+        }
     }
 
     fn check_delete(&self, key: &Key, old: &Value, options: &DeleteOptions) -> Result<(), Failure> {

@@ -11,7 +11,8 @@ use crate::builtin;
 use crate::failure::{Failure, FieldError, go_quoted};
 use crate::kinds::Kind;
 use crate::request::selectors::{FieldSelector, LabelSelector};
-use crate::store::{Key, Stored};
+use crate::server::Inner;
+use crate::store::{Key, Page, Stored, TooOld};
 
 /// What of a resource is selected.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,17 @@ pub(crate) struct Selection {
     pub(crate) namespace: Option<String>,
     labels: LabelSelector,
     fields: FieldSelector,
+}
+
+/// Which part of what is selected is wanted.
+#[derive(Debug, Default)]
+pub(crate) struct Part<'a> {
+    /// As it was at this revision.
+    pub(crate) revision: Option<u64>,
+    /// What comes after this key.
+    pub(crate) after: Option<&'a Key>,
+    /// So many at most.
+    pub(crate) limit: Option<usize>,
 }
 
 /// Objects with the list's metadata.
@@ -37,6 +49,38 @@ impl Listed {
 }
 
 impl Selection {
+    /// Whether objects have to be read to know which are selected.
+    fn reads_objects(&self) -> bool {
+        let known = ["metadata.name", "metadata.namespace"];
+        self.fields
+            .0
+            .iter()
+            .any(|one| !known.contains(&one.field.as_str()))
+    }
+
+    /// The part of a table that is selected. Objects are not read while the table is held.
+    pub(crate) fn of(&self, server: &Inner, kind: &Kind, part: &Part<'_>) -> Result<Page, TooOld> {
+        let reads = self.reads_objects();
+        let page = server.store.list_at(
+            &kind.table,
+            part.revision,
+            self.namespace.as_deref(),
+            part.after,
+            part.limit.filter(|_| !reads),
+            |key, stored| {
+                if reads {
+                    self.labels.matches(&stored.labels)
+                } else {
+                    self.matches(kind, key, stored)
+                }
+            },
+        )?;
+        if reads {
+            return Ok(page.narrowed(part.limit, |key, stored| self.matches(kind, key, stored)));
+        }
+        Ok(page)
+    }
+
     /// Whether an object is selected.
     pub(crate) fn matches(&self, kind: &Kind, key: &Key, stored: &Stored) -> bool {
         if self
@@ -113,14 +157,12 @@ impl Call {
             (Some("Exact"), Some(version)) => version.parse().ok(),
             _ => None,
         };
-        let page = self.server.store.list_at(
-            &self.kind.table,
-            at.or(exact),
-            selection.namespace.as_deref(),
-            start.as_ref().map(|(_, key)| key),
+        let part = Part {
+            revision: at.or(exact),
+            after: start.as_ref().map(|(_, key)| key),
             limit,
-            |key, stored| selection.matches(&self.kind, key, stored),
-        );
+        };
+        let page = selection.of(&self.server, &self.kind, &part);
         let page = page.map_err(|_| expired_token(start.is_some()))?;
         let last = page.objects.last().map(|(key, _)| key.clone());
         let plain = selection.labels.is_empty() && selection.fields.0.is_empty();
@@ -184,7 +226,7 @@ impl Call {
     }
 }
 
-fn too_large(asked: u64, newest: u64) -> Failure {
+pub(super) fn too_large(asked: u64, newest: u64) -> Failure {
     Failure {
         code: 504,
         reason: "Timeout",

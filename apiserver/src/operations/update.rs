@@ -11,7 +11,7 @@ use crate::builtin;
 use crate::failure::{Cause, Failure, FieldError};
 use crate::meta;
 use crate::request::query::WriteOptions;
-use crate::store::Stored;
+use crate::store::{Stale, Stored};
 use crate::tracking;
 
 /// What the server says when somebody else was faster.
@@ -98,6 +98,9 @@ impl Call {
         self.admit(Action::Update, &name, &mut new, Some(&old))?;
         self.server
             .check_escalation(&self.user, &kept, &new, Some(&old))?;
+        let part = self.subresource.as_deref();
+        self.server
+            .check_signer(&self.user, &kept, part, &new, Some(&old))?;
         if meta::counts_changes(&kept)
             && self.part() != Part::Status
             && asks_for_else(&kept, &new, &old)
@@ -131,6 +134,7 @@ impl Call {
             .keep(kept, &self.key(), current.revision, new, old);
         match kept {
             Ok(object) => Ok(Some(self.presented(object))),
+            Err(Stale::Unwritten) => Err(Failure::unwritten()),
             Err(_) if names_state => {
                 let name = meta::text(old, "name");
                 Err(Failure::conflict(&self.kind.about(), name, MODIFIED))

@@ -8,7 +8,7 @@ use futures::stream::{self, Stream};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::list::Selection;
+use super::list::{Part, Selection};
 use super::{Call, Reply};
 use crate::answer;
 use crate::failure::{Cause, Failure, FieldError};
@@ -67,6 +67,10 @@ impl Call {
                 .map_err(|_| Failure::internal_text(&super::list::no_version(version)))?
         };
         let state = initial_events.unwrap_or(number == 0);
+        if initial_events == Some(true) && number > self.server.store.revision() {
+            let failure = super::list::too_large(number, self.server.store.revision());
+            return Ok((self, Reply::Lines(only_error(&failure))));
+        }
         let (cursor, objects, revision) =
             self.follow(&selection, (!state && number > 0).then_some(number));
         let now = Instant::now();
@@ -132,15 +136,7 @@ impl Call {
             return (cursor, Vec::new(), after);
         }
         // The list first: what changes in between is told twice rather than never.
-        let wanted = |key: &Key, stored: &Stored| selection.matches(&self.kind, key, stored);
-        let page = self.server.store.list_at(
-            table,
-            None,
-            selection.namespace.as_deref(),
-            None,
-            None,
-            wanted,
-        );
+        let page = selection.of(&self.server, &self.kind, &Part::default());
         // Only of an earlier revision there might be nothing to tell.
         let page = page.unwrap_or_default();
         let cursor = self.server.store.follow(table, page.revision);
@@ -157,7 +153,7 @@ impl Watch {
             if self.over || self.server.faults.drops_watch(&self.kind) {
                 return None;
             }
-            match self.server.store.changes(&mut self.cursor, BATCH) {
+            match self.cursor.changes(BATCH) {
                 Err(old) => {
                     self.over = true;
                     return Some(error_line(&too_old(old)));

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use tokio::sync::watch;
 
-use super::{Key, Stored, TableName};
+use super::{Key, Stored};
 
 /// How many changes of a table are remembered. Who falls further behind has to list again.
 const MOST_CHANGES: usize = 1024;
@@ -50,7 +51,7 @@ pub struct TooOld {
 /// A place in a table's log.
 #[derive(Debug)]
 pub struct Cursor {
-    pub(super) table: TableName,
+    pub(super) log: Arc<RwLock<Log>>,
     pub(super) after: u64,
     pub(super) newest: watch::Receiver<u64>,
 }
@@ -60,6 +61,15 @@ impl Cursor {
     pub async fn changed(&mut self) -> bool {
         let after = self.after;
         self.newest.wait_for(|newest| *newest > after).await.is_ok()
+    }
+
+    /// The changes that were not seen, at most `limit`; the next are those behind them.
+    pub fn changes(&mut self, limit: usize) -> Result<Vec<Change>, TooOld> {
+        let changes = self.log.read().after(self.after, limit)?;
+        if let Some(last) = changes.last() {
+            self.after = last.revision;
+        }
+        Ok(changes)
     }
 }
 

@@ -4,6 +4,7 @@
 //! length. Everything that is decided about a change is decided outside: a change names the revision that it was made
 //! from, and is refused if there is a newer one.
 
+mod kept;
 mod log;
 #[cfg(test)]
 mod tests;
@@ -13,11 +14,16 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 use tokio::sync::watch;
 
 pub use log::{Change, ChangeKind, Cursor, Log, TooOld};
+
+use crate::data::{Entry, Journal};
+
+/// The revision of a store in which nothing has changed yet.
+pub const FIRST_REVISION: u64 = 1;
 
 /// The name of a table: the resource with its group, such as `apps/deployments`; `/pods` of the core group.
 pub type TableName = Arc<str>;
@@ -64,6 +70,17 @@ impl Stored {
         }
     }
 
+    /// Whether it names an owner.
+    pub fn is_owned(&self) -> bool {
+        !self.owners.is_empty()
+    }
+
+    /// Whether a text is somewhere in its JSON.
+    pub fn mentions(&self, text: &str) -> bool {
+        let mut places = self.bytes.windows(text.len());
+        places.any(|place| place == text.as_bytes())
+    }
+
     /// The object. It was made by serializing one.
     pub fn value(&self) -> Value {
         serde_json::from_slice(&self.bytes).unwrap_or_default()
@@ -77,6 +94,8 @@ pub enum Stale {
     Changed,
     /// The object is not there.
     Gone,
+    /// The disk does not take it. Nothing will be changed any more.
+    Unwritten,
 }
 
 /// What a change does.
@@ -99,7 +118,8 @@ pub struct Written {
 
 struct Table {
     objects: BTreeMap<Key, Arc<Stored>>,
-    log: Log,
+    /// Those who follow it have it, too: they read it to its end when the table is gone.
+    log: Arc<RwLock<Log>>,
     newest: watch::Sender<u64>,
 }
 
@@ -107,7 +127,7 @@ impl Table {
     fn new(revision: u64) -> Self {
         Self {
             objects: BTreeMap::new(),
-            log: Log::new(revision),
+            log: Arc::new(RwLock::new(Log::new(revision))),
             newest: watch::Sender::new(revision),
         }
     }
@@ -162,6 +182,8 @@ impl Range<'_> {
 
 struct Inner {
     revision: u64,
+    /// Of tables that are not there, changes up to this revision are forgotten.
+    forgotten: u64,
     /// The objects that name a uid as their owner.
     dependents: HashMap<Arc<str>, BTreeSet<(TableName, Key)>>,
     /// The uids of all objects.
@@ -171,6 +193,15 @@ struct Inner {
 
 /// The objects of one server.
 pub struct Store {
+    shared: Arc<Shared>,
+    /// Makes a snapshot.
+    turner: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+struct Shared {
+    /// Held by whoever changes an object, so that changes are written to disk one after another while others read.
+    /// Always taken before `inner`.
+    journal: Mutex<Option<Journal>>,
     inner: RwLock<Inner>,
 }
 
@@ -185,6 +216,25 @@ pub struct Page {
     pub remaining: usize,
 }
 
+impl Page {
+    /// Those that are `wanted`, at most `limit`. What is left is only told by whether there is any.
+    #[must_use]
+    pub fn narrowed(
+        self,
+        limit: Option<usize>,
+        mut wanted: impl FnMut(&Key, &Stored) -> bool,
+    ) -> Self {
+        let all = self.objects.into_iter();
+        let mut rest = all.filter(|(key, stored)| wanted(key, stored));
+        let objects = rest.by_ref().take(limit.unwrap_or(usize::MAX)).collect();
+        Self {
+            objects,
+            remaining: usize::from(rest.next().is_some()),
+            revision: self.revision,
+        }
+    }
+}
+
 impl Default for Store {
     fn default() -> Self {
         Self::new()
@@ -194,30 +244,33 @@ impl Default for Store {
 impl Store {
     /// Without an object.
     pub fn new() -> Self {
+        Self::of(Inner::new(FIRST_REVISION, 0), None)
+    }
+
+    fn of(inner: Inner, journal: Option<Journal>) -> Self {
         Self {
-            inner: RwLock::new(Inner {
-                revision: 1,
-                dependents: HashMap::new(),
-                uids: HashSet::new(),
-                tables: HashMap::new(),
+            shared: Arc::new(Shared {
+                journal: Mutex::new(journal),
+                inner: RwLock::new(inner),
             }),
+            turner: Mutex::new(None),
         }
     }
 
     /// The revision of the last change.
     pub fn revision(&self) -> u64 {
-        self.inner.read().revision
+        self.shared.inner.read().revision
     }
 
     /// An object.
     pub fn get(&self, table: &str, key: &Key) -> Option<Arc<Stored>> {
-        let inner = self.inner.read();
+        let inner = self.shared.inner.read();
         inner.tables.get(table)?.objects.get(key).cloned()
     }
 
     /// How many objects a table has.
     pub fn count(&self, table: &str) -> usize {
-        let inner = self.inner.read();
+        let inner = self.shared.inner.read();
         inner
             .tables
             .get(table)
@@ -242,7 +295,7 @@ impl Store {
         limit: Option<usize>,
         wanted: impl FnMut(&Key, &Stored) -> bool,
     ) -> Result<Page, TooOld> {
-        let inner = self.inner.read();
+        let inner = self.shared.inner.read();
         let newest = inner.revision;
         let Some(table) = inner.tables.get(table) else {
             return Ok(Page {
@@ -257,9 +310,9 @@ impl Store {
             limit,
         };
         match revision {
-            Some(revision) if revision < table.log.newest() => {
+            Some(revision) if revision < table.log.read().newest() => {
                 let mut objects = table.objects.clone();
-                table.log.undo(&mut objects, revision)?;
+                table.log.read().undo(&mut objects, revision)?;
                 Ok(range.page(&objects, revision, wanted))
             }
             _ => Ok(range.page(&table.objects, revision.unwrap_or(newest), wanted)),
@@ -268,7 +321,7 @@ impl Store {
 
     /// All objects of a table.
     pub fn all(&self, table: &str) -> Vec<(Key, Arc<Stored>)> {
-        let inner = self.inner.read();
+        let inner = self.shared.inner.read();
         let objects = inner.tables.get(table).map(|table| table.objects.iter());
         let objects = objects.into_iter().flatten();
         objects
@@ -278,25 +331,115 @@ impl Store {
 
     /// The objects that name this uid as their owner: table and key.
     pub fn dependents(&self, uid: &str) -> Vec<(TableName, Key)> {
-        let inner = self.inner.read();
+        let inner = self.shared.inner.read();
         let found = inner.dependents.get(uid);
         found.into_iter().flatten().cloned().collect()
     }
 
     /// Whether there is an object with this uid.
     pub fn has_uid(&self, uid: &str) -> bool {
-        self.inner.read().uids.contains(uid)
+        self.shared.inner.read().uids.contains(uid)
     }
 
-    /// Makes a change. The object's resource version is set here.
+    /// Makes a change. The object's resource version is set here. If objects are kept on disk, it is there when this
+    /// answers, and was before anybody could see it.
     pub fn write(&self, table: &str, key: &Key, write: Write) -> Result<Written, Stale> {
-        let mut inner = self.inner.write();
-        let before = inner
-            .tables
-            .get(table)
-            .and_then(|table| table.objects.get(key))
-            .cloned();
-        match (&write, &before) {
+        let mut journal = self.shared.journal.lock();
+        let (before, revision) = self.shared.inner.read().check(table, key, &write)?;
+        let (kind, object) = match write {
+            Write::Create(object) => (ChangeKind::Added, object),
+            Write::Replace(_, object) => (ChangeKind::Modified, object),
+            Write::Delete(_, object) => (ChangeKind::Deleted, object),
+        };
+        let stored = Arc::new(serialized(object, revision));
+        if let Some(journal) = &mut *journal {
+            let gone = kind == ChangeKind::Deleted;
+            let entry = Entry {
+                table,
+                namespace: &key.namespace,
+                name: &key.name,
+                revision,
+                object: if gone { &[] } else { &stored.bytes },
+            };
+            journal.append(&entry).map_err(|_| Stale::Unwritten)?;
+        }
+        let mut inner = self.shared.inner.write();
+        inner.revision = revision;
+        inner.put(table, key, kind, before, &stored);
+        drop(inner);
+        if let Some(journal) = &mut *journal
+            && let Some(log) = journal.outgrown()
+            && let Err(source) = self.turn(log)
+        {
+            journal.not_turned(source);
+        }
+        Ok(Written { stored })
+    }
+
+    /// Forgets the changes of a table up to now, as a compaction does: older watches and pages have expired.
+    pub fn compact(&self, table: &str) {
+        let mut inner = self.shared.inner.write();
+        let revision = inner.revision;
+        if let Some(table) = inner.tables.get_mut(table) {
+            *table.log.write() = Log::new(revision);
+            table.newest.send_replace(revision);
+        }
+    }
+
+    /// Forgets a table that is empty, because its resource is gone. Those who follow it are told what happened up to
+    /// here, and then that it is over.
+    pub fn forget(&self, table: &str) {
+        let mut inner = self.shared.inner.write();
+        let is_empty = |table: &Table| table.objects.is_empty();
+        if inner.tables.get(table).is_some_and(is_empty) {
+            inner.tables.remove(table);
+            // Should it come back, nobody is to miss what it has forgotten.
+            inner.forgotten = inner.revision;
+        }
+    }
+
+    /// Follows a table's changes after a revision.
+    pub fn follow(&self, table: &str, after: u64) -> Result<Cursor, TooOld> {
+        let mut inner = self.shared.inner.write();
+        let table = inner.table(table);
+        table.log.read().check(after)?;
+        Ok(Cursor {
+            log: Arc::clone(&table.log),
+            after,
+            newest: table.newest.subscribe(),
+        })
+    }
+
+    /// The revision up to which a cursor has seen all there is; nothing if there are changes that it has not.
+    pub fn seen_up_to(&self, cursor: &Cursor) -> Option<u64> {
+        let inner = self.shared.inner.read();
+        let newest = cursor.log.read().newest();
+        (newest <= cursor.after).then_some(inner.revision)
+    }
+}
+
+impl Inner {
+    /// Without an object. Changes up to a revision are forgotten.
+    fn new(revision: u64, forgotten: u64) -> Self {
+        Self {
+            revision,
+            forgotten,
+            dependents: HashMap::new(),
+            uids: HashSet::new(),
+            tables: HashMap::new(),
+        }
+    }
+
+    /// Whether a change may be made: the object before it, and the revision that it will have.
+    fn check(
+        &self,
+        table: &str,
+        key: &Key,
+        write: &Write,
+    ) -> Result<(Option<Arc<Stored>>, u64), Stale> {
+        let objects = self.tables.get(table).map(|table| &table.objects);
+        let before = objects.and_then(|objects| objects.get(key)).cloned();
+        match (write, &before) {
             (Write::Create(_), Some(_)) => return Err(Stale::Changed),
             (Write::Replace(..) | Write::Delete(..), None) => return Err(Stale::Gone),
             (Write::Replace(revision, _) | Write::Delete(revision, _), Some(stored))
@@ -306,69 +449,17 @@ impl Store {
             }
             _ => {}
         }
-        let revision = inner.revision + 1;
-        inner.revision = revision;
-        let (kind, object) = match write {
-            Write::Create(object) => (ChangeKind::Added, object),
-            Write::Replace(_, object) => (ChangeKind::Modified, object),
-            Write::Delete(_, object) => (ChangeKind::Deleted, object),
-        };
-        let stored = Arc::new(serialized(object, revision));
-        inner.put(table, key, kind, before, &stored);
-        Ok(Written { stored })
+        Ok((before, self.revision + 1))
     }
 
-    /// Forgets the changes of a table up to now, as a compaction does: older watches and pages have expired.
-    pub fn compact(&self, table: &str) {
-        let mut inner = self.inner.write();
-        let revision = inner.revision;
-        if let Some(table) = inner.tables.get_mut(table) {
-            table.log = Log::new(revision);
-            table.newest.send_replace(revision);
-        }
+    /// A table, which is made if it is not there.
+    fn table(&mut self, name: &str) -> &mut Table {
+        let forgotten = self.forgotten;
+        self.tables
+            .entry(name.into())
+            .or_insert_with(|| Table::new(forgotten))
     }
 
-    /// Follows a table's changes after a revision.
-    pub fn follow(&self, table: &str, after: u64) -> Result<Cursor, TooOld> {
-        let mut inner = self.inner.write();
-        let name: TableName = table.into();
-        let table = inner
-            .tables
-            .entry(Arc::clone(&name))
-            .or_insert_with(|| Table::new(0));
-        table.log.check(after)?;
-        Ok(Cursor {
-            table: name,
-            after,
-            newest: table.newest.subscribe(),
-        })
-    }
-
-    /// The revision up to which a cursor has seen all there is; nothing if there are changes that it has not.
-    pub fn seen_up_to(&self, cursor: &Cursor) -> Option<u64> {
-        let inner = self.inner.read();
-        let newest = inner
-            .tables
-            .get(&cursor.table)
-            .map_or(0, |table| table.log.newest());
-        (newest <= cursor.after).then_some(inner.revision)
-    }
-
-    /// The changes that a cursor has not seen, and moves it behind them. At most `limit`.
-    pub fn changes(&self, cursor: &mut Cursor, limit: usize) -> Result<Vec<Change>, TooOld> {
-        let inner = self.inner.read();
-        let Some(table) = inner.tables.get(&cursor.table) else {
-            return Ok(Vec::new());
-        };
-        let changes = table.log.after(cursor.after, limit)?;
-        if let Some(last) = changes.last() {
-            cursor.after = last.revision;
-        }
-        Ok(changes)
-    }
-}
-
-impl Inner {
     fn put(
         &mut self,
         name: &str,
@@ -380,18 +471,13 @@ impl Inner {
         let revision = stored.revision;
         let after = (kind != ChangeKind::Deleted).then_some(&**stored);
         self.index(name, key, before.as_deref(), after);
-        if !self.tables.contains_key(name) {
-            self.tables.insert(name.into(), Table::new(0));
-        }
-        let Some(table) = self.tables.get_mut(name) else {
-            return;
-        };
+        let table = self.table(name);
         if kind == ChangeKind::Deleted {
             table.objects.remove(key);
         } else {
             table.objects.insert(key.clone(), Arc::clone(stored));
         }
-        table.log.push(Change {
+        table.log.write().push(Change {
             revision,
             kind,
             key: key.clone(),

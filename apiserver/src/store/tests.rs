@@ -70,18 +70,18 @@ fn a_cursor_sees_every_change_once_and_is_told_when_it_cannot() {
             .write("/things", &key(&name), Write::Create(object(&name, "x")))
             .unwrap();
     }
-    let seen = store.changes(&mut cursor, 4).unwrap();
+    let seen = cursor.changes(4).unwrap();
     assert_eq!(seen.len(), 4);
-    let seen = store.changes(&mut cursor, 100).unwrap();
+    let seen = cursor.changes(100).unwrap();
     assert_eq!(seen.len(), 6);
-    assert!(store.changes(&mut cursor, 100).unwrap().is_empty());
+    assert!(cursor.changes(100).unwrap().is_empty());
     for number in 0..2000 {
         let name = format!("p{number}");
         store
             .write("/things", &key(&name), Write::Create(object(&name, "x")))
             .unwrap();
     }
-    store.changes(&mut cursor, 100).unwrap_err();
+    cursor.changes(100).unwrap_err();
 }
 
 #[test]
@@ -155,4 +155,64 @@ fn a_list_may_be_of_an_earlier_revision() {
             |_, _| true,
         )
         .unwrap_err();
+}
+
+#[tokio::test]
+async fn who_follows_a_forgotten_table_sees_its_end() {
+    let store = Store::new();
+    let first = store
+        .write("/things", &key("a"), Write::Create(object("a", "1")))
+        .unwrap();
+    let mut cursor = store.follow("/things", store.revision()).unwrap();
+    // Not as long as there is anything.
+    store.forget("/things");
+    assert_eq!(store.count("/things"), 1);
+    let revision = first.stored.revision;
+    store
+        .write(
+            "/things",
+            &key("a"),
+            Write::Delete(revision, object("a", "1")),
+        )
+        .unwrap();
+    store.forget("/things");
+    assert!(cursor.changed().await);
+    let changes = cursor.changes(10).unwrap();
+    assert_eq!(changes.len(), 1);
+    assert_eq!(changes[0].kind, ChangeKind::Deleted);
+    assert!(!cursor.changed().await);
+    // A table of the same name is another one.
+    store.follow("/things", revision).unwrap_err();
+    store.follow("/things", store.revision()).unwrap();
+}
+
+#[test]
+fn what_is_read_outside_keeps_to_its_limit() {
+    let store = Store::new();
+    for number in 0..10 {
+        let name = format!("o{number}");
+        let text = if number % 2 == 0 { "even" } else { "odd" };
+        store
+            .write("/things", &key(&name), Write::Create(object(&name, text)))
+            .unwrap();
+    }
+    let page = |after: Option<&Key>| {
+        let all = store.list_at("/things", None, None, after, None, |_, _| true);
+        all.unwrap()
+            .narrowed(Some(3), |_, stored| stored.value()["data"] == "odd")
+    };
+    let names = |page: &Page| -> Vec<String> {
+        let objects = page.objects.iter();
+        objects.map(|(key, _)| key.name.to_string()).collect()
+    };
+    let first = page(None);
+    assert_eq!(
+        (names(&first), first.remaining),
+        (vec!["o1".to_owned(), "o3".to_owned(), "o5".to_owned()], 1)
+    );
+    let last = page(Some(&first.objects[2].0));
+    assert_eq!(
+        (names(&last), last.remaining),
+        (vec!["o7".to_owned(), "o9".to_owned()], 0)
+    );
 }

@@ -39,6 +39,7 @@ async fn fleet(clusters: &[&str], folder: &std::path::Path) -> Result<Fleet> {
         clusters: clusters.iter().map(|name| (*name).to_owned()).collect(),
         folder: folder.to_owned(),
         port: 0,
+        data: None,
     };
     Ok(Fleet::start(options).await?)
 }

@@ -39,6 +39,9 @@ pub struct Step {
     /// Asked again until the answer has this code, at most for some seconds: what controllers do takes time.
     #[serde(default)]
     pub until: Option<u16>,
+    /// Asked again until the answer has this, at most for some seconds: a pointer.
+    #[serde(default)]
+    pub has: Option<String>,
     /// Only these parts of the answer are compared: pointers.
     #[serde(default)]
     pub only: Vec<String>,
@@ -94,6 +97,7 @@ pub async fn play(client: &Client, script: &Script) -> Result<Vec<Answer>> {
         user: None,
         save: BTreeMap::new(),
         until: None,
+        has: None,
         only: Vec::new(),
         differs: None,
     };
@@ -114,14 +118,14 @@ pub async fn play(client: &Client, script: &Script) -> Result<Vec<Answer>> {
 
 async fn asked(client: &Client, step: &Step, saved: &BTreeMap<String, String>) -> Result<Answer> {
     let mut answer = ask(client, step, saved).await?;
-    if let Some(code) = step.until {
-        for _ in 0..100 {
-            if answer.code == code {
-                break;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-            answer = ask(client, step, saved).await?;
+    for _ in 0..100 {
+        let as_wanted = step.until.is_none_or(|code| answer.code == code);
+        let pointer = step.has.as_deref();
+        if as_wanted && pointer.is_none_or(|pointer| answer.body.pointer(pointer).is_some()) {
+            break;
         }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        answer = ask(client, step, saved).await?;
     }
     Ok(answer)
 }

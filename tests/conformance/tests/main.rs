@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use kube::Client;
 use libtest_mimic::{Arguments, Failed, Trial};
-use reeve_apiserver::{Identity, Options, Server};
+use reeve_apiserver::{Authority, Identity, Options, Server};
 use reeve_conformance::{Script, difference, play, scripts};
 use reeve_testkit::{Plane, PlaneOptions};
 use tokio::runtime::Runtime;
@@ -40,6 +40,7 @@ fn run() -> Result<ExitCode> {
         let _inside = runtime.enter();
         let server = Server::start(Options {
             rbac: true,
+            signer: Some(Arc::new(Authority::new()?)),
             ..Options::default()
         });
         Client::new(server.service(Identity::admin()), "default")
