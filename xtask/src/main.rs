@@ -49,7 +49,7 @@ enum Task {
         /// Only this program.
         program: Option<String>,
     },
-    /// Throw damaged input at templates, YAML and encrypted values for as long as told.
+    /// Throw damaged input at templates, YAML, encrypted values and the API server for as long as told.
     Fuzz {
         /// How long.
         #[arg(long, default_value_t = 10)]

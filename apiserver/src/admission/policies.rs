@@ -11,7 +11,7 @@ use super::{Action, Attributes};
 use crate::failure::Failure;
 use crate::kinds::Kind;
 use crate::meta;
-use crate::schema::scope::{Scope, compile};
+use crate::schema::scope::{Scope, bounded, compile};
 use crate::server::Inner;
 use crate::store::Key;
 
@@ -113,7 +113,9 @@ impl Policies {
                 }
             };
             for params in params {
-                for verdict in verdicts(policy, of, &subject, &params) {
+                let mut said = Vec::new();
+                bounded(|| said = verdicts(policy, of, &subject, &params));
+                for verdict in said {
                     bound.tell(of, &verdict, &mut outcome);
                 }
             }

@@ -195,6 +195,8 @@ impl<'a> Typed<'a> {
     /// What is different in `new`.
     pub(super) fn compare(self, old: Option<&Value>, new: Option<&Value>) -> Comparison {
         let mut found = Comparison::default();
+        // One that is there, if only as null, gets its items; it is not itself new.
+        let was_there = matches!(old, Some(Value::Null));
         let (old, new) = match (
             old.filter(|old| !old.is_null()),
             new.filter(|new| !new.is_null()),
@@ -202,6 +204,7 @@ impl<'a> Typed<'a> {
             (Some(old), Some(new)) => (old, new),
             (None, Some(new)) => {
                 found.added = self.all(new);
+                found.added.member &= !was_there || found.added.children.is_empty();
                 return found;
             }
             (Some(old), None) => {

@@ -112,7 +112,7 @@ impl Call {
         let key = Key::new(self.namespace(), &name);
         if options.dry_run {
             if self.server.store.get(&self.kind.table, &key).is_some() {
-                return Err(Failure::already_exists(&self.kind.about(), &name));
+                return Err(self.taken(&key, &name));
             }
             return Ok(self.presented(object));
         }
@@ -122,11 +122,21 @@ impl Call {
             .write(&self.kind.table, &key, Write::Create(object))
             .map_err(|stale| match stale {
                 Stale::Unwritten => Failure::unwritten(),
-                _ => Failure::already_exists(&self.kind.about(), &name),
+                _ => self.taken(&key, &name),
             })?;
         let object = written.stored.value();
         self.server.after_write(kept, &object, None);
         Ok(self.presented(object))
+    }
+
+    /// The name is taken, if only for as long as its object takes to go.
+    fn taken(&self, key: &Key, name: &str) -> Failure {
+        let mut failure = Failure::already_exists(&self.kind.about(), name);
+        let holder = self.server.store.get(&self.kind.table, key);
+        if holder.is_some_and(|holder| meta::is_deleted(&holder.value())) {
+            failure.message = format!("object is being deleted: {}", failure.message);
+        }
+        failure
     }
 
     pub(crate) fn writer(&self, options: &WriteOptions) -> Writer {

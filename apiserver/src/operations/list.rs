@@ -1,7 +1,7 @@
 //! Lists.
 
-use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::{DecodeError, Engine as _};
 use serde_json::{Value, json};
 use std::cell::LazyCell;
 use std::sync::Arc;
@@ -13,6 +13,9 @@ use crate::kinds::Kind;
 use crate::request::selectors::{FieldSelector, LabelSelector};
 use crate::server::Inner;
 use crate::store::{Key, Page, Stored, TooOld};
+
+/// How the tokens of pages are written.
+const TOKEN_VERSION: &str = "meta.k8s.io/v1";
 
 /// What of a resource is selected.
 #[derive(Clone, Debug, Default)]
@@ -251,24 +254,44 @@ fn expired_token(continues: bool) -> Failure {
 }
 
 fn write_token(revision: u64, last: &Key) -> String {
-    let text = json!({ "v": "meta.k8s.io/v1", "rv": revision, "ns": &*last.namespace, "start": &*last.name });
+    let text =
+        json!({ "v": TOKEN_VERSION, "rv": revision, "ns": &*last.namespace, "start": &*last.name });
     URL_SAFE_NO_PAD.encode(text.to_string())
 }
 
 fn read_token(token: &str) -> Result<(u64, Key), Failure> {
-    let wrong = || {
-        Failure::bad_request("continue key is not valid: illegal base64 data or an unknown format")
+    let wrong = |why: String| {
+        Failure::bad_request(format!(
+            "invalid continue token: continue key is not valid: {why}"
+        ))
     };
-    let bytes = URL_SAFE_NO_PAD
-        .decode(token.trim_end_matches('='))
-        .map_err(|_| wrong())?;
-    let read: Value = serde_json::from_slice(&bytes).map_err(|_| wrong())?;
-    let text = |key: &str| read.get(key).and_then(Value::as_str).ok_or_else(wrong);
-    if text("v")? != "meta.k8s.io/v1" {
-        return Err(wrong());
+    let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|error| {
+        let at = match error {
+            DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => at,
+            DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => token.len(),
+        };
+        wrong(format!("illegal base64 data at input byte {at}"))
+    })?;
+    let read: Value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
+    let text = |key: &str| read.get(key).and_then(Value::as_str).unwrap_or_default();
+    let version = text("v");
+    if version != TOKEN_VERSION {
+        return Err(wrong(format!(
+            "server does not recognize this encoded version {version}"
+        )));
     }
-    let revision = read.get("rv").and_then(Value::as_u64).ok_or_else(wrong)?;
-    Ok((revision, Key::new(text("ns")?, text("start")?)))
+    let revision = read.get("rv").and_then(Value::as_u64).unwrap_or_default();
+    if revision == 0 {
+        return Err(wrong(format!(
+            "incorrect encoded start resourceVersion (version {TOKEN_VERSION})"
+        )));
+    }
+    if text("start").is_empty() {
+        return Err(wrong(format!(
+            "encoded start key empty (version {TOKEN_VERSION})"
+        )));
+    }
+    Ok((revision, Key::new(text("ns"), text("start"))))
 }
 
 /// What is said of a resource version that is no number.

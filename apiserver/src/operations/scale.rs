@@ -11,6 +11,13 @@ use crate::request::query::WriteOptions;
 impl Call {
     pub(crate) fn get_scale(self) -> Result<(Self, Reply), Failure> {
         let object = self.current()?.value();
+        let path = &self.paths()?.spec_replicas;
+        if self.kind.custom.is_some() && at(&object, path).is_none() {
+            let why = format!("the spec replicas field \".{path}\" does not exist");
+            let mut failure = Failure::internal(&why);
+            failure.details = Some(json!({ "causes": [{ "message": why }] }));
+            return Err(failure);
+        }
         let scale = self.scale_of(&object)?;
         Ok((self, Reply::Object(200, scale)))
     }

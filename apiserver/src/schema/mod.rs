@@ -1,6 +1,7 @@
 //! What the server knows of the shape of objects: one model for the built-in kinds, read from the published schemas of
 //! a kube-apiserver, and for custom resources, read from their definitions.
 
+mod cost;
 mod decode;
 mod defaults;
 mod definition;

@@ -5,13 +5,19 @@ use std::sync::{Arc, OnceLock};
 
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel::objects::{Key, Map as CelMap, OptionalValue};
-use kube_cel::cel::{Context, ExecutionError, Program, Value as CelValue};
+use kube_cel::cel::parser::Expression;
+use kube_cel::cel::{Context, ExecutionError, Value as CelValue};
 use serde_json::Value;
 
 use super::MAX_DEPTH;
+use super::cost;
 use super::model::{Additional, Node, Rule, TypeId, Types, ValueType};
 use super::validate::kind;
 use crate::failure::{Cause, FieldError, go_quoted};
+
+/// What is said when the rules have spent what they may on an object.
+const EXCEEDED: &str =
+    "validation failed due to running out of cost budget, no further validation rules will be run";
 
 /// A rule, compiled when it is needed first.
 #[derive(Clone, Debug, Default)]
@@ -19,8 +25,8 @@ pub(super) struct Compiled(Arc<OnceLock<Programs>>);
 
 #[derive(Debug)]
 struct Programs {
-    rule: Result<Program, String>,
-    message: Option<Program>,
+    rule: Result<Expression, String>,
+    message: Option<Expression>,
     /// It speaks of the value before.
     transition: bool,
 }
@@ -28,13 +34,13 @@ struct Programs {
 impl Compiled {
     fn of(&self, rule: &Rule) -> &Programs {
         self.0.get_or_init(|| {
-            let program = Program::compile(&rule.rule).map_err(|error| error.to_string());
+            let program = cost::compile(&rule.rule);
             let transition = program
                 .as_ref()
                 .is_ok_and(|program| program.references().has_variable("oldSelf"));
             Programs {
                 rule: program,
-                message: Program::compile(&rule.message_expression)
+                message: cost::compile(&rule.message_expression)
                     .ok()
                     .filter(|_| !rule.message_expression.is_empty()),
                 transition,
@@ -50,6 +56,7 @@ thread_local! {
 /// The functions of Kubernetes, with `type` and the names of types, which the library does not have.
 fn functions() -> Context<'static> {
     let mut context = Context::default().with_all();
+    cost::register(&mut context);
     context.add_function("type", |value: CelValue| {
         Ok::<CelValue, ExecutionError>(type_named(type_of(&value)))
     });
@@ -98,7 +105,7 @@ pub(super) fn check(
     errors: &mut Vec<FieldError>,
 ) {
     let node = types.node(id);
-    if node.rules.is_empty() {
+    if node.rules.is_empty() || cost::is_exceeded() {
         return;
     }
     FUNCTIONS.with(|functions| {
@@ -119,7 +126,14 @@ pub(super) fn check(
                     scope.add_variable_from_value("oldSelf", CelValue::Opaque(Arc::new(optional)));
                 }
             }
-            errors.extend(broken(rule, programs, &scope, field, value));
+            let broken = broken(rule, programs, &scope, field, value);
+            if cost::is_exceeded() {
+                let shown = Value::String(kind(value).to_owned());
+                let (cause, field) = (Cause::Invalid, named(field));
+                errors.push(FieldError::of_value(cause, field, &shown, EXCEEDED));
+                return;
+            }
+            errors.extend(broken);
         }
     });
 }
@@ -148,7 +162,7 @@ fn broken(
         ))
     };
     let outcome = match &programs.rule {
-        Ok(program) => program.execute(scope),
+        Ok(program) => cost::resolve(program, scope),
         Err(error) => return failed(error),
     };
     match outcome {
@@ -173,7 +187,7 @@ fn message(rule: &Rule, programs: &Programs, scope: &Context<'_>) -> String {
     let made = programs
         .message
         .as_ref()
-        .map(|program| program.execute(scope));
+        .map(|program| cost::resolve(program, scope));
     if let Some(Ok(CelValue::String(text))) = made {
         let text = text.trim();
         if !text.is_empty() && !text.contains('\n') {
@@ -272,8 +286,8 @@ fn string(node: Option<&Node>, text: &str) -> CelValue {
         Some(node) if node.format == "duration" => format!("duration({})", go_quoted(text)),
         _ => return plain,
     };
-    let made = Program::compile(&typed).ok();
-    made.and_then(|program| FUNCTIONS.with(|functions| program.execute(functions).ok()))
+    let made = cost::parse(&typed).ok();
+    made.and_then(|made| FUNCTIONS.with(|functions| cost::resolve(&made, functions).ok()))
         .unwrap_or(plain)
 }
 

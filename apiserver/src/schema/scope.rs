@@ -4,17 +4,20 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use kube_cel::cel::objects::{Key, Map as CelMap};
-use kube_cel::cel::{ExecutionError, Program, Value as CelValue};
+use kube_cel::cel::parser::Expression;
+use kube_cel::cel::{ExecutionError, Value as CelValue};
 use parking_lot::Mutex;
 use serde_json::Value;
 
+use super::cost;
+pub(crate) use super::cost::bounded;
 use super::model::{TypeId, Types};
 use super::rules::{FUNCTIONS, to_cel};
 
 /// How many expressions stay compiled. Those of all policies of a cluster fit; after them it begins anew.
 const COMPILED: usize = 1000;
 
-type Compiled = Arc<Result<Program, String>>;
+type Compiled = Arc<Result<Expression, String>>;
 
 static KNOWN: LazyLock<Mutex<HashMap<String, Compiled>>> = LazyLock::new(Mutex::default);
 
@@ -24,7 +27,7 @@ pub(crate) fn compile(text: &str) -> Compiled {
     if let Some(compiled) = known.get(text) {
         return Arc::clone(compiled);
     }
-    let compiled = Arc::new(Program::compile(text).map_err(|error| error.to_string()));
+    let compiled = Arc::new(cost::compile(text));
     if known.len() >= COMPILED {
         known.clear();
     }
@@ -109,7 +112,7 @@ impl Scope {
                 map: Arc::new(self.variables.clone()),
             };
             scope.add_variable_from_value("variables", CelValue::Map(variables));
-            program.execute(&scope).map_err(|error| match error {
+            cost::resolve(program, &scope).map_err(|error| match error {
                 ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
                 ExecutionError::DivisionByZero(_) => "division by zero".to_owned(),
                 error => error.to_string(),

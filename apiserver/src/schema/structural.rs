@@ -1,9 +1,9 @@
 //! Whether the schema of a custom resource is a structural one.
 
-use kube_cel::cel::Program;
 use regex::Regex;
 use serde_json::Value;
 
+use super::cost;
 use super::definition::invalid;
 use super::model::Types;
 use super::{MAX_DEPTH, prune, validate};
@@ -386,7 +386,7 @@ fn rules(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
         let text = |key: &str| rule[key].as_str().unwrap_or_default();
         if text("rule").trim().is_empty() {
             errors.push(required(format!("{path}.rule"), "rule is not specified"));
-        } else if let Err(error) = Program::compile(text("rule")) {
+        } else if let Err(error) = cost::parse(text("rule")) {
             errors.push(FieldError {
                 cause: Cause::Invalid,
                 field: format!("{path}.rule"),

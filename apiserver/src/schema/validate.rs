@@ -6,6 +6,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::MAX_DEPTH;
+use super::cost;
 use super::formats;
 use super::model::{Additional, Checks, ListType, Node, TypeId, Types, ValueType};
 use super::resources;
@@ -47,7 +48,7 @@ pub fn validate_after(
                 detail,
             ));
         } else {
-            check_rules(types, id, value, old, &mut errors);
+            cost::bounded(|| check_rules(types, id, value, old, &mut errors));
         }
     }
     errors

@@ -279,9 +279,9 @@ impl Store {
 
     /// The revision of the last change of a table.
     pub fn newest(&self, table: &str) -> u64 {
-        let inner = self.inner.read();
+        let inner = self.shared.inner.read();
         let table = inner.tables.get(table);
-        table.map_or(0, |table| table.log.newest())
+        table.map_or(0, |table| table.log.read().newest())
     }
 
     /// Objects of a namespace (or of all, if it is absent) that come after a key, at most `limit` of those that are

@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value as Json;
 
-use crate::mutate::{Random, damage};
+use crate::mutate::{PIECES, Random, SERVED, damage};
+use crate::server::{self, RECORDED};
+use crate::structure;
 
 /// What a target reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +19,20 @@ pub enum Food {
     Documents,
     /// Templates and documents.
     Both,
+    /// Requests to an API server.
+    Requests,
+    /// Patches of every kind.
+    Patches,
+    /// Selectors by labels and by fields.
+    Selectors,
+    /// Tokens of pages.
+    Tokens,
+    /// Definitions of kinds.
+    Definitions,
+    /// Rules of definitions.
+    Rules,
+    /// Bodies in Protobuf.
+    Protobuf,
 }
 
 /// Recorded templates and documents.
@@ -45,6 +61,11 @@ impl Corpus {
             let of_yaml = name.is_some_and(|name| name.starts_with("yaml"));
             corpus.collect(&text, of_yaml);
         }
+        let (requests, definitions) = (RECORDED.requests.len(), RECORDED.definitions.len());
+        ensure!(
+            requests > 400 && definitions > 50,
+            "only {requests} requests and {definitions} definitions can be read"
+        );
         Ok(corpus)
     }
 
@@ -79,19 +100,37 @@ impl Corpus {
 
     /// One of the recorded inputs, damaged.
     pub(crate) fn damaged(&self, random: &mut Random, food: Food) -> Vec<u8> {
-        let templates = match food {
-            Food::Templates => true,
-            Food::Documents => false,
-            Food::Both => random.below(2) == 0,
-        };
-        let recorded = if templates {
-            &self.templates
-        } else {
-            &self.documents
+        let (recorded, pieces) = match food {
+            Food::Templates => (&self.templates, PIECES),
+            Food::Both if random.below(2) == 0 => (&self.templates, PIECES),
+            Food::Documents | Food::Both => (&self.documents, PIECES),
+            Food::Requests => (&RECORDED.requests, SERVED),
+            Food::Patches => (&RECORDED.patches, SERVED),
+            Food::Selectors => (&RECORDED.selectors, SERVED),
+            Food::Tokens => (&RECORDED.tokens, SERVED),
+            Food::Definitions => (&RECORDED.definitions, SERVED),
+            Food::Rules => (&RECORDED.rules, SERVED),
+            Food::Protobuf => (&RECORDED.protobuf, SERVED),
         };
         let mut input = random.pick(recorded).cloned().unwrap_or_default();
         let other = random.pick(recorded).cloned().unwrap_or_default();
-        damage(&mut input, random, &other);
+        if pieces == SERVED && random.below(4) > 0 && damaged_within(&mut input, random) {
+            return input;
+        }
+        damage(&mut input, random, &other, pieces);
         input
     }
+}
+
+/// Damages the JSON in an input and leaves it JSON; false if there is none.
+fn damaged_within(input: &mut Vec<u8>, random: &mut Random) -> bool {
+    let body = input.windows(2).position(|two| two == b"\n\n");
+    let body = body.map_or(0, |end| end + 2);
+    let Some(mut value) = input.get(body..).and_then(server::json) else {
+        return false;
+    };
+    structure::damage(&mut value, random, &RECORDED.values);
+    input.truncate(body);
+    input.extend(value.to_string().into_bytes());
+    true
 }

@@ -1,4 +1,4 @@
-//! `reeve-fuzz <minutes> [seed]`: runs until the time is up, or something panics, hangs or takes
+//! `reeve-fuzz <minutes> [seed] [target]`: runs until the time is up, or something panics, hangs or takes
 //! more memory than it may. The input that it was at is then kept in a file, which the error names.
 
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 const MEMORY: u64 = 2 * 1024 * 1024 * 1024;
 /// No input may take longer.
 const HANG: Duration = Duration::from_secs(20);
-const BATCH: u64 = 2_000;
+const BATCH: u64 = 100;
 
 static CURRENT: Mutex<(String, Vec<u8>)> = Mutex::new((String::new(), Vec::new()));
 static DONE: AtomicU64 = AtomicU64::new(0);
@@ -23,9 +23,10 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let minutes: u64 = arguments
         .next()
-        .context("usage: reeve-fuzz <minutes> [seed]")?
+        .context("usage: reeve-fuzz <minutes> [seed] [target]")?
         .parse()?;
     let seed = arguments.next().map_or(Ok(1), |seed| seed.parse())?;
+    let only = arguments.next().unwrap_or_default();
     setrlimit(
         Resource::As,
         Rlimit {
@@ -42,7 +43,7 @@ fn main() -> Result<()> {
         let mut runs = 0;
         let mut number = 0;
         while Instant::now() < until {
-            runs += run(&corpus, seed, number, number + BATCH, &mut note);
+            runs += run(&corpus, seed, number..number + BATCH, &only, &mut note);
             number += BATCH;
         }
         runs

@@ -15,6 +15,7 @@ use reeve_templates_engine::resolver::{Config, EncryptionConfig, Input, Options,
 use reeve_templates_engine::{json, lint, yaml};
 
 use crate::corpus::Food;
+use crate::server;
 
 /// One reader.
 pub struct Target {
@@ -55,6 +56,41 @@ pub const TARGETS: &[Target] = &[
         name: "lint",
         eats: Food::Both,
         run: lint_text,
+    },
+    Target {
+        name: "serve a request",
+        eats: Food::Requests,
+        run: server::request,
+    },
+    Target {
+        name: "serve a patch",
+        eats: Food::Patches,
+        run: server::patch,
+    },
+    Target {
+        name: "serve a selection",
+        eats: Food::Selectors,
+        run: server::selector,
+    },
+    Target {
+        name: "serve a page",
+        eats: Food::Tokens,
+        run: server::token,
+    },
+    Target {
+        name: "serve Protobuf",
+        eats: Food::Protobuf,
+        run: server::binary,
+    },
+    Target {
+        name: "define a kind",
+        eats: Food::Definitions,
+        run: server::definition,
+    },
+    Target {
+        name: "hold to a rule",
+        eats: Food::Rules,
+        run: server::rule,
     },
 ];
 

@@ -12,7 +12,7 @@ fn the_first_inputs_of_three_seeds_end_in_order() {
     );
     let mut last = (String::new(), Vec::new());
     for seed in [1, 2, 3] {
-        run(&corpus, seed, 0, 400, &mut |target, input| {
+        run(&corpus, seed, 0..400, "", &mut |target, input| {
             last = (target.to_owned(), input.to_vec());
         });
     }

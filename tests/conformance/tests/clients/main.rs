@@ -1,6 +1,7 @@
 //! Clients that others have written work with the embedded server as they do with a real one.
 
 mod controller;
+mod tours;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -32,6 +33,7 @@ fn run() -> Result<ExitCode> {
         let names = calls.into_iter().map(|calls| calls.name);
         let names = names.map(|name| format!("kubectl::{name}"));
         let names = names.chain(controller::NAMES.map(str::to_owned));
+        let names = names.chain(tours::names());
         let trials = names.map(|name| Trial::test(name, || Ok(())));
         return Ok(libtest_mimic::run(&arguments, trials.collect()).exit_code());
     }
@@ -61,6 +63,8 @@ fn run() -> Result<ExitCode> {
         })
         .collect();
     trials.extend(controller::trials(&runtime, &both.embedded.kubeconfig));
+    trials.extend(tours::trials(&runtime, &both));
+    trials.push(Trial::test("the_table_in_the_docs_is_whole", told));
     let conclusion = libtest_mimic::run(&arguments, trials);
     drop((plane, listener));
     Ok(conclusion.exit_code())
@@ -69,6 +73,17 @@ fn run() -> Result<ExitCode> {
 struct Both {
     embedded: Kubectl,
     real: Kubectl,
+}
+
+/// Every reason why a tour differs is told to users.
+fn told() -> Result<(), Failed> {
+    let path = reeve_testkit::workspace().join("docs/apiserver.md");
+    let page =
+        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    match tours::reasons().find(|reason| !page.contains(reason)) {
+        Some(missing) => Err(format!("docs/apiserver.md does not say: {missing}").into()),
+        None => Ok(()),
+    }
 }
 
 /// Listens, and writes a kubeconfig.
