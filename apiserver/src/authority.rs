@@ -81,7 +81,7 @@ impl Authority {
     }
 
     /// The one that has this certificate and this key, in PEM.
-    pub(crate) fn read(certificate: &str, key: &str) -> Result<Self, AuthorityError> {
+    pub fn read(certificate: &str, key: &str) -> Result<Self, AuthorityError> {
         let key = KeyPair::from_pem(key).map_err(AuthorityError::own)?;
         let der = CertificateDer::from_pem_slice(certificate.as_bytes())?;
         let read = x509_cert::Certificate::from_der(&der);
@@ -92,7 +92,7 @@ impl Authority {
         }
         Ok(Self {
             certificate: certificate.to_owned(),
-            issuer: Issuer::new(own_params(), key),
+            issuer: Issuer::from_ca_cert_pem(certificate, key).map_err(AuthorityError::own)?,
         })
     }
 

@@ -234,6 +234,21 @@ impl Failure {
         Self::of(403, "Forbidden", message).about(about, name)
     }
 
+    /// The same with another reason (`Invalid` if it is empty) and its code, and what caused it.
+    #[must_use]
+    pub fn because(mut self, reason: &str, cause: &str) -> Self {
+        (self.code, self.reason) = match reason {
+            "Unauthorized" => (401, "Unauthorized"),
+            "Forbidden" => (403, "Forbidden"),
+            "RequestEntityTooLarge" => (413, "RequestEntityTooLarge"),
+            _ => (422, "Invalid"),
+        };
+        if let Some(details) = &mut self.details {
+            details["causes"] = json!([{ "message": cause }]);
+        }
+        self
+    }
+
     /// 404: there is no such object.
     pub fn not_found(about: &About, name: &str) -> Self {
         let message = format!("{} {} not found", about.qualified(), go_quoted(name));

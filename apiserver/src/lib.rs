@@ -8,6 +8,7 @@
 mod admission;
 mod answer;
 pub mod apply;
+mod audit;
 mod auth;
 mod authority;
 mod builtin;
@@ -34,6 +35,7 @@ mod table;
 mod tracking;
 
 pub use admission::{Action, Admission, Attributes};
+pub use audit::AuditLog;
 pub use auth::Identity;
 pub use authority::{Access, Authority, AuthorityError, Certificate, kubeconfig};
 pub use data::{Data, DataError, Folder};

@@ -6,7 +6,8 @@ use parking_lot::RwLock;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::admission::Admission;
+use crate::admission::{Admission, Policies};
+use crate::audit::AuditLog;
 use crate::auth::Auth;
 use crate::authority::Authority;
 use crate::controllers::{self, Note};
@@ -20,6 +21,8 @@ use crate::store::{Key, Store, Write};
 pub struct Options {
     /// Who may change or refuse objects on their way in, in this order.
     pub admission: Vec<Arc<dyn Admission>>,
+    /// Where requests are recorded.
+    pub audit: Option<Arc<AuditLog>>,
     /// The certificate authority that clients are told to trust, as PEM; empty if there is none.
     pub authority: String,
     /// Who signs the certificates that clients request; without it requests are kept and not signed.
@@ -34,6 +37,7 @@ pub(crate) struct Inner {
     pub(crate) options: Options,
     pub(crate) auth: Auth,
     pub(crate) faults: Faults,
+    pub(crate) policies: Policies,
     notes: mpsc::UnboundedSender<Note>,
 }
 
@@ -66,6 +70,7 @@ impl Server {
             options,
             auth,
             faults: Faults::default(),
+            policies: Policies::default(),
             notes,
         });
         inner.bootstrap();

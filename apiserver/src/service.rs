@@ -6,12 +6,14 @@ use std::task::{Context, Poll};
 
 use axum::body::Body;
 use bytes::Bytes;
+use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT, WARNING};
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::{BodyExt as _, Limited};
 
 use crate::answer;
+use crate::audit::{Asking, Record};
 use crate::auth::{AUDIENCE, Asked, Identity};
 use crate::discovery;
 use crate::failure::Failure;
@@ -84,20 +86,42 @@ where
         Ok(user) => user,
         Err(failure) => return refused(form, &failure, &[]),
     };
-    let asked = Question {
+    let question = Question {
         server,
         user,
         method: parts.method,
         path: parts.uri.path().to_owned(),
+        uri: parts.uri.to_string(),
         query: Query::parse(parts.uri.query().unwrap_or_default()),
         headers: parts.headers,
         body,
     };
+    let record = question.record();
     let mut warnings = Vec::new();
-    match asked.answer(&mut warnings).await {
+    let response = match question.answer(&mut warnings).await {
         Ok(response) => response,
         Err(failure) => refused(form, &failure, &warnings),
+    };
+    match record {
+        Some(record) => recorded(record, response),
+        None => response,
     }
+}
+
+/// The record ends with the answer, which a watch sends for long.
+fn recorded(mut record: Record, response: Response<Body>) -> Response<Body> {
+    record.answered(response.status().as_u16());
+    if response.extensions().get::<Streamed>().is_none() {
+        return response;
+    }
+    record.started();
+    response.map(|body| {
+        let lines = body.into_data_stream();
+        Body::from_stream(lines.inspect(move |_| {
+            // Lives as long as the stream.
+            let _ = &record;
+        }))
+    })
 }
 
 /// Who asks: whoever the token stands for, or whose name may be borrowed.
@@ -161,12 +185,42 @@ struct Question {
     user: Identity,
     method: Method,
     path: String,
+    uri: String,
     query: Query,
     headers: HeaderMap,
     body: Bytes,
 }
 
+/// Marks an answer without end.
+#[derive(Clone, Copy)]
+struct Streamed;
+
 impl Question {
+    fn record(&self) -> Option<Record> {
+        let audit = self.server.options.audit.as_ref()?;
+        let target = match route(&self.path) {
+            Route::Objects(target) => Some(target),
+            _ => None,
+        };
+        let lower = self.method.as_str().to_lowercase();
+        let verb = target
+            .as_ref()
+            .map_or(lower.as_str(), |target| self.verb(target));
+        let agent = self.headers.get(USER_AGENT);
+        Some(
+            audit.begin(&Asking {
+                verb,
+                uri: self.uri.clone(),
+                agent: agent
+                    .and_then(|agent| agent.to_str().ok())
+                    .unwrap_or_default(),
+                user: &self.user,
+                target: target.as_ref(),
+                body: &self.body,
+            }),
+        )
+    }
+
     async fn answer(self, warnings: &mut Vec<String>) -> Result<Response<Body>, Failure> {
         match route(&self.path) {
             Route::Objects(target) => self.objects(target, warnings).await,
@@ -412,9 +466,9 @@ fn replied(kind: &Kind, form: Form, reply: Reply, warnings: &[String]) -> Respon
 }
 
 fn streamed(lines: Lines, warnings: &[String]) -> Response<Body> {
-    use futures::StreamExt as _;
     let body = Body::from_stream(lines.map(Ok::<_, Infallible>));
     let mut response = Response::new(body);
+    response.extensions_mut().insert(Streamed);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     warn(headers, warnings);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use reeve_apiserver::{Access, Authority, Data, Options, Server, kubeconfig};
+use reeve_apiserver::{Access, AuditLog, Authority, Data, Options, Server, kubeconfig};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::flags::LogArgs;
 
@@ -21,6 +21,9 @@ pub(crate) struct Args {
     /// Where the kubeconfig is written that makes its bearer an administrator.
     #[arg(long, default_value = "reeve-apiserver.kubeconfig")]
     kubeconfig: PathBuf,
+    /// Records each request at the end of this file, as audit events of the level Metadata.
+    #[arg(long, value_name = "FILE")]
+    audit_log_path: Option<PathBuf>,
     /// A folder in which everything is kept, for the next start on it. Without it nothing is.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -35,8 +38,17 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
         Some(data) => Arc::clone(data.authority()),
         None => Arc::new(Authority::new()?),
     };
+    let audit = match &args.audit_log_path {
+        Some(path) => {
+            let opened = AuditLog::open(path);
+            let what = || format!("cannot write {}", path.display());
+            Some(Arc::new(opened.with_context(what)?))
+        }
+        None => None,
+    };
     let options = Options {
         rbac: true,
+        audit,
         authority: authority.pem(),
         signer: Some(Arc::clone(&authority)),
         ..Options::default()

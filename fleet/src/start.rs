@@ -194,6 +194,7 @@ impl Members {
             authority: self.authority.pem(),
             signer: Some(Arc::clone(&self.authority)),
             rbac: true,
+            ..Options::default()
         };
         let server = match &self.data {
             Some(data) => Server::open(options, &data.folder(name)?)?,

@@ -67,8 +67,30 @@ pub(crate) fn default(kind: &Kind, object: &mut Value) {
         ) => {
             webhooks(&kind.resource, object);
         }
+        ("admissionregistration.k8s.io", "validatingadmissionpolicies") => {
+            or(&mut object["spec"], "failurePolicy", "Fail");
+            resources(&mut object["spec"]["matchConstraints"]);
+        }
+        ("admissionregistration.k8s.io", "validatingadmissionpolicybindings") => {
+            resources(&mut object["spec"]["matchResources"]);
+        }
         ("apiextensions.k8s.io", "customresourcedefinitions") => definition(object),
         _ => {}
+    }
+}
+
+/// What an admission policy or its binding is about, if it says so.
+fn resources(matched: &mut Value) {
+    if !matched.is_object() {
+        return;
+    }
+    or(matched, "matchPolicy", "Equivalent");
+    or(matched, "namespaceSelector", json!({}));
+    or(matched, "objectSelector", json!({}));
+    for rules in ["resourceRules", "excludeResourceRules"] {
+        for rule in each(matched, rules) {
+            or(rule, "scope", "*");
+        }
     }
 }
 

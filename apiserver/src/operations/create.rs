@@ -106,6 +106,7 @@ impl Call {
             .check_signer(&self.user, kept, None, &object, None)?;
         let errors = Self::wrong(kept, &object, None);
         self.refuse_wrong(&name, &errors)?;
+        self.judge(Action::Create, &name, &object, None)?;
         builtin::allocate(kept, &mut object, &self.server.store);
         self.warnings.extend(builtin::warnings(&object));
         let key = Key::new(self.namespace(), &name);

@@ -87,6 +87,8 @@ impl Call {
         let old = stored.value();
         self.check_delete(key, &old, options)?;
         self.admit(Action::Delete, &key.name, &mut Value::Null, Some(&old))?;
+        let asked = self.name.clone().unwrap_or_default();
+        self.judge(Action::Delete, &asked, &Value::Null, Some(&old))?;
         if builtin::is_protected(&self.kind, &key.name) {
             return Err(Failure::forbidden(
                 &self.kind.about(),

@@ -19,7 +19,7 @@ use serde_json::Value;
 pub(crate) use list::Listed;
 pub(crate) use watch::Lines;
 
-use crate::admission::{Action, Attributes};
+use crate::admission::{Action, Attributes, Policies};
 use crate::auth::Identity;
 use crate::failure::Failure;
 use crate::kinds::{Kind, api_version};
@@ -111,22 +111,59 @@ impl Call {
         if self.server.options.admission.is_empty() {
             return Ok(());
         }
-        let allowed = |verb: &str, group: &str, resource: &str, name: &str| {
-            self.server.allows(&self.user, verb, group, resource, name)
+        let allowed = self.allowed();
+        let of = self.attributes(action, name, &allowed);
+        for admission in &self.server.options.admission {
+            admission.admit(&of, new, old)?;
+        }
+        Ok(())
+    }
+
+    /// Lets the cluster's admission policies judge a write. `new` is null of a deletion.
+    fn judge(
+        &mut self,
+        action: Action,
+        name: &str,
+        new: &Value,
+        old: Option<&Value>,
+    ) -> Result<(), Failure> {
+        let server = Arc::clone(&self.server);
+        if !Policies::are_bound(&server) {
+            return Ok(());
+        }
+        let shown = |object: &Value| match object {
+            Value::Null => Value::Null,
+            object => self.presented(object.clone()),
         };
-        let of = Attributes {
+        let (new, old) = (shown(new), old.map(shown).unwrap_or_default());
+        let outcome = {
+            let allowed = self.allowed();
+            let of = self.attributes(action, name, &allowed);
+            server.policies.judge(&server, &of, (&new, &old))
+        };
+        self.warnings.extend(outcome.warnings);
+        outcome.refusal.map_or(Ok(()), Err)
+    }
+
+    fn allowed(&self) -> impl Fn(&str, &str, &str, &str) -> bool {
+        |verb, group, resource, name| self.server.allows(&self.user, verb, group, resource, name)
+    }
+
+    fn attributes<'a>(
+        &'a self,
+        action: Action,
+        name: &'a str,
+        allowed: &'a dyn Fn(&str, &str, &str, &str) -> bool,
+    ) -> Attributes<'a> {
+        Attributes {
             action,
             kind: &self.kind,
             subresource: self.subresource.as_deref(),
             namespace: self.namespace(),
             name,
             user: &self.user,
-            allowed: &allowed,
-        };
-        for admission in &self.server.options.admission {
-            admission.admit(&of, new, old)?;
+            allowed,
         }
-        Ok(())
     }
 
     /// The version of the kind that its objects are kept in, which has the schema.

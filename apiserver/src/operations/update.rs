@@ -114,6 +114,7 @@ impl Call {
             builtin::check_part(self.subresource.as_deref(), &new, &old, &mut errors);
         }
         self.refuse_wrong(&name, &errors)?;
+        self.judge(Action::Update, &name, &new, Some(&old))?;
         self.warnings.extend(builtin::warnings(&new));
         if is_same(&new, &old) {
             return Ok(Some(self.presented(old)));

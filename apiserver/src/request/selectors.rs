@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use crate::failure::{Failure, go_quoted};
 
 /// What one requirement asks of a label.
@@ -29,6 +31,34 @@ impl LabelSelector {
     /// Reads a selector such as `a=b,c in (d,e),!f`.
     pub fn parse(text: &str) -> Result<Self, Failure> {
         Reader::new(text).selector().map_err(Failure::bad_request)
+    }
+
+    /// Reads the `matchLabels` and `matchExpressions` of an object; `None` if they make no sense.
+    pub fn of_object(selector: &Value) -> Option<Self> {
+        let mut all = Vec::new();
+        for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
+            let value = value.as_str()?.to_owned();
+            all.push((key.clone(), Wants::In(vec![value])));
+        }
+        for one in selector["matchExpressions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            let values = one["values"].as_array().into_iter().flatten();
+            let values: Option<Vec<_>> = values
+                .map(|value| value.as_str().map(str::to_owned))
+                .collect();
+            let wants = match one["operator"].as_str()? {
+                "In" => Wants::In(values?),
+                "NotIn" => Wants::NotIn(values?),
+                "Exists" => Wants::Exists,
+                "DoesNotExist" => Wants::Absent,
+                _ => return None,
+            };
+            all.push((one["key"].as_str()?.to_owned(), wants));
+        }
+        Some(Self(all))
     }
 
     /// Whether it asks nothing.

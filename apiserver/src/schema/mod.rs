@@ -13,6 +13,7 @@ mod read;
 mod resources;
 mod rules;
 mod scalars;
+pub(crate) mod scope;
 mod structural;
 mod validate;
 

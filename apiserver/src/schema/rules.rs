@@ -44,7 +44,7 @@ impl Compiled {
 }
 
 thread_local! {
-    static FUNCTIONS: Context<'static> = functions();
+    pub(super) static FUNCTIONS: Context<'static> = functions();
 }
 
 /// The functions of Kubernetes, with `type` and the names of types, which the library does not have.
@@ -213,7 +213,7 @@ fn told(rule: &Rule, field: &str, value: &Value, message: &str) -> FieldError {
 }
 
 /// A value as the expressions see it.
-fn to_cel(types: &Types, id: Option<TypeId>, value: &Value, depth: usize) -> CelValue {
+pub(super) fn to_cel(types: &Types, id: Option<TypeId>, value: &Value, depth: usize) -> CelValue {
     if depth > MAX_DEPTH {
         return CelValue::Null;
     }

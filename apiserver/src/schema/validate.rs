@@ -108,7 +108,7 @@ impl Validator<'_> {
             return;
         }
         if let Some(checks) = &node.checks {
-            self.junctions(checks, value, old, depth);
+            self.junctions(checks, value, depth);
         }
         match value {
             Value::String(text) => self.string(node, text, value),
@@ -386,30 +386,25 @@ impl Validator<'_> {
         }
     }
 
-    fn attempt(
-        &mut self,
-        id: TypeId,
-        value: &Value,
-        old: Option<&Value>,
-        depth: usize,
-    ) -> Vec<FieldError> {
+    /// The errors against one of several schemas. What an update leaves as it was may be invalid, but not here.
+    fn attempt(&mut self, id: TypeId, value: &Value, depth: usize) -> Vec<FieldError> {
         let before = std::mem::take(&mut self.errors);
         let late = self.late.len();
-        self.value(id, value, old, depth + 1);
+        self.value(id, value, None, depth + 1);
         self.late.truncate(late);
         std::mem::replace(&mut self.errors, before)
     }
 
-    fn junctions(&mut self, checks: &Checks, value: &Value, old: Option<&Value>, depth: usize) {
+    fn junctions(&mut self, checks: &Checks, value: &Value, depth: usize) {
         let path = self.path.clone();
         if !checks.any_of.is_empty() || !checks.one_of.is_empty() {
             for (all, one) in [(&checks.any_of, false), (&checks.one_of, true)] {
-                self.alternatives(all, one, value, old, depth);
+                self.alternatives(all, one, value, depth);
             }
         }
         let mut failed = 0;
         for id in &checks.all_of {
-            let errors = self.attempt(*id, value, old, depth);
+            let errors = self.attempt(*id, value, depth);
             failed += usize::from(!errors.is_empty());
             self.errors.extend(errors);
         }
@@ -424,27 +419,20 @@ impl Validator<'_> {
             ));
         }
         if let Some(not) = checks.not
-            && self.attempt(not, value, None, depth).is_empty()
+            && self.attempt(not, value, depth).is_empty()
         {
             self.of_all(&format!("\"{path}\" must not validate the schema (not)"));
         }
     }
 
-    fn alternatives(
-        &mut self,
-        all: &[TypeId],
-        one: bool,
-        value: &Value,
-        old: Option<&Value>,
-        depth: usize,
-    ) {
+    fn alternatives(&mut self, all: &[TypeId], one: bool, value: &Value, depth: usize) {
         if all.is_empty() {
             return;
         }
         let mut good = 0;
         let mut best: Option<Vec<FieldError>> = None;
         for id in all {
-            let errors = self.attempt(*id, value, old, depth);
+            let errors = self.attempt(*id, value, depth);
             if errors.is_empty() {
                 good += 1;
             } else if best.as_ref().is_none_or(|best| errors.len() < best.len()) {

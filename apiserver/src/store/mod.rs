@@ -277,6 +277,13 @@ impl Store {
             .map_or(0, |table| table.objects.len())
     }
 
+    /// The revision of the last change of a table.
+    pub fn newest(&self, table: &str) -> u64 {
+        let inner = self.shared.inner.read();
+        let table = inner.tables.get(table);
+        table.map_or(0, |table| table.log.read().newest())
+    }
+
     /// Objects of a namespace (or of all, if it is absent) that come after a key, at most `limit` of those that are
     /// `wanted`; as they were at a revision, if one is given and still remembered.
     pub fn list_at(

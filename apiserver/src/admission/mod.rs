@@ -1,5 +1,10 @@
 //! Who may change or refuse objects on their way in: what webhooks are to a real server, in the same process.
 
+mod matching;
+mod policies;
+
+pub(crate) use policies::Policies;
+
 use serde_json::Value;
 
 use crate::auth::Identity;

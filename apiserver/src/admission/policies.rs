@@ -1,0 +1,332 @@
+//! `ValidatingAdmissionPolicy` objects: CEL expressions that refuse writes where a binding asks for it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::matching::{Subject, matches, selects};
+use super::{Action, Attributes};
+use crate::failure::Failure;
+use crate::kinds::Kind;
+use crate::meta;
+use crate::schema::scope::{Scope, compile};
+use crate::server::Inner;
+use crate::store::Key;
+
+const GROUP: &str = "admissionregistration.k8s.io";
+const POLICIES: &str = "admissionregistration.k8s.io/validatingadmissionpolicies";
+const BINDINGS: &str = "admissionregistration.k8s.io/validatingadmissionpolicybindings";
+
+/// The policies that are bound, read again only when one has changed.
+#[derive(Default)]
+pub(crate) struct Policies(Mutex<Option<(Revisions, Arc<[Bound]>)>>);
+
+type Revisions = (u64, u64);
+
+/// A policy with a binding.
+struct Bound {
+    policy: Value,
+    binding: Value,
+}
+
+/// What is said of a write.
+struct Verdict {
+    message: String,
+    reason: String,
+}
+
+/// What follows from the verdicts.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// What is sent as warnings.
+    pub(crate) warnings: Vec<String>,
+    /// The first refusal.
+    pub(crate) refusal: Option<Failure>,
+}
+
+impl Policies {
+    fn bound(&self, server: &Inner) -> Arc<[Bound]> {
+        let revisions = (server.store.newest(POLICIES), server.store.newest(BINDINGS));
+        let mut known = self.0.lock();
+        if let Some((at, bound)) = known.as_ref()
+            && *at == revisions
+        {
+            return Arc::clone(bound);
+        }
+        let bound: Arc<[Bound]> = read(server).into();
+        *known = Some((revisions, Arc::clone(&bound)));
+        bound
+    }
+
+    /// Whether there may be something to say at all.
+    pub(crate) fn are_bound(server: &Inner) -> bool {
+        server.store.count(BINDINGS) > 0
+    }
+
+    /// What the policies say of a write. `new` is null of a deletion.
+    pub(crate) fn judge(
+        &self,
+        server: &Inner,
+        of: &Attributes<'_>,
+        (new, old): (&Value, &Value),
+    ) -> Outcome {
+        let mut outcome = Outcome::default();
+        // A policy that refuses all could otherwise not be taken back.
+        if of.kind.group == GROUP {
+            return outcome;
+        }
+        let bound = self.bound(server);
+        if bound.is_empty() {
+            return outcome;
+        }
+        let namespace = namespace(server, of.namespace);
+        let subject = Subject {
+            action: of.action,
+            kind: of.kind,
+            subresource: of.subresource,
+            name: of.name,
+            new,
+            old,
+            namespace: &namespace,
+        };
+        for bound in bound.iter() {
+            let (policy, binding) = (&bound.policy["spec"], &bound.binding["spec"]);
+            if !matches(&policy["matchConstraints"], &subject)
+                || !matches(&binding["matchResources"], &subject)
+            {
+                continue;
+            }
+            let params = match params(server, policy, binding, of.namespace) {
+                Ok(params) => params,
+                Err(None) => continue,
+                Err(Some(message)) => {
+                    if fails(policy) {
+                        let verdict = Verdict {
+                            message,
+                            reason: String::new(),
+                        };
+                        bound.tell(of, &verdict, &mut outcome);
+                    }
+                    continue;
+                }
+            };
+            for params in params {
+                for verdict in verdicts(policy, of, &subject, &params) {
+                    bound.tell(of, &verdict, &mut outcome);
+                }
+            }
+        }
+        outcome
+    }
+}
+
+impl Bound {
+    fn tell(&self, of: &Attributes<'_>, verdict: &Verdict, outcome: &mut Outcome) {
+        let (policy, binding) = (
+            meta::text(&self.policy, "name"),
+            meta::text(&self.binding, "name"),
+        );
+        let about = format!("ValidatingAdmissionPolicy '{policy}' with binding '{binding}'");
+        let actions = self.binding["spec"]["validationActions"].as_array();
+        for action in actions.into_iter().flatten() {
+            match action.as_str() {
+                Some("Deny") if outcome.refusal.is_none() => {
+                    let message = format!("{about} denied request: {}", verdict.message);
+                    // Who deletes many has named none.
+                    let name = if of.name.is_empty() {
+                        "Unknown"
+                    } else {
+                        of.name
+                    };
+                    let refused = Failure::forbidden(&of.kind.about(), name, &message);
+                    outcome.refusal = Some(refused.because(&verdict.reason, &message));
+                }
+                Some("Warn") => outcome.warnings.push(format!(
+                    "Validation failed for {about}: {}",
+                    verdict.message
+                )),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn read(server: &Inner) -> Vec<Bound> {
+    let list = |table: &str| {
+        let page = server
+            .store
+            .list_at(table, None, None, None, None, |_, _| true);
+        let page = page.map(|page| page.objects).unwrap_or_default();
+        page.into_iter().map(|(_, stored)| stored.value())
+    };
+    let policies: HashMap<String, Value> = list(POLICIES)
+        .map(|policy| (meta::text(&policy, "name").to_owned(), policy))
+        .collect();
+    list(BINDINGS)
+        .filter_map(|binding| {
+            let policy = policies.get(binding["spec"]["policyName"].as_str()?)?;
+            Some(Bound {
+                policy: policy.clone(),
+                binding,
+            })
+        })
+        .collect()
+}
+
+fn namespace(server: &Inner, name: &str) -> Value {
+    let found = server.store.get("/namespaces", &Key::new("", name));
+    let mut namespace = found.map(|stored| stored.value()).unwrap_or_default();
+    if namespace.is_object() {
+        meta::put_type(&mut namespace, "v1", "Namespace");
+    }
+    namespace
+}
+
+/// Whether what cannot be judged is refused.
+fn fails(policy: &Value) -> bool {
+    policy["failurePolicy"] != "Ignore"
+}
+
+/// The parameters that a binding names; null where a policy has none. `Err(None)`: there are none, and that is allowed.
+fn params(
+    server: &Inner,
+    policy: &Value,
+    binding: &Value,
+    namespace: &str,
+) -> Result<Vec<Value>, Option<String>> {
+    let (of_kind, reference) = (&policy["paramKind"], &binding["paramRef"]);
+    if of_kind.is_null() || reference.is_null() {
+        return Ok(vec![Value::Null]);
+    }
+    let text = |field: &str| of_kind[field].as_str().unwrap_or_default();
+    let kinds = server.kinds();
+    let Some(kind) = kinds.of_object(text("apiVersion"), text("kind")) else {
+        return Err(Some(
+            "failed to configure binding: failed to find resource referenced by paramKind"
+                .to_owned(),
+        ));
+    };
+    let place = match (kind.namespaced, reference["namespace"].as_str()) {
+        (false, _) => "",
+        (true, Some(named)) => named,
+        (true, None) => namespace,
+    };
+    let found = found_params(server, kind, place, reference);
+    if found.is_empty() {
+        return match reference["parameterNotFoundAction"].as_str() {
+            Some("Allow") => Err(None),
+            _ => Err(Some(
+                "failed to configure binding: no params found for policy binding with `Deny` \
+                 parameterNotFoundAction"
+                    .to_owned(),
+            )),
+        };
+    }
+    Ok(found)
+}
+
+fn found_params(server: &Inner, kind: &Kind, place: &str, reference: &Value) -> Vec<Value> {
+    let shown = |stored: &crate::store::Stored| {
+        let mut object = stored.value();
+        meta::put_type(&mut object, &kind.api_version(), &kind.kind);
+        object
+    };
+    if let Some(name) = reference["name"].as_str() {
+        let found = server.store.get(&kind.table, &Key::new(place, name));
+        return found.iter().map(|stored| shown(stored)).collect();
+    }
+    let inside = kind.namespaced.then_some(place);
+    let page = server
+        .store
+        .list_at(&kind.table, None, inside, None, None, |_, _| true);
+    let page = page.map(|page| page.objects).unwrap_or_default();
+    page.iter()
+        .map(|(_, stored)| shown(stored))
+        .filter(|object| selects(&reference["selector"], &object["metadata"]["labels"]))
+        .collect()
+}
+
+/// What a policy says against a write.
+fn verdicts(
+    policy: &Value,
+    of: &Attributes<'_>,
+    subject: &Subject<'_>,
+    params: &Value,
+) -> Vec<Verdict> {
+    let list = |field: &str| policy[field].as_array().into_iter().flatten();
+    let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
+    let failure = |message: String| {
+        let verdict = Verdict {
+            message,
+            reason: String::new(),
+        };
+        fails(policy).then_some(verdict).into_iter().collect()
+    };
+    let mut scope = Scope::new();
+    for (name, value) in [("object", subject.new), ("oldObject", subject.old)] {
+        scope.add_typed(name, subject.kind.schema.as_ref(), value);
+    }
+    scope.add("request", &request(of, subject));
+    scope.add("params", params);
+    scope.add("namespaceObject", subject.namespace);
+    for condition in list("matchConditions") {
+        match scope.holds(&compile(&text(condition, "expression"))) {
+            Ok(true) => {}
+            Ok(false) => return Vec::new(),
+            Err(error) => return failure(error),
+        }
+    }
+    let variables = list("variables").map(|one| (text(one, "name"), text(one, "expression")));
+    scope.add_variables(variables);
+    let mut verdicts = Vec::new();
+    for validation in list("validations") {
+        let expression = text(validation, "expression");
+        match scope.holds(&compile(&expression)) {
+            Ok(true) => {}
+            Ok(false) => {
+                let made = scope.text(&text(validation, "messageExpression"));
+                let given = text(validation, "message").trim().to_owned();
+                let message = made.unwrap_or(given);
+                let message = if message.is_empty() {
+                    format!("failed expression: {}", expression.trim())
+                } else {
+                    message
+                };
+                verdicts.push(Verdict {
+                    message,
+                    reason: text(validation, "reason"),
+                });
+            }
+            Err(error) => {
+                let message = format!("expression '{expression}' resulted in error: {error}");
+                verdicts.extend::<Vec<_>>(failure(message));
+            }
+        }
+    }
+    verdicts
+}
+
+fn request(of: &Attributes<'_>, subject: &Subject<'_>) -> Value {
+    let kind = of.kind;
+    let of_kind = json!({ "group": kind.group, "version": kind.version, "kind": kind.kind });
+    let of_resource =
+        json!({ "group": kind.group, "version": kind.version, "resource": kind.resource });
+    json!({
+        "kind": of_kind, "requestKind": of_kind,
+        "resource": of_resource, "requestResource": of_resource,
+        "subResource": of.subresource.unwrap_or_default(),
+        "requestSubResource": of.subresource.unwrap_or_default(),
+        "name": of.name, "namespace": of.namespace,
+        "operation": match subject.action {
+            Action::Create => "CREATE",
+            Action::Update => "UPDATE",
+            Action::Delete => "DELETE",
+        },
+        "userInfo": {
+            "username": of.user.user, "uid": of.user.uid,
+            "groups": of.user.groups, "extra": of.user.extra,
+        },
+    })
+}
