@@ -1,5 +1,8 @@
 //! Certificates that clients request: what they ask for, whether a signer gives it, and what it looks like.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::{Duration, SystemTime};
 
 use rcgen::SigningKey;

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::apply::{self, ApplyRequest, Conflicts};
+use crate::certificates::REQUESTS;
 use crate::failure::Failure;
 use crate::kinds::Kind;
 use crate::schema::Types;
@@ -42,6 +43,10 @@ pub(crate) struct Applied<'a> {
 
 /// Notes in `new` who wrote what is not as in `old`. Both are as they are kept.
 pub(crate) fn track(kind: &Kind, old: Option<&Value>, new: &mut Value, writer: &Writer) {
+    // Of these a server notes nothing.
+    if *kind.table == *REQUESTS {
+        return;
+    }
     let none = Types::default();
     let (types, id) = schema(kind, &none);
     apply::track(types, id, old, new, &writer.of_apply());

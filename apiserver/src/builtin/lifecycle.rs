@@ -80,15 +80,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
         }
         ("", "pods") => super::pods::begin(object),
         ("certificates.k8s.io", "certificatesigningrequests") => {
-            let spec = fields.entry("spec").or_insert_with(|| json!({}));
-            spec["username"] = user.user.clone().into();
-            spec["groups"] = user.groups.clone().into();
-            if !user.uid.is_empty() {
-                spec["uid"] = user.uid.clone().into();
-            }
-            if !user.extra.is_empty() {
-                spec["extra"] = json!(user.extra);
-            }
+            super::requests::begin(fields, user);
         }
         ("apiextensions.k8s.io", "customresourcedefinitions") => {
             fields.insert("status".to_owned(), json!({ "conditions": null, "acceptedNames": { "plural": "", "kind": "" }, "storedVersions": null }));
@@ -155,9 +147,17 @@ pub(crate) fn prepare_part(kind: &Kind, part: &str, new: &mut Value, old: &Value
         }
         "approval" if is_request(kind) => {
             let conditions = wanted.pointer("/status/conditions").cloned();
-            if let Some(conditions) = conditions {
-                kept["status"]["conditions"] = conditions;
+            // None at all takes those away that there were.
+            if !kept["status"].is_object() {
+                kept["status"] = json!({});
             }
+            if let Some(status) = kept.get_mut("status").and_then(Value::as_object_mut) {
+                match conditions {
+                    Some(conditions) => status.insert("conditions".to_owned(), conditions),
+                    None => status.remove("conditions"),
+                };
+            }
+            super::requests::date(&mut kept);
         }
         "ephemeralcontainers" => {
             if let Some(containers) = wanted.pointer("/spec/ephemeralContainers") {

@@ -15,4 +15,5 @@ pub(crate) use lifecycle::{
     grace, is_protected, mark_deleted, may_go, prepare_create, prepare_part, prepare_update,
     status_keeps_labels, warnings,
 };
+pub(crate) use requests::{check_part, date};
 pub(crate) use validate::{name_rule, validate};

@@ -8,6 +8,7 @@ use super::prepare::{Part, asks_for_else, is_same, keep_all_but_status, keep_sta
 use super::{Call, Origin, Reply};
 use crate::admission::Action;
 use crate::builtin;
+use crate::certificates::REQUESTS;
 use crate::failure::{Cause, Failure, FieldError};
 use crate::meta;
 use crate::request::query::WriteOptions;
@@ -93,6 +94,7 @@ impl Call {
                 let part = self.subresource.as_deref().unwrap_or_default();
                 builtin::prepare_part(&kept, part, &mut new, &old);
             }
+            Part::Status if *kept.table == *REQUESTS => builtin::date(&mut new),
             Part::Status => {}
         }
         self.admit(Action::Update, &name, &mut new, Some(&old))?;
@@ -107,7 +109,10 @@ impl Call {
         {
             meta::count_change(&mut new);
         }
-        let errors = Self::wrong(&kept, &new, Some(&old));
+        let mut errors = Self::wrong(&kept, &new, Some(&old));
+        if *kept.table == *REQUESTS {
+            builtin::check_part(self.subresource.as_deref(), &new, &old, &mut errors);
+        }
         self.refuse_wrong(&name, &errors)?;
         self.judge(Action::Update, &name, &new, Some(&old))?;
         self.warnings.extend(builtin::warnings(&new));

@@ -289,6 +289,27 @@ impl Row<'_> {
     }
 }
 
+fn request(row: &Row<'_>) -> Vec<Value> {
+    let asked = match row.number("/spec/expirationSeconds") {
+        0 => NONE.to_owned(),
+        seconds => duration(seconds),
+    };
+    let mut state = row.joined("/status/conditions", "type");
+    if state.is_empty() {
+        "Pending".clone_into(&mut state);
+    }
+    if !row.text("/status/certificate").is_empty() {
+        state.push_str(",Issued");
+    }
+    vec![
+        row.age(),
+        row.or("/spec/signerName", NONE),
+        row.or("/spec/username", ""),
+        json!(asked),
+        json!(state),
+    ]
+}
+
 /// The cells of a built-in kind.
 pub(super) fn of_builtin(kind: &Kind, object: &Value) -> Vec<Value> {
     let row = Row(object);
@@ -314,6 +335,7 @@ pub(super) fn of_builtin(kind: &Kind, object: &Value) -> Vec<Value> {
         ],
         ("" | "events.k8s.io", "events") => event(&row),
         ("apps", _) => workload(kind, &row),
+        ("certificates.k8s.io", "certificatesigningrequests") => request(&row),
         ("rbac.authorization.k8s.io", "roles" | "clusterroles")
         | ("", "limitranges")
         | ("apiextensions.k8s.io", _) => vec![meta::text(object, "creationTimestamp").into()],
