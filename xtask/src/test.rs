@@ -1,7 +1,7 @@
 //! The whole test, and at its end what failed: a log is read from its end, and may have lost its beginning.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -9,33 +9,51 @@ use crate::run;
 
 /// How many lines are told of each test program in which something failed.
 const MOST_LINES: usize = 120;
+/// All tests, on real control planes.
+const WHOLE: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
+
+/// Scenarios that are played on the API server of this workspace, too.
+const EMBEDDED: [&str; 0] = [];
 
 /// Runs all tests. What failed is told again at the end.
 pub(crate) fn all() -> Result<()> {
-    let mut command = run::cargo_command(&["test", "--workspace", "--no-fail-fast"])?;
+    let mut failures = Failures::default();
+    let on_real = tested(run::cargo_command(&WHOLE)?, &mut failures)?;
+    let mut arguments = vec!["test", "--package", "reeve-scenarios", "--no-fail-fast"];
+    arguments.extend(EMBEDDED.iter().flat_map(|name| ["--test", name]));
+    let mut command = run::cargo_command(&arguments)?;
+    command.env("REEVE_PLANE", "embedded");
+    let on_embedded = tested(command, &mut failures)?;
+    let mut out = std::io::stdout().lock();
+    for part in &failures.parts {
+        // Whoever does not listen any more wants the exit code at least.
+        let _ = writeln!(out, "\n==== failed ====\n{}", part.join("\n"));
+    }
+    ensure!(on_real, "cargo {} failed", WHOLE.join(" "));
+    ensure!(
+        on_embedded,
+        "REEVE_PLANE=embedded cargo {} failed",
+        arguments.join(" ")
+    );
+    Ok(())
+}
+
+/// Runs tests, and keeps what failed of them.
+fn tested(mut command: Command, failures: &mut Failures) -> Result<bool> {
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot run cargo test")?;
     let output = child.stdout.take().context("cargo test has no output")?;
-    let mut failures = Failures::default();
     let mut out = std::io::stdout().lock();
     for line in BufReader::new(output).split(b'\n') {
         let line = line.context("reading what cargo test prints")?;
         let line = String::from_utf8_lossy(&line).into_owned();
-        // Whoever does not listen any more wants the exit code at least.
         let _ = writeln!(out, "{line}");
         failures.take(&line);
     }
     let status = child.wait().context("waiting for cargo test")?;
-    for part in &failures.parts {
-        let _ = writeln!(out, "\n==== failed ====\n{}", part.join("\n"));
-    }
-    ensure!(
-        status.success(),
-        "cargo test --workspace --no-fail-fast failed"
-    );
-    Ok(())
+    Ok(status.success())
 }
 
 /// What test programs print between `failures:` and their result.

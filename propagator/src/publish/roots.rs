@@ -43,6 +43,8 @@ pub struct Roots {
 #[derive(Default)]
 struct Remembered {
     window: Window,
+    /// Whether it had replicas when it was looked at last: they may be gone before it is seen to be disabled.
+    had_replicas: bool,
     /// The generation for which each kind of event was sent.
     announced: HashMap<&'static str, Option<i64>>,
 }
@@ -173,7 +175,13 @@ impl Roots {
     }
 
     fn announce(&self, root: &RootPolicyName, policy: &Policy) {
-        if policy.spec.disabled && self.hub.has_replicas(root) {
+        let has_replicas = self.hub.has_replicas(root);
+        let had_replicas = {
+            let mut remembered = self.remembered.lock();
+            let had = &mut remembered.entry(root.clone()).or_default().had_replicas;
+            std::mem::replace(had, has_replicas)
+        };
+        if policy.spec.disabled && (has_replicas || had_replicas) {
             self.once(root, policy, "disabled", &messages::disabled(root), false);
         }
         if root.fits().is_err() {

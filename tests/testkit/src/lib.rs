@@ -65,7 +65,7 @@ pub use kubelet::{Kubelet, KubeletOptions};
 pub use net::{free_port, http_get};
 pub use objects::{FIELD_MANAGER, Objects};
 pub use packaging::Packager;
-pub use plane::{Plane, PlaneOptions};
+pub use plane::{Plane, PlaneOptions, planes_are_embedded};
 pub use process::{Component, reeve_binary};
 pub use wait::eventually;
 pub use world::{Cluster, World, WorldOptions};

@@ -118,8 +118,8 @@ impl Site {
     }
 }
 
-/// Whether planes are those of this workspace.
-fn is_embedded() -> bool {
+/// Whether planes are those of this workspace: API servers in this process, with nothing that runs beside them.
+pub fn planes_are_embedded() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|value| value == "embedded")
 }
 
@@ -149,7 +149,7 @@ impl Plane {
     async fn attempt(options: &PlaneOptions) -> Result<Self> {
         let site = Site::make(options.name)?;
         let audit = options.audit.then(|| site.dir.path().join("audit.log"));
-        let backend = if is_embedded() {
+        let backend = if planes_are_embedded() {
             Backend::Embedded(Box::new(Embedded::start(&site, audit.as_deref())?))
         } else {
             let assets = tokio::task::spawn_blocking(assets::locate)
