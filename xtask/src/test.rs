@@ -13,13 +13,20 @@ const MOST_LINES: usize = 120;
 const WHOLE: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
 
 /// Scenarios that are played on the API server of this workspace, too.
-const EMBEDDED: [&str; 0] = [];
+const EMBEDDED: [&str; 6] = [
+    "addon",
+    "automation",
+    "configuration",
+    "flows",
+    "hub",
+    "runtime",
+];
 
 /// Runs all tests. What failed is told again at the end.
 pub(crate) fn all() -> Result<()> {
     let mut failures = Failures::default();
     let on_real = tested(run::cargo_command(&WHOLE)?, &mut failures)?;
-    let mut arguments = vec!["test", "--package", "reeve-scenarios", "--no-fail-fast"];
+    let mut arguments = vec!["test", "--workspace", "--no-fail-fast"];
     arguments.extend(EMBEDDED.iter().flat_map(|name| ["--test", name]));
     let mut command = run::cargo_command(&arguments)?;
     command.env("REEVE_PLANE", "embedded");

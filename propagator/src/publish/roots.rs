@@ -175,13 +175,13 @@ impl Roots {
     }
 
     fn announce(&self, root: &RootPolicyName, policy: &Policy) {
-        let has_replicas = self.hub.has_replicas(root);
-        let had_replicas = {
+        let now = self.hub.has_replicas(root);
+        let before = {
             let mut remembered = self.remembered.lock();
-            let had = &mut remembered.entry(root.clone()).or_default().had_replicas;
-            std::mem::replace(had, has_replicas)
+            let known = &mut remembered.entry(root.clone()).or_default().had_replicas;
+            std::mem::replace(known, now)
         };
-        if policy.spec.disabled && (has_replicas || had_replicas) {
+        if policy.spec.disabled && (now || before) {
             self.once(root, policy, "disabled", &messages::disabled(root), false);
         }
         if root.fits().is_err() {
