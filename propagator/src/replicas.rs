@@ -101,6 +101,7 @@ impl Replicas {
             }
             Verdict::Delete(uid) => {
                 self.release(&key);
+                self.hub.note_withdrawal(&key);
                 act::delete(&self.client, &key, uid)
                     .await
                     .map(|()| Next::Done)

@@ -41,6 +41,8 @@ pub struct Hub {
     /// What each replica was last written as or found to be as it should: its own echo on the watch
     /// is no news.
     settled: Mutex<HashMap<ObjectKey, Digest>>,
+    /// Disabled roots whose replicas are being removed, until somebody has told of it.
+    withdrawn: Mutex<HashSet<RootPolicyName>>,
     /// The replicas that hold encrypted values, or did.
     encrypted: ByCluster,
     /// With which key the values in an encrypted replica were encrypted, as far as this process has seen to it.
@@ -77,6 +79,7 @@ impl Hub {
             placements: watches.placements.store(),
             unreadable: RwLock::default(),
             settled: Mutex::default(),
+            withdrawn: Mutex::default(),
             encrypted: ByCluster::default(),
             encrypted_with: Mutex::default(),
             label_readers: ByCluster::default(),
@@ -176,6 +179,23 @@ impl Hub {
     /// The policies that a set lists; `None` if there is no such set.
     pub fn listed(&self, set: &ObjectKey) -> Option<Vec<String>> {
         self.index.read().members(set).map(<[String]>::to_vec)
+    }
+
+    /// A replica is about to be removed. If that is because its root is disabled, the root is told to be.
+    pub fn note_withdrawal(&self, replica: &ObjectKey) {
+        let Some(root) = RootPolicyName::parse(&replica.name) else {
+            return;
+        };
+        let policy = self.root(&root);
+        let disabled = policy.as_ref().and_then(Known::valid);
+        if disabled.is_some_and(|policy| policy.spec.disabled) {
+            self.withdrawn.lock().insert(root);
+        }
+    }
+
+    /// Whether replicas of a root were removed because it is disabled; no more, once it was asked.
+    pub fn take_withdrawn(&self, root: &RootPolicyName) -> bool {
+        self.withdrawn.lock().remove(root)
     }
 
     /// Whether any cluster holds a replica of a root policy.

@@ -43,8 +43,6 @@ pub struct Roots {
 #[derive(Default)]
 struct Remembered {
     window: Window,
-    /// Whether it had replicas when it was looked at last: they may be gone before it is seen to be disabled.
-    had_replicas: bool,
     /// The generation for which each kind of event was sent.
     announced: HashMap<&'static str, Option<i64>>,
 }
@@ -71,6 +69,7 @@ impl Roots {
         let policy = match self.hub.root(&root) {
             None => {
                 self.remembered.lock().remove(&root);
+                self.hub.take_withdrawn(&root);
                 return Ok(Next::Done);
             }
             // The watch has logged it; its status cannot be judged, nor can it be written.
@@ -175,13 +174,9 @@ impl Roots {
     }
 
     fn announce(&self, root: &RootPolicyName, policy: &Policy) {
-        let now = self.hub.has_replicas(root);
-        let before = {
-            let mut remembered = self.remembered.lock();
-            let known = &mut remembered.entry(root.clone()).or_default().had_replicas;
-            std::mem::replace(known, now)
-        };
-        if policy.spec.disabled && (now || before) {
+        // They may be gone before this looks.
+        let had_replicas = self.hub.take_withdrawn(root);
+        if policy.spec.disabled && (had_replicas || self.hub.has_replicas(root)) {
             self.once(root, policy, "disabled", &messages::disabled(root), false);
         }
         if root.fits().is_err() {
