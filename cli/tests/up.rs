@@ -97,3 +97,32 @@ fn what_cannot_be_applied_ends_it_and_is_named() -> Result<()> {
     );
     Ok(())
 }
+
+#[test]
+fn a_second_start_on_a_folder_finds_the_fleet_as_it_was() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = policies();
+    let path = path.to_string_lossy();
+    let arguments = [
+        "--data=data",
+        "--clusters=1",
+        "--once",
+        "--wait",
+        "evaluated",
+    ];
+    let output = up(
+        folder.path(),
+        &[&arguments[..], &["--policies", &path]].concat(),
+    )?;
+    ensure!(output.status.code() == Some(0), "{}", text(&output));
+    let output = up(folder.path(), &arguments)?;
+    ensure!(output.status.code() == Some(0), "{}", text(&output));
+    let told = text(&output);
+    ensure!(
+        told.contains("cluster1: NonCompliant"),
+        "the policy is gone: {told}"
+    );
+    let config = std::fs::read_to_string(folder.path().join("reeve.kubeconfig"))?;
+    ensure!(config.contains("name: cluster1"), "{config}");
+    Ok(())
+}
