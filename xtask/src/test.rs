@@ -13,12 +13,16 @@ const MOST_LINES: usize = 120;
 const WHOLE: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
 
 /// Scenarios that are played on the API server of this workspace, too.
-const EMBEDDED: [&str; 6] = [
+const EMBEDDED: [&str; 10] = [
     "addon",
+    "apart",
+    "approvals",
     "automation",
     "configuration",
+    "crds",
     "flows",
     "hub",
+    "process",
     "runtime",
 ];
 

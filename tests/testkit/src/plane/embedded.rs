@@ -19,7 +19,7 @@ const THREADS: usize = 2;
 pub(crate) struct Embedded {
     listener: Option<Listener>,
     server: Server,
-    authority: Authority,
+    authority: Arc<Authority>,
     /// Its own, so that a test that blocks does not hold it up. Always there, until it is dropped.
     runtime: Option<Runtime>,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Embedded {
 impl Embedded {
     pub(crate) fn start(site: &Site, audit: Option<&Path>) -> Result<Self> {
         let key = fs::read_to_string(&site.pki.ca_key).context("reading the authority's key")?;
-        let authority = Authority::read(&site.pki.ca_pem(), &key)?;
+        let authority = Arc::new(Authority::read(&site.pki.ca_pem(), &key)?);
         let audit = match audit {
             Some(path) => Some(Arc::new(
                 AuditLog::open(path).context("opening the audit log")?,
@@ -45,6 +45,7 @@ impl Embedded {
                 rbac: true,
                 audit,
                 authority: authority.pem(),
+                signer: Some(Arc::clone(&authority)),
                 ..Options::default()
             })
         };
