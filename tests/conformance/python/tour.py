@@ -37,7 +37,11 @@ def show(step, seen):
     """An object, as it goes over the wire."""
     if isinstance(seen, dynamic.ResourceInstance):
         seen = seen.to_dict()
-    say(step, json.dumps(client.ApiClient().sanitize_for_serialization(seen), sort_keys=True))
+    seen = client.ApiClient().sanitize_for_serialization(seen)
+    if isinstance(seen, dict) and "managedFields" in seen.get("metadata", {}):
+        # By their times, which are in whole seconds, and only those of one second by their names.
+        seen["metadata"]["managedFields"].sort(key=lambda entry: (entry["operation"], entry["manager"]))
+    say(step, json.dumps(seen, sort_keys=True))
 
 
 def attempt(step, call):

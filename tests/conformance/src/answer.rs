@@ -126,8 +126,12 @@ fn normalize(value: &mut Value, key: &str) {
             sort_causes(fields);
         }
         Value::Array(items) => {
-            for item in items {
+            for item in items.iter_mut() {
                 normalize(item, key);
+            }
+            if key == "managedFields" {
+                // By their times, which are in whole seconds, and only those of one second by their names.
+                items.sort_by_key(Value::to_string);
             }
         }
         Value::String(text) => {
