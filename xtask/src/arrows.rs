@@ -68,6 +68,8 @@ const PROOF: &[&str] = &[
     "reeve-demo",
     "reeve-benches",
     "reeve-benches-addon",
+    "reeve-benches-apiserver",
+    "reeve-benches-fleet",
     "reeve-benches-hub",
     "reeve-benches-installs",
     "reeve-benches-measuring",

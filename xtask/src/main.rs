@@ -80,6 +80,18 @@ enum Part {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// The API server in memory beside a kube-apiserver with etcd, by the same requests.
+    Apiserver {
+        /// For the bench: sizes.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// A whole fleet in one process, until all policies are Compliant.
+    Fleet {
+        /// For the bench: sizes.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// The governance-policy-propagator on a hub, or another program by the same flags.
     Hub {
         /// For the bench: `--binary PATH`, sizes, and flags for the program after `--`.
@@ -90,7 +102,14 @@ enum Part {
 
 /// Runs a bench of one program, ours unless its arguments name another.
 fn bench(package: &str, arguments: &[String]) -> Result<()> {
-    let mut command = vec!["run", "--quiet", "--package", package, "--"];
+    bench_by(&["--quiet", "--package", package], arguments)
+}
+
+/// Runs a bench that cargo is told how to run.
+fn bench_by(flags: &[&str], arguments: &[String]) -> Result<()> {
+    let mut command = vec!["run"];
+    command.extend(flags);
+    command.push("--");
     command.extend(arguments.iter().map(String::as_str));
     run::cargo_with(&command, &[("REEVE_BIN", release()?.as_os_str())])
 }
@@ -157,6 +176,16 @@ fn main() -> Result<()> {
         Task::Bench {
             part: Some(Part::Installs { arguments }),
         } => bench("reeve-benches-installs", &arguments),
+        // What asks must not be slower than what answers.
+        Task::Bench {
+            part: Some(Part::Apiserver { arguments }),
+        } => bench_by(
+            &["--release", "--package", "reeve-benches-apiserver"],
+            &arguments,
+        ),
+        Task::Bench {
+            part: Some(Part::Fleet { arguments }),
+        } => bench("reeve-benches-fleet", &arguments),
         Task::Bench { part: None } => {
             let arguments = ["run", "--quiet", "--package", "reeve-benches"];
             run::cargo_with(&arguments, &[("REEVE_BIN", release()?.as_os_str())])

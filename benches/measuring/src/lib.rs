@@ -2,6 +2,7 @@
 //! uses. The program is any that takes the same flags, so that two can be compared on one machine.
 
 mod observed;
+mod process;
 mod program;
 mod requests;
 
@@ -12,7 +13,8 @@ use anyhow::Result;
 use reeve_testkit::{Plane, PlaneOptions, reeve_binary};
 
 pub use observed::{Observed, Seen};
-pub use program::{Program, Used};
+pub use process::{Machine, Used, resident_kib};
+pub use program::Program;
 pub use requests::{print_requests, until_quiet};
 
 /// Starts an API server with our CRDs that writes down every request, and says which program is measured: the given one,

@@ -1,11 +1,11 @@
 //! The program under measurement, as a process.
 
-use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use reeve_testkit::{Component, Plane, free_port};
+
+use crate::Used;
 
 /// The program, running or not.
 pub struct Program {
@@ -16,15 +16,6 @@ pub struct Program {
     env: Vec<(&'static str, String)>,
     has_common_flags: bool,
     process: Option<Component>,
-}
-
-/// What a process has used so far.
-#[derive(Clone, Copy, Default)]
-pub struct Used {
-    /// Time on a processor.
-    pub cpu: Duration,
-    /// The most memory that was resident at once, in KiB.
-    pub peak_kib: u64,
 }
 
 impl Program {
@@ -97,19 +88,6 @@ impl Program {
             .process
             .as_ref()
             .context("the program is not running")?;
-        let pid = process.pid();
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-        // The name in parentheses may hold anything.
-        let (_, fields) = stat.rsplit_once(')').context("no end of the name")?;
-        let fields: Vec<&str> = fields.split_whitespace().collect();
-        let ticks =
-            |at: usize| -> Result<u64> { Ok(fields.get(at).context("a short line")?.parse()?) };
-        // Fields 14 and 15 of the whole line, in hundredths of a second on Linux.
-        let cpu = Duration::from_millis((ticks(11)? + ticks(12)?) * 10);
-        let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let peak = peak.and_then(|text| text.trim().strip_suffix(" kB"));
-        let peak_kib = peak.context("no VmHWM")?.trim().parse()?;
-        Ok(Used { cpu, peak_kib })
+        Used::by(process.pid())
     }
 }
