@@ -13,7 +13,7 @@ const MOST_LINES: usize = 120;
 const WHOLE: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
 
 /// Scenarios that are played on the API server of this workspace, too.
-const EMBEDDED: [&str; 10] = [
+const EMBEDDED: [&str; 11] = [
     "addon",
     "apart",
     "approvals",
@@ -24,6 +24,7 @@ const EMBEDDED: [&str; 10] = [
     "hub",
     "process",
     "runtime",
+    "unattended",
 ];
 
 /// Runs all tests. What failed is told again at the end.

@@ -31,6 +31,9 @@ use crate::registration::decide as registration;
 use crate::registration::{GrantError, Grants, Owners};
 use crate::world::World;
 
+/// How often the finalizers of an add-on that is being deleted are taken off before all is looked at anew.
+const FINAL_ATTEMPTS: usize = 5;
+
 /// Why a look has to be repeated.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
@@ -163,15 +166,29 @@ impl Installer {
             fields.insert("conditions".to_owned(), json!(conditions));
         }
         let mut is_current = !outcome.was_overtaken;
-        if !fields.is_empty() {
-            is_current &= act::tell(&self.world.client, look.addon, fields).await?;
-        }
+        let is_told =
+            fields.is_empty() || act::tell(&self.world.client, look.addon, fields).await?;
         if let Some(error) = outcome.error {
             return Err(error.into());
         }
-        if let Some(edit) = outcome.plan.finalizers.filter(|_| is_current) {
-            is_current &= act::finalize(&self.world.client, look.addon, &edit).await?;
+        // The hook that has succeeded is removed by now: were its finalizer left, it would be run once more. So a
+        // deletion, which nobody can take back, goes on whatever else has changed meanwhile.
+        let is_final = look.inputs.addon.is_deleting;
+        if let Some(edit) = outcome
+            .plan
+            .finalizers
+            .filter(|_| is_current && (is_told || is_final))
+        {
+            let attempts = if is_final { FINAL_ATTEMPTS } else { 1 };
+            is_current = false;
+            for _ in 0..attempts {
+                is_current = act::finalize(&self.world.client, look.addon, &edit).await?;
+                if is_current {
+                    break;
+                }
+            }
         }
+        is_current &= is_told;
         granted?;
         if is_current {
             Ok(Next::After(spread(look.installation)))
