@@ -4,16 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::Action;
-use crate::kinds::Kind;
+use super::Attributes;
 use crate::request::selectors::LabelSelector;
 
 /// A write, as far as resources match it.
 pub(super) struct Subject<'a> {
-    pub(super) action: Action,
-    pub(super) kind: &'a Kind,
-    pub(super) subresource: Option<&'a str>,
-    pub(super) name: &'a str,
+    pub(super) of: &'a Attributes<'a>,
     pub(super) new: &'a Value,
     pub(super) old: &'a Value,
     /// The object's namespace; null if it has none.
@@ -22,19 +18,22 @@ pub(super) struct Subject<'a> {
 
 /// Whether `matchConstraints` or `matchResources` are about a write; whoever says nothing is about all.
 pub(super) fn matches(resources: &Value, subject: &Subject<'_>) -> bool {
-    let rules = |field: &str| resources[field].as_array().cloned().unwrap_or_default();
+    let rules = |field: &str| {
+        let rules = resources[field].as_array();
+        rules.map(Vec::as_slice).unwrap_or_default()
+    };
     let (wanted, excluded) = (rules("resourceRules"), rules("excludeResourceRules"));
-    let any = |rules: &[Value]| rules.iter().any(|rule| of_rule(rule, subject));
-    if any(&excluded) || !(wanted.is_empty() || any(&wanted)) {
+    let any = |rules: &[Value]| rules.iter().any(|rule| of_rule(rule, subject.of));
+    if any(excluded) || !(wanted.is_empty() || any(wanted)) {
         return false;
     }
     let of_namespace = match subject.namespace {
-        Value::Null if subject.kind.is("", "namespaces") => &subject.new["metadata"]["labels"],
+        Value::Null if subject.of.kind.is("", "namespaces") => &subject.new["metadata"]["labels"],
         // Cluster-scoped objects are in every namespace, so to speak.
         Value::Null => &Value::Null,
         namespace => &namespace["metadata"]["labels"],
     };
-    let namespaced = !subject.namespace.is_null() || subject.kind.is("", "namespaces");
+    let namespaced = !subject.namespace.is_null() || subject.of.kind.is("", "namespaces");
     if namespaced && !selects(&resources["namespaceSelector"], of_namespace) {
         return false;
     }
@@ -44,41 +43,35 @@ pub(super) fn matches(resources: &Value, subject: &Subject<'_>) -> bool {
     is_empty(selector) || labelled(subject.new) || labelled(subject.old)
 }
 
-fn of_rule(rule: &Value, subject: &Subject<'_>) -> bool {
+fn of_rule(rule: &Value, of: &Attributes<'_>) -> bool {
     let has = |field: &str, value: &str| {
         let all = rule[field].as_array();
         all.into_iter()
             .flatten()
             .any(|one| one == "*" || one == value)
     };
-    let operation = match subject.action {
-        Action::Create => "CREATE",
-        Action::Update => "UPDATE",
-        Action::Delete => "DELETE",
-    };
     let scope = match rule["scope"].as_str() {
-        Some("Cluster") => !subject.kind.namespaced,
-        Some("Namespaced") => subject.kind.namespaced,
+        Some("Cluster") => !of.kind.namespaced,
+        Some("Namespaced") => of.kind.namespaced,
         _ => true,
     };
     let only = rule["resourceNames"].as_array();
-    let named =
-        only.is_none_or(|only| only.is_empty() || only.iter().any(|one| one == subject.name));
+    let named = only.is_none_or(|only| only.is_empty() || only.iter().any(|one| one == of.name));
     scope
         && named
-        && has("operations", operation)
-        && has("apiGroups", &subject.kind.group)
-        && has("apiVersions", &subject.kind.version)
-        && of_resources(rule, subject)
+        && has("operations", of.action.operation())
+        && has("apiGroups", &of.kind.group)
+        && has("apiVersions", &of.kind.version)
+        && of_resources(rule, of)
 }
 
 /// `pods`, `pods/status`, `pods/*`, `*/status`, `*` (no part of anything) and `*/*`.
-fn of_resources(rule: &Value, subject: &Subject<'_>) -> bool {
-    let wanted = subject.subresource.unwrap_or_default();
+fn of_resources(rule: &Value, of: &Attributes<'_>) -> bool {
+    let wanted = of.subresource.unwrap_or_default();
     let all = rule["resources"].as_array().into_iter().flatten();
     all.filter_map(Value::as_str).any(|pattern| {
         let (resource, part) = pattern.split_once('/').unwrap_or((pattern, ""));
-        (resource == "*" || resource == subject.kind.resource) && (part == "*" || part == wanted)
+        (resource == "*" || resource == of.kind.resource) && (part == "*" || part == wanted)
     })
 }
 

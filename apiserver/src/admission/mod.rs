@@ -22,6 +22,17 @@ pub enum Action {
     Delete,
 }
 
+impl Action {
+    /// Its name in rules and requests of admission.
+    pub(crate) fn operation(self) -> &'static str {
+        match self {
+            Self::Create => "CREATE",
+            Self::Update => "UPDATE",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
 /// Of a write.
 pub struct Attributes<'a> {
     /// What is done.

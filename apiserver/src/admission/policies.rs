@@ -6,8 +6,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use super::Attributes;
 use super::matching::{Subject, matches, selects};
-use super::{Action, Attributes};
 use crate::failure::Failure;
 use crate::kinds::Kind;
 use crate::meta;
@@ -35,6 +35,16 @@ struct Bound {
 struct Verdict {
     message: String,
     reason: String,
+}
+
+impl Verdict {
+    /// Of no reason of its own.
+    fn plain(message: String) -> Self {
+        Self {
+            message,
+            reason: String::new(),
+        }
+    }
 }
 
 /// What follows from the verdicts.
@@ -83,10 +93,7 @@ impl Policies {
         }
         let namespace = namespace(server, of.namespace);
         let subject = Subject {
-            action: of.action,
-            kind: of.kind,
-            subresource: of.subresource,
-            name: of.name,
+            of,
             new,
             old,
             namespace: &namespace,
@@ -103,18 +110,14 @@ impl Policies {
                 Err(None) => continue,
                 Err(Some(message)) => {
                     if fails(policy) {
-                        let verdict = Verdict {
-                            message,
-                            reason: String::new(),
-                        };
-                        bound.tell(of, &verdict, &mut outcome);
+                        bound.tell(of, &Verdict::plain(message), &mut outcome);
                     }
                     continue;
                 }
             };
             for params in params {
                 let mut said = Vec::new();
-                bounded(|| said = verdicts(policy, of, &subject, &params));
+                bounded(|| said = verdicts(policy, &subject, &params));
                 for verdict in said {
                     bound.tell(of, &verdict, &mut outcome);
                 }
@@ -251,26 +254,18 @@ fn found_params(server: &Inner, kind: &Kind, place: &str, reference: &Value) -> 
 }
 
 /// What a policy says against a write.
-fn verdicts(
-    policy: &Value,
-    of: &Attributes<'_>,
-    subject: &Subject<'_>,
-    params: &Value,
-) -> Vec<Verdict> {
+fn verdicts(policy: &Value, subject: &Subject<'_>, params: &Value) -> Vec<Verdict> {
     let list = |field: &str| policy[field].as_array().into_iter().flatten();
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let failure = |message: String| {
-        let verdict = Verdict {
-            message,
-            reason: String::new(),
-        };
+        let verdict = Verdict::plain(message);
         fails(policy).then_some(verdict).into_iter().collect()
     };
     let mut scope = Scope::new();
     for (name, value) in [("object", subject.new), ("oldObject", subject.old)] {
-        scope.add_typed(name, subject.kind.schema.as_ref(), value);
+        scope.add_typed(name, subject.of.kind.schema.as_ref(), value);
     }
-    scope.add("request", &request(of, subject));
+    scope.add("request", &request(subject.of));
     scope.add("params", params);
     scope.add("namespaceObject", subject.namespace);
     for condition in list("matchConditions") {
@@ -310,7 +305,7 @@ fn verdicts(
     verdicts
 }
 
-fn request(of: &Attributes<'_>, subject: &Subject<'_>) -> Value {
+fn request(of: &Attributes<'_>) -> Value {
     let kind = of.kind;
     let of_kind = json!({ "group": kind.group, "version": kind.version, "kind": kind.kind });
     let of_resource =
@@ -321,11 +316,7 @@ fn request(of: &Attributes<'_>, subject: &Subject<'_>) -> Value {
         "subResource": of.subresource.unwrap_or_default(),
         "requestSubResource": of.subresource.unwrap_or_default(),
         "name": of.name, "namespace": of.namespace,
-        "operation": match subject.action {
-            Action::Create => "CREATE",
-            Action::Update => "UPDATE",
-            Action::Delete => "DELETE",
-        },
+        "operation": of.action.operation(),
         "userInfo": {
             "username": of.user.user, "uid": of.user.uid,
             "groups": of.user.groups, "extra": of.user.extra,
