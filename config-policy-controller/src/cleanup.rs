@@ -25,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Cleanup(Option<Arc<Inner>>);
 
 struct Inner {
+    /// Reads the definition at the API server that has the policies.
+    reader: Api<Crd>,
     definitions: Store<Definition>,
     /// The own Deployment, if this process has one, and whether it is annotated.
     deployment: Option<(ObjectKey, Store<bool>)>,
@@ -46,6 +48,7 @@ impl Cleanup {
             (own, watch)
         });
         let inner = Arc::new(Inner {
+            reader: Api::all(client.clone()),
             definitions: definitions.store(),
             deployment: deployment
                 .as_ref()
@@ -79,6 +82,20 @@ impl Cleanup {
     #[must_use]
     pub fn is_due(&self) -> bool {
         self.0.as_ref().is_some_and(|inner| *inner.due.borrow())
+    }
+
+    /// Whether the definition of the kind is going or gone, by the API server's own word. The policies of a kind that
+    /// goes are deleted too, and the watch of them may be ahead of the watch of the definition.
+    ///
+    /// # Errors
+    ///
+    /// The API server does not tell.
+    pub async fn kind_goes(&self) -> Result<bool, kube::Error> {
+        let Some(inner) = &self.0 else {
+            return Ok(false);
+        };
+        let definition = inner.reader.get_opt(POLICIES).await?;
+        Ok(definition.is_none_or(|definition| Definition::of(definition).terminating))
     }
 
     /// Waits until it is time, perhaps for ever.

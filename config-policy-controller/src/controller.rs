@@ -210,7 +210,10 @@ impl Controller {
             return Ok(Next::Done);
         }
         let related = before.related_objects.as_deref().unwrap_or_default();
-        let objects = prune::candidates(policy, related, &[]);
+        let mut objects = prune::candidates(policy, related, &[]);
+        if !objects.is_empty() && self.kind_goes(&key).await? {
+            objects.clear();
+        }
         let cluster = self.cluster(&key, Freshness::Watched);
         let left = prune::prune(&cluster, policy, &objects).await;
         cluster.end();
@@ -235,6 +238,14 @@ impl Controller {
         };
         tell_changed(&self.publisher, telling, before, (status, changed)).await?;
         Err(PolicyError::Prune { objects })
+    }
+
+    async fn kind_goes(&self, policy: &ObjectKey) -> Result<bool, PolicyError> {
+        let asked = self.cleanup.kind_goes().await;
+        asked.map_err(|source| PolicyError::Definition {
+            policy: policy.clone(),
+            source,
+        })
     }
 
     async fn hub_failed(

@@ -126,6 +126,14 @@ pub enum PolicyError {
         /// The objects.
         objects: String,
     },
+    /// Whether the policy goes because its kind does is not known, so nothing is deleted with it.
+    #[error("cannot tell whether {policy} goes with the definition of its kind: {source}")]
+    Definition {
+        /// The policy.
+        policy: ObjectKey,
+        /// Why.
+        source: kube::Error,
+    },
     /// Hub templates could not be resolved.
     #[error("cannot resolve the hub templates of {policy}: {reason}")]
     Hub {
