@@ -8,6 +8,7 @@ use rcgen::{
 };
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use sha2::{Digest as _, Sha256};
 use x509_cert::der::{Decode as _, Tagged as _, asn1::AnyRef};
 
 use crate::auth::Identity;
@@ -264,6 +265,7 @@ fn name(user: &str, groups: &[&str]) -> DistinguishedName {
 pub(crate) fn bearer(certificate: &CertificateDer<'_>) -> Option<Identity> {
     const COMMON_NAME: &str = "2.5.4.3";
     const ORGANIZATION: &str = "2.5.4.10";
+    let credential = format!("X509SHA256={:x}", Sha256::digest(certificate));
     let certificate = x509_cert::Certificate::from_der(certificate).ok()?;
     let (mut user, mut groups) = (String::new(), Vec::new());
     for part in &certificate.tbs_certificate.subject.0 {
@@ -283,5 +285,5 @@ pub(crate) fn bearer(certificate: &CertificateDer<'_>) -> Option<Identity> {
         }
     }
     let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
-    (!user.is_empty()).then(|| Identity::new(&user, &groups))
+    (!user.is_empty()).then(|| Identity::new(&user, &groups).by(credential))
 }

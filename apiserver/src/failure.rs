@@ -1,5 +1,6 @@
 //! What the server answers when it refuses: `Status` objects with the reasons and texts of a kube-apiserver.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 use serde_json::{Map, Value, json};
@@ -180,7 +181,7 @@ pub struct Failure {
     /// The HTTP status code.
     pub code: u16,
     /// The machine-readable reason; empty if there is none.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// The text.
     pub message: String,
     /// `details`.
@@ -199,7 +200,7 @@ impl Failure {
     fn of(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
-            reason,
+            reason: reason.into(),
             message: message.into(),
             details: None,
         }
@@ -237,12 +238,13 @@ impl Failure {
     /// The same with another reason (`Invalid` if it is empty) and its code, and what caused it.
     #[must_use]
     pub fn because(mut self, reason: &str, cause: &str) -> Self {
-        (self.code, self.reason) = match reason {
+        let (code, reason) = match reason {
             "Unauthorized" => (401, "Unauthorized"),
             "Forbidden" => (403, "Forbidden"),
             "RequestEntityTooLarge" => (413, "RequestEntityTooLarge"),
             _ => (422, "Invalid"),
         };
+        (self.code, self.reason) = (code, reason.into());
         if let Some(details) = &mut self.details {
             details["causes"] = json!([{ "message": cause }]);
         }
@@ -348,6 +350,13 @@ impl Failure {
         )
     }
 
+    /// The same, which says the cause besides.
+    pub fn internal_because(cause: &str) -> Self {
+        let mut failure = Self::internal(cause);
+        failure.details = Some(json!({ "causes": [{ "message": cause }] }));
+        failure
+    }
+
     /// Nothing is changed because it cannot be kept on disk.
     pub fn unwritten() -> Self {
         Self::internal("the change could not be written to disk; no changes are accepted any more")
@@ -366,7 +375,7 @@ impl Failure {
         });
         if let Value::Object(status) = &mut status {
             if !self.reason.is_empty() {
-                status.insert("reason".to_owned(), self.reason.into());
+                status.insert("reason".to_owned(), self.reason.as_ref().into());
             }
             if let Some(details) = &self.details {
                 status.insert("details".to_owned(), details.clone());

@@ -33,6 +33,7 @@ mod service;
 mod store;
 mod table;
 mod tracking;
+pub mod weaving;
 
 pub use admission::{Action, Admission, Attributes};
 pub use audit::AuditLog;

@@ -210,8 +210,6 @@ pub fn begin(object: &mut Value, kind: &Kind) {
     metadata.insert("creationTimestamp".to_owned(), now().into());
     if counts_changes(kind) {
         metadata.insert("generation".to_owned(), 1.into());
-    } else {
-        metadata.remove("generation");
     }
 }
 
@@ -260,10 +258,26 @@ pub fn check(object: &Value, kind: &Kind) -> Vec<FieldError> {
     if kind.namespaced && namespace.is_empty() {
         errors.push(FieldError::new(Cause::Required, "metadata.namespace", ""));
     }
-    check_labels(object, &mut errors);
-    check_annotations(object, &mut errors);
-    check_owners(object, &mut errors);
-    for (place, finalizer) in finalizers(object).into_iter().enumerate() {
+    errors.extend(check_map(object));
+    let all = finalizers(object);
+    if [ORPHAN, FOREGROUND].iter().all(|one| all.contains(one)) {
+        errors.push(FieldError::of_value(
+            Cause::Invalid,
+            "metadata.finalizers",
+            &all.clone().into(),
+            "finalizer orphan and foregroundDeletion cannot be both set",
+        ));
+    }
+    let generation = object.pointer("/metadata/generation");
+    if let Some(generation) = generation.filter(|one| one.as_i64().is_some_and(|one| one < 0)) {
+        errors.push(FieldError::of_value(
+            Cause::Invalid,
+            "metadata.generation",
+            generation,
+            "must be greater than or equal to 0",
+        ));
+    }
+    for (place, finalizer) in all.into_iter().enumerate() {
         let field = format!("metadata.finalizers[{place}]");
         let wrong = names::qualified_name(finalizer);
         for why in &wrong {
@@ -290,6 +304,15 @@ pub fn check(object: &Value, kind: &Kind) -> Vec<FieldError> {
 /// Whether finalizers have to be known or qualified: not so of definitions and of what they define.
 fn names_finalizers(kind: &Kind) -> bool {
     kind.custom.is_none() && !kind.is("apiextensions.k8s.io", "customresourcedefinitions")
+}
+
+/// What is wrong with labels, annotations and owners.
+pub fn check_map(object: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    check_labels(object, &mut errors);
+    check_annotations(object, &mut errors);
+    check_owners(object, &mut errors);
+    errors
 }
 
 fn check_name(object: &Value, kind: &Kind, errors: &mut Vec<FieldError>) {
@@ -399,6 +422,26 @@ fn check_owners(object: &Value, errors: &mut Vec<FieldError>) {
                     why,
                 ));
             }
+        }
+        let of = |key: &str| owner.get(key).and_then(Value::as_str).unwrap_or_default();
+        let version = of("apiVersion");
+        if version.matches('/').count() > 1 {
+            errors.push(FieldError::of_value(
+                Cause::Invalid,
+                format!("{field}.apiVersion"),
+                &version.into(),
+                "version must not be empty",
+            ));
+        }
+        if version == "v1" && of("kind") == "Event" {
+            errors.push(FieldError {
+                cause: Cause::Invalid,
+                field: field.to_owned(),
+                message: format!(
+                    "Invalid value: {}: /v1, Kind=Event is disallowed from being an owner",
+                    shown_owner(owner)
+                ),
+            });
         }
         if owner.get("controller") == Some(&Value::Bool(true)) {
             let of = |key: &str| owner.get(key).and_then(Value::as_str).unwrap_or_default();

@@ -14,6 +14,9 @@ const LABEL_1035_RULE: &str = "a DNS-1035 label must consist of lower case alpha
 const SUBDOMAIN_RULE: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' \
     or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const SEARCH_RULE: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' \
+    or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+    '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
 const QUALIFIED_RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
     alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
     '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
@@ -25,6 +28,11 @@ const CONFIG_KEY_RULE: &str = "a valid config key must consist of alphanumeric c
 
 fn too_long(most: usize) -> String {
     format!("must be no more than {most} bytes")
+}
+
+/// The same, as the rules for names of objects say it.
+fn name_too_long(most: usize) -> String {
+    format!("must be no more than {most} characters")
 }
 
 fn lower(byte: u8) -> bool {
@@ -55,12 +63,14 @@ fn is_label(text: &str) -> bool {
 pub fn label(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > LABEL_LENGTH {
-        errors.push(too_long(LABEL_LENGTH));
+        errors.push(name_too_long(LABEL_LENGTH));
     }
-    if text.contains('.') {
-        errors.push("must not contain dots".to_owned());
-    } else if !is_label(text) {
-        errors.push(LABEL_RULE.to_owned());
+    if !is_label(text) {
+        errors.push(if text.split('.').all(is_label) {
+            "must not contain dots".to_owned()
+        } else {
+            LABEL_RULE.to_owned()
+        });
     }
     errors
 }
@@ -69,7 +79,7 @@ pub fn label(text: &str) -> Vec<String> {
 pub fn label_1035(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > LABEL_LENGTH {
-        errors.push(too_long(LABEL_LENGTH));
+        errors.push(name_too_long(LABEL_LENGTH));
     }
     let letter = |byte: u8| byte.is_ascii_lowercase();
     if !made_of(text, letter, |byte| lower(byte) || byte == b'-', lower) {
@@ -82,12 +92,27 @@ pub fn label_1035(text: &str) -> Vec<String> {
 pub fn subdomain(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > SUBDOMAIN_LENGTH {
-        errors.push(too_long(SUBDOMAIN_LENGTH));
+        errors.push(name_too_long(SUBDOMAIN_LENGTH));
     }
     if !text.split('.').all(is_label) {
         errors.push(SUBDOMAIN_RULE.to_owned());
     }
     errors
+}
+
+/// What is wrong with a domain that names are searched in.
+pub fn search_domain(text: &str) -> Vec<String> {
+    let inner = |byte: u8| lower(byte) || byte == b'-' || byte == b'_';
+    let part = |part: &str| {
+        let part = part.strip_prefix('_').unwrap_or(part);
+        made_of(part, lower, inner, lower)
+    };
+    let text = text.strip_suffix('.').unwrap_or(text);
+    if text.split('.').all(part) {
+        Vec::new()
+    } else {
+        vec![SEARCH_RULE.to_owned()]
+    }
 }
 
 /// What is wrong with a name that is a part of a path.
@@ -117,7 +142,7 @@ pub fn qualified_name(text: &str) -> Vec<String> {
         None => text,
         Some((_, rest)) if rest.contains('/') => {
             return vec![format!(
-                "a qualified name {QUALIFIED_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+                "a valid label key {QUALIFIED_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
             )];
         }
         Some((prefix, name)) => {
@@ -160,7 +185,7 @@ pub fn label_value(text: &str) -> Vec<String> {
 pub fn config_key(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > SUBDOMAIN_LENGTH {
-        errors.push(too_long(SUBDOMAIN_LENGTH));
+        errors.push(name_too_long(SUBDOMAIN_LENGTH));
     }
     if !made_of(text, wordy, wordy, wordy) {
         errors.push(CONFIG_KEY_RULE.to_owned());
@@ -193,7 +218,7 @@ mod tests {
         assert_eq!(subdomain("a..b"), [SUBDOMAIN_RULE]);
         assert_eq!(
             subdomain(&"a".repeat(254)),
-            ["must be no more than 253 bytes"]
+            ["must be no more than 253 characters"]
         );
         assert_eq!(qualified_name("/a"), ["prefix part must be non-empty"]);
         assert_eq!(label_value("-"), [VALUE_RULE]);

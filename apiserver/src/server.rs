@@ -6,7 +6,7 @@ use parking_lot::RwLock;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::admission::{Admission, Policies};
+use crate::admission::{Admission, Policies, Webhooks};
 use crate::audit::AuditLog;
 use crate::auth::Auth;
 use crate::authority::Authority;
@@ -38,6 +38,7 @@ pub(crate) struct Inner {
     pub(crate) auth: Auth,
     pub(crate) faults: Faults,
     pub(crate) policies: Policies,
+    pub(crate) webhooks: Webhooks,
     notes: mpsc::UnboundedSender<Note>,
 }
 
@@ -71,6 +72,7 @@ impl Server {
             auth,
             faults: Faults::default(),
             policies: Policies::default(),
+            webhooks: Webhooks::default(),
             notes,
         });
         inner.bootstrap();

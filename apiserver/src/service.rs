@@ -76,7 +76,7 @@ where
     } else {
         let failure = Failure {
             code: 413,
-            reason: "RequestEntityTooLarge",
+            reason: "RequestEntityTooLarge".into(),
             message: format!("Request entity too large: limit is {LARGEST}"),
             details: None,
         };
@@ -335,6 +335,12 @@ impl Question {
             let text = self.headers.get(name).and_then(|value| value.to_str().ok());
             text.unwrap_or_default().to_owned()
         };
+        let refused_with = Arc::default();
+        // Those who are refused are told that, too.
+        let custom = kind.custom.as_ref();
+        warnings.extend(custom.and_then(|custom| custom.deprecation.clone()));
+        let built_in = crate::builtin::deprecation(&kind);
+        warnings.extend(built_in.map(str::to_owned));
         let call = Call {
             form,
             namespace: target.namespace,
@@ -343,14 +349,21 @@ impl Question {
             agent: header(USER_AGENT),
             content_type: header(CONTENT_TYPE),
             warnings: Vec::new(),
+            refused_with: Arc::clone(&refused_with),
             origin: crate::operations::Origin::default(),
+            sent_part: None,
+            deletion: serde_json::Map::new(),
             kind,
             server: self.server,
             user: self.user,
             query: self.query,
         };
-        let (call, reply) = call.perform(verb, &self.body)?;
-        *warnings = call.warnings;
+        let performed = call.perform(verb, &self.body).await;
+        let (call, reply) = performed.inspect_err(|_| {
+            let said = std::mem::take(&mut *refused_with.lock());
+            warnings.extend(said);
+        })?;
+        warnings.extend_from_slice(&call.warnings);
         Ok(replied(&call.kind, call.form, reply, warnings))
     }
 
@@ -396,9 +409,10 @@ impl Question {
 }
 
 impl Call {
-    fn perform(mut self, verb: &str, body: &[u8]) -> Result<(Self, Reply), Failure> {
-        if let Some(answer) = (verb == "create").then(|| self.review(body)).flatten() {
-            return answer.map(|review| (self, Reply::Object(201, review)));
+    async fn perform(mut self, verb: &str, body: &[u8]) -> Result<(Self, Reply), Failure> {
+        if verb == "create" && self.is_review() {
+            let review = self.review(body).await?;
+            return Ok((self, Reply::Object(201, review)));
         }
         let part = self.subresource.clone();
         match &part {
@@ -426,25 +440,23 @@ impl Call {
                 }
             }
         }
-        if let Some(custom) = &self.kind.custom {
-            self.warnings.extend(custom.deprecation.clone());
-        }
         match (part.as_deref(), verb) {
             (Some("scale"), "get") => self.get_scale(),
-            (Some("scale"), "update") => self.update_scale(body),
-            (Some("scale"), "patch") => self.patch_scale(body),
-            (Some("token"), "create") => self.request_token(body),
+            (Some("scale"), "update") => self.update_scale(body).await,
+            (Some("scale"), "patch") => self.patch_scale(body).await,
+            (Some("token"), "create") => self.request_token(body).await,
+            (Some("binding"), "create") => self.bind(body).await,
             (Some("proxy" | "log" | "exec" | "attach" | "portforward"), _) => Err(
                 Failure::bad_request("there is no node: Pods of this server do not run"),
             ),
             (_, "get") => self.get(),
             (_, "list") => self.list(),
             (_, "watch") => self.watch(),
-            (None, "create") => self.create(body),
-            (_, "update") => self.update(body),
-            (_, "patch") => self.patch(body),
-            (None, "delete") => self.delete(body),
-            (None, "deletecollection") => self.delete_collection(body),
+            (None, "create") => self.create(body).await,
+            (_, "update") => self.update(body).await,
+            (_, "patch") => self.patch(body).await,
+            (None, "delete") => self.delete(body).await,
+            (None, "deletecollection") => self.delete_collection(body).await,
             _ => Err(Failure::method_not_allowed()),
         }
     }

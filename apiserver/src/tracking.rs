@@ -52,6 +52,17 @@ pub(crate) fn track(kind: &Kind, old: Option<&Value>, new: &mut Value, writer: &
     apply::track(types, id, old, new, &writer.of_apply());
 }
 
+/// What is wrong with who is said to have written an object.
+pub(crate) fn wrong_managers(object: &Value) -> Option<&'static str> {
+    let entries = object.pointer("/metadata/managedFields");
+    let mut entries = entries.and_then(Value::as_array).into_iter().flatten();
+    let operation = |entry: &Value| entry["operation"].as_str().map(str::to_owned);
+    let known = |entry: &Value| matches!(operation(entry).as_deref(), Some("Apply" | "Update"));
+    entries
+        .any(|entry| !known(entry))
+        .then_some("operation must be `Apply` or `Update`")
+}
+
 /// The object that comes of applying.
 pub(crate) fn apply(applied: &Applied<'_>) -> Result<Value, Failure> {
     let none = Types::default();

@@ -1,10 +1,12 @@
-//! Which writes a `ValidatingAdmissionPolicy` or its binding is about.
+//! Which writes policies, their bindings and webhooks are about.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::Attributes;
+use crate::kinds::{Kind, Kinds};
 use crate::request::selectors::LabelSelector;
 
 /// A write, as far as resources match it.
@@ -16,34 +18,101 @@ pub(super) struct Subject<'a> {
     pub(super) namespace: &'a Value,
 }
 
-/// Whether `matchConstraints` or `matchResources` are about a write; whoever says nothing is about all.
-pub(super) fn matches(resources: &Value, subject: &Subject<'_>) -> bool {
+/// The kind, in the version that `matchConstraints` or `matchResources` have named, as which a write is seen; none if they
+/// are not about it. Whoever names nothing is about all.
+pub(super) fn matched(
+    resources: &Value,
+    kinds: &Kinds,
+    subject: &Subject<'_>,
+) -> Option<Arc<Kind>> {
     let rules = |field: &str| {
         let rules = resources[field].as_array();
         rules.map(Vec::as_slice).unwrap_or_default()
     };
     let (wanted, excluded) = (rules("resourceRules"), rules("excludeResourceRules"));
-    let any = |rules: &[Value]| rules.iter().any(|rule| of_rule(rule, subject.of));
-    if any(excluded) || !(wanted.is_empty() || any(wanted)) {
-        return false;
-    }
-    let of_namespace = match subject.namespace {
-        Value::Null if subject.of.kind.is("", "namespaces") => &subject.new["metadata"]["labels"],
-        // Cluster-scoped objects are in every namespace, so to speak.
-        Value::Null => &Value::Null,
-        namespace => &namespace["metadata"]["labels"],
+    let versions = Versions::of(&resources["matchPolicy"]);
+    let find = |rules: &[Value]| {
+        kind_for(versions, kinds, subject.of, |kind| {
+            rules.iter().any(|rule| of_rule(rule, subject.of, kind))
+        })
     };
-    let namespaced = !subject.namespace.is_null() || subject.of.kind.is("", "namespaces");
-    if namespaced && !selects(&resources["namespaceSelector"], of_namespace) {
-        return false;
+    let selected = of_namespace(&resources["namespaceSelector"], subject)
+        && of_object(&resources["objectSelector"], subject);
+    if !selected || find(excluded).is_some() {
+        return None;
     }
-    let selector = &resources["objectSelector"];
+    if wanted.is_empty() {
+        return kind_for(Versions::Exact, kinds, subject.of, |_| true);
+    }
+    find(wanted)
+}
+
+/// Which versions of a kind a rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Versions {
+    /// Those that it names.
+    Exact,
+    /// All, if it names one of them.
+    Equivalent,
+}
+
+impl Versions {
+    /// By a `matchPolicy`.
+    pub(super) fn of(policy: &Value) -> Self {
+        if policy == "Exact" {
+            Self::Exact
+        } else {
+            Self::Equivalent
+        }
+    }
+}
+
+/// The kind of a write, or one that is kept in the same place, that has a rule.
+pub(super) fn kind_for(
+    versions: Versions,
+    kinds: &Kinds,
+    of: &Attributes<'_>,
+    has_rule: impl Fn(&Kind) -> bool,
+) -> Option<Arc<Kind>> {
+    let kind = of.kind;
+    if has_rule(kind) {
+        return kinds
+            .find(&kind.group, &kind.version, &kind.resource)
+            .cloned();
+    }
+    if versions == Versions::Exact {
+        return None;
+    }
+    let has_part = |kind: &Kind| {
+        let part = of.subresource;
+        part.is_none_or(|part| kind.subresource(part).is_some())
+    };
+    let mut others = kinds.alike(kind).filter(|kind| has_part(kind));
+    others.find(|kind| has_rule(kind)).cloned()
+}
+
+/// Whether a `namespaceSelector` selects the namespace of a write. What is in none is in all, so to speak.
+pub(super) fn of_namespace(selector: &Value, subject: &Subject<'_>) -> bool {
+    let labels = |object: &Value| selects(selector, &object["metadata"]["labels"]);
+    if subject.of.kind.is("", "namespaces") {
+        // One that goes is selected by what it was.
+        return match subject.new {
+            Value::Null => labels(subject.old),
+            new => labels(new),
+        };
+    }
+    subject.namespace.is_null() || labels(subject.namespace)
+}
+
+/// Whether an `objectSelector` selects what is written, or what it was before.
+pub(super) fn of_object(selector: &Value, subject: &Subject<'_>) -> bool {
     let labelled =
         |object: &Value| !object.is_null() && selects(selector, &object["metadata"]["labels"]);
     is_empty(selector) || labelled(subject.new) || labelled(subject.old)
 }
 
-fn of_rule(rule: &Value, of: &Attributes<'_>) -> bool {
+/// Whether a rule is about a write, if that is done to this kind.
+pub(super) fn of_rule(rule: &Value, of: &Attributes<'_>, kind: &Kind) -> bool {
     let has = |field: &str, value: &str| {
         let all = rule[field].as_array();
         all.into_iter()
@@ -51,8 +120,8 @@ fn of_rule(rule: &Value, of: &Attributes<'_>) -> bool {
             .any(|one| one == "*" || one == value)
     };
     let scope = match rule["scope"].as_str() {
-        Some("Cluster") => !of.kind.namespaced,
-        Some("Namespaced") => of.kind.namespaced,
+        Some("Cluster") => !kind.namespaced,
+        Some("Namespaced") => kind.namespaced,
         _ => true,
     };
     let only = rule["resourceNames"].as_array();
@@ -60,18 +129,17 @@ fn of_rule(rule: &Value, of: &Attributes<'_>) -> bool {
     scope
         && named
         && has("operations", of.action.operation())
-        && has("apiGroups", &of.kind.group)
-        && has("apiVersions", &of.kind.version)
-        && of_resources(rule, of)
+        && has("apiGroups", &kind.group)
+        && has("apiVersions", &kind.version)
+        && of_resources(rule, of.subresource.unwrap_or_default(), kind)
 }
 
 /// `pods`, `pods/status`, `pods/*`, `*/status`, `*` (no part of anything) and `*/*`.
-fn of_resources(rule: &Value, of: &Attributes<'_>) -> bool {
-    let wanted = of.subresource.unwrap_or_default();
+fn of_resources(rule: &Value, wanted: &str, kind: &Kind) -> bool {
     let all = rule["resources"].as_array().into_iter().flatten();
     all.filter_map(Value::as_str).any(|pattern| {
         let (resource, part) = pattern.split_once('/').unwrap_or((pattern, ""));
-        (resource == "*" || resource == of.kind.resource) && (part == "*" || part == wanted)
+        (resource == "*" || resource == kind.resource) && (part == "*" || part == wanted)
     })
 }
 

@@ -1,15 +1,20 @@
-//! Who may change or refuse objects on their way in: what webhooks are to a real server, in the same process.
+//! Who may change or refuse objects on their way in: others in this process, the policies of the cluster, and webhooks.
 
 mod matching;
 mod policies;
+mod seen;
+mod webhooks;
 
-pub(crate) use policies::Policies;
+pub(crate) use policies::{Outcome, Policies};
+pub(crate) use webhooks::{Occasion, Webhooks};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::auth::Identity;
+use crate::convert;
 use crate::failure::Failure;
 use crate::kinds::Kind;
+use crate::meta;
 
 /// What is being done to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +53,58 @@ pub struct Attributes<'a> {
     /// By whom.
     pub user: &'a Identity,
     /// Whether somebody has a right, by RBAC: verb, group, resource (with its subresource), name.
-    pub allowed: &'a dyn Fn(&str, &str, &str, &str) -> bool,
+    pub allowed: &'a (dyn Fn(&str, &str, &str, &str) -> bool + Sync),
+}
+
+impl Attributes<'_> {
+    /// The namespace as requests of admission tell it: that of a namespace is its own name.
+    pub(crate) fn told_namespace(&self) -> &str {
+        if self.kind.is("", "namespaces") {
+            self.name
+        } else {
+            self.namespace
+        }
+    }
+
+    /// What is written, or the part of it, as requests of admission tell it of this kind.
+    fn told_kind(&self, kind: &Kind) -> Value {
+        let (group, version, name) = sent_kind(kind, self.subresource);
+        json!({ "group": group, "version": version, "kind": name })
+    }
+}
+
+/// A resource as requests of admission tell it.
+fn told_resource(kind: &Kind) -> Value {
+    json!({ "group": kind.group, "version": kind.version, "resource": kind.resource })
+}
+
+/// Whether objects of this kind decide who is asked: whoever refuses that could not be taken back.
+fn is_exempt(kind: &Kind) -> bool {
+    kind.group == "admissionregistration.k8s.io"
+}
+
+/// The kind that is read and written where this one, or this part of it, is: group, version, kind.
+pub(crate) fn sent_kind<'a>(kind: &'a Kind, part: Option<&str>) -> (&'a str, &'a str, &'a str) {
+    let part = part.and_then(|part| kind.subresource(part));
+    let (group, version) = match part.and_then(|part| part.of.as_ref()) {
+        Some((group, version)) => (group.as_str(), version.as_str()),
+        None => (kind.group.as_str(), kind.version.as_str()),
+    };
+    let name = part.map_or(&kind.kind, |part| &part.kind);
+    (group, version, name)
+}
+
+/// An object that is sent as one kind, as it is sent as another that is kept in the same place.
+fn in_form((from, to): (&Kind, &Kind), part: Option<&str>, object: &Value) -> Value {
+    let mut object = object.clone();
+    let same = (&from.group, &from.version) == (&to.group, &to.version);
+    if same || object.is_null() || sent_kind(from, part).2 != from.kind {
+        return object;
+    }
+    convert::to_kept(from, &mut object);
+    convert::from_kept(to, &mut object);
+    meta::put_type(&mut object, &to.api_version(), &to.kind);
+    object
 }
 
 /// Looks at writes.

@@ -4,18 +4,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::Attributes;
-use super::matching::{Subject, matches, selects};
+use super::matching::{Subject, matched, selects};
+use super::seen::{Seen, hold};
+use super::{Attributes, in_form, is_exempt};
 use crate::failure::Failure;
 use crate::kinds::Kind;
 use crate::meta;
-use crate::schema::scope::{Scope, bounded, compile};
+use crate::schema::scope::{bounded, compile};
 use crate::server::Inner;
 use crate::store::Key;
 
-const GROUP: &str = "admissionregistration.k8s.io";
 const POLICIES: &str = "admissionregistration.k8s.io/validatingadmissionpolicies";
 const BINDINGS: &str = "admissionregistration.k8s.io/validatingadmissionpolicybindings";
 
@@ -56,6 +56,17 @@ pub(crate) struct Outcome {
     pub(crate) refusal: Option<Failure>,
 }
 
+impl Outcome {
+    /// Says something beside the answer, once.
+    pub(super) fn warn(&mut self, warnings: Vec<String>) {
+        for warning in warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+    }
+}
+
 impl Policies {
     fn bound(&self, server: &Inner) -> Arc<[Bound]> {
         let revisions = (server.store.newest(POLICIES), server.store.newest(BINDINGS));
@@ -81,17 +92,17 @@ impl Policies {
         server: &Inner,
         of: &Attributes<'_>,
         (new, old): (&Value, &Value),
+        dry_run: bool,
     ) -> Outcome {
         let mut outcome = Outcome::default();
-        // A policy that refuses all could otherwise not be taken back.
-        if of.kind.group == GROUP {
+        if is_exempt(of.kind) {
             return outcome;
         }
         let bound = self.bound(server);
         if bound.is_empty() {
             return outcome;
         }
-        let namespace = namespace(server, of.namespace);
+        let (kinds, namespace) = (server.kinds(), namespace(server, of.namespace));
         let subject = Subject {
             of,
             new,
@@ -100,11 +111,22 @@ impl Policies {
         };
         for bound in bound.iter() {
             let (policy, binding) = (&bound.policy["spec"], &bound.binding["spec"]);
-            if !matches(&policy["matchConstraints"], &subject)
-                || !matches(&binding["matchResources"], &subject)
-            {
+            let constraints = matched(&policy["matchConstraints"], &kinds, &subject);
+            let (Some(kind), Some(_)) = (
+                constraints,
+                matched(&binding["matchResources"], &kinds, &subject),
+            ) else {
                 continue;
-            }
+            };
+            let shown = |object: &Value| in_form((of.kind, &kind), of.subresource, object);
+            let seen = Seen {
+                of,
+                kind: &kind,
+                new: &shown(new),
+                old: &shown(old),
+                namespace: &namespace,
+                dry_run,
+            };
             let params = match params(server, policy, binding, of.namespace) {
                 Ok(params) => params,
                 Err(None) => continue,
@@ -117,7 +139,7 @@ impl Policies {
             };
             for params in params {
                 let mut said = Vec::new();
-                bounded(|| said = verdicts(policy, &subject, &params));
+                bounded(|| said = verdicts(policy, &seen, &params));
                 for verdict in said {
                     bound.tell(of, &verdict, &mut outcome);
                 }
@@ -180,7 +202,7 @@ fn read(server: &Inner) -> Vec<Bound> {
         .collect()
 }
 
-fn namespace(server: &Inner, name: &str) -> Value {
+pub(super) fn namespace(server: &Inner, name: &str) -> Value {
     let found = server.store.get("/namespaces", &Key::new("", name));
     let mut namespace = found.map(|stored| stored.value()).unwrap_or_default();
     if namespace.is_object() {
@@ -254,26 +276,19 @@ fn found_params(server: &Inner, kind: &Kind, place: &str, reference: &Value) -> 
 }
 
 /// What a policy says against a write.
-fn verdicts(policy: &Value, subject: &Subject<'_>, params: &Value) -> Vec<Verdict> {
+fn verdicts(policy: &Value, seen: &Seen<'_>, params: &Value) -> Vec<Verdict> {
     let list = |field: &str| policy[field].as_array().into_iter().flatten();
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let failure = |message: String| {
         let verdict = Verdict::plain(message);
         fails(policy).then_some(verdict).into_iter().collect()
     };
-    let mut scope = Scope::new();
-    for (name, value) in [("object", subject.new), ("oldObject", subject.old)] {
-        scope.add_typed(name, subject.of.kind.schema.as_ref(), value);
-    }
-    scope.add("request", &request(subject.of));
+    let mut scope = seen.scope();
     scope.add("params", params);
-    scope.add("namespaceObject", subject.namespace);
-    for condition in list("matchConditions") {
-        match scope.holds(&compile(&text(condition, "expression"))) {
-            Ok(true) => {}
-            Ok(false) => return Vec::new(),
-            Err(error) => return failure(error),
-        }
+    match hold(list("matchConditions"), &scope) {
+        Ok(true) => {}
+        Ok(false) => return Vec::new(),
+        Err(error) => return failure(error),
     }
     let variables = list("variables").map(|one| (text(one, "name"), text(one, "expression")));
     scope.add_variables(variables);
@@ -303,23 +318,4 @@ fn verdicts(policy: &Value, subject: &Subject<'_>, params: &Value) -> Vec<Verdic
         }
     }
     verdicts
-}
-
-fn request(of: &Attributes<'_>) -> Value {
-    let kind = of.kind;
-    let of_kind = json!({ "group": kind.group, "version": kind.version, "kind": kind.kind });
-    let of_resource =
-        json!({ "group": kind.group, "version": kind.version, "resource": kind.resource });
-    json!({
-        "kind": of_kind, "requestKind": of_kind,
-        "resource": of_resource, "requestResource": of_resource,
-        "subResource": of.subresource.unwrap_or_default(),
-        "requestSubResource": of.subresource.unwrap_or_default(),
-        "name": of.name, "namespace": of.namespace,
-        "operation": of.action.operation(),
-        "userInfo": {
-            "username": of.user.user, "uid": of.user.uid,
-            "groups": of.user.groups, "extra": of.user.extra,
-        },
-    })
 }

@@ -277,7 +277,7 @@ fn untyped(wanted: &Value, errors: &[String]) -> Failure {
     let slash = if version.contains('/') { "" } else { "/" };
     Failure {
         code: 500,
-        reason: "",
+        reason: "".into(),
         message: format!(
             "failed to create typed patch object ({}/{}; {slash}{version}, Kind={}): {all}",
             text("/metadata/namespace"),
@@ -322,7 +322,7 @@ fn conflict(conflicts: &[(String, Set)]) -> Failure {
     };
     Failure {
         code: 409,
-        reason: "Conflict",
+        reason: "Conflict".into(),
         message,
         details: Some(json!({ "causes": causes })),
     }

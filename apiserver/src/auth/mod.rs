@@ -24,7 +24,17 @@ pub struct Identity {
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
+/// By which credential somebody is who they are, in the extra fields of an identity.
+const CREDENTIAL: &str = "authentication.kubernetes.io/credential-id";
+
 impl Identity {
+    /// The same by a credential: `JTI=` and a token's id, or `X509SHA256=` and a certificate's digest.
+    #[must_use]
+    pub(crate) fn by(mut self, credential: String) -> Self {
+        self.extra.insert(CREDENTIAL.to_owned(), vec![credential]);
+        self
+    }
+
     /// Somebody who may do everything.
     pub fn admin() -> Self {
         Self::new("admin", &["system:masters"])

@@ -20,6 +20,14 @@ pub(crate) struct Asked {
     pub(crate) path: Option<String>,
 }
 
+/// Whether somebody may do something, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Decision {
+    pub(crate) allowed: bool,
+    /// By which binding it is allowed, or why it could not be told; empty if nothing is to be said.
+    pub(crate) reason: String,
+}
+
 /// How many steps down roles gather those that gather others: `admin` gathers `edit`, which gathers `view`'s.
 const GATHERINGS: u8 = 4;
 pub(super) const ROLES: &str = "rbac.authorization.k8s.io";
@@ -27,16 +35,49 @@ pub(super) const ROLES: &str = "rbac.authorization.k8s.io";
 impl Inner {
     /// Whether somebody may do something.
     pub(crate) fn may(&self, user: &Identity, asked: &Asked) -> bool {
+        self.decide(user, asked).allowed
+    }
+
+    /// Whether somebody may do something, and by which binding.
+    pub(crate) fn decide(&self, user: &Identity, asked: &Asked) -> Decision {
         if !self.options.rbac || user.groups.iter().any(|group| group == "system:masters") {
-            return true;
+            return Decision {
+                allowed: true,
+                reason: String::new(),
+            };
         }
-        self.bindings_of_cluster()
+        let mut missing = Vec::new();
+        let of_cluster = self.bindings_of_cluster();
+        let here = self.bindings_in(&asked.namespace);
+        let of_cluster = of_cluster.iter().map(|binding| (binding, ""));
+        let here = here
             .iter()
-            .any(|binding| self.binding_allows(binding, user, asked, ""))
-            || self
-                .bindings_in(&asked.namespace)
-                .iter()
-                .any(|binding| self.binding_allows(binding, user, asked, &asked.namespace))
+            .map(|binding| (binding, asked.namespace.as_str()));
+        for (binding, namespace) in of_cluster.chain(here) {
+            let Some(subject) = meant(binding, user, namespace) else {
+                continue;
+            };
+            match self.role_of(binding, namespace) {
+                Some(rules) if rules.iter().any(|rule| rule_allows(rule, asked)) => {
+                    return Decision {
+                        allowed: true,
+                        reason: by_binding(binding, subject, namespace),
+                    };
+                }
+                Some(_) => {}
+                None => missing.push(missing_role(binding)),
+            }
+        }
+        missing.dedup();
+        let reason = match missing.as_slice() {
+            [] => String::new(),
+            [one] => format!("RBAC: {one}"),
+            many => format!("RBAC: [{}]", many.join(", ")),
+        };
+        Decision {
+            allowed: false,
+            reason,
+        }
     }
 
     /// The rules that are for somebody in a namespace and in the whole cluster.
@@ -94,54 +135,41 @@ impl Inner {
 
     /// Refuses what somebody may not do.
     pub(crate) fn check_right(&self, user: &Identity, asked: &Asked) -> Result<(), Failure> {
-        if self.may(user, asked) {
+        let decision = self.decide(user, asked);
+        if decision.allowed {
             return Ok(());
         }
-        Err(refusal(user, asked))
-    }
-
-    fn binding_allows(
-        &self,
-        binding: &Value,
-        user: &Identity,
-        asked: &Asked,
-        namespace: &str,
-    ) -> bool {
-        self.rules_of(binding, user, namespace)
-            .iter()
-            .any(|rule| rule_allows(rule, asked))
+        Err(refusal(user, asked, &decision.reason))
     }
 
     /// The rules that a binding gives to somebody.
     fn rules_of(&self, binding: &Value, user: &Identity, namespace: &str) -> Vec<Value> {
-        let subjects = binding.get("subjects").and_then(Value::as_array);
-        let meant = subjects
-            .into_iter()
-            .flatten()
-            .any(|subject| is_meant(subject, user, namespace));
-        if !meant {
+        if meant(binding, user, namespace).is_none() {
             return Vec::new();
         }
-        let text = |path: &str| {
-            binding
-                .pointer(path)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-        };
-        let (resource, of) = match text("/roleRef/kind") {
-            "ClusterRole" => ("clusterroles", ""),
+        self.role_of(binding, namespace).unwrap_or_default()
+    }
+
+    /// The rules of the role of a binding, if there is that role.
+    fn role_of(&self, binding: &Value, namespace: &str) -> Option<Vec<Value>> {
+        let role = &binding["roleRef"];
+        let (resource, of) = match role["kind"].as_str() {
+            Some("ClusterRole") => ("clusterroles", ""),
             _ => ("roles", namespace),
         };
-        self.rules_of_role(resource, of, text("/roleRef/name"))
+        self.known_rules(resource, of, role["name"].as_str().unwrap_or_default())
     }
 
     /// The rules of a role; of one that gathers others', theirs.
     pub(super) fn rules_of_role(&self, resource: &str, namespace: &str, name: &str) -> Vec<Value> {
+        self.known_rules(resource, namespace, name)
+            .unwrap_or_default()
+    }
+
+    fn known_rules(&self, resource: &str, namespace: &str, name: &str) -> Option<Vec<Value>> {
         let table = format!("{ROLES}/{resource}");
-        let role = self.store.get(&table, &Key::new(namespace, name));
-        role.map_or_else(Vec::new, |role| {
-            self.gathered(&table, &role.value(), GATHERINGS)
-        })
+        let role = self.store.get(&table, &Key::new(namespace, name))?;
+        Some(self.gathered(&table, &role.value(), GATHERINGS))
     }
 
     /// The rules of a role, and of those that it gathers, so many steps down.
@@ -169,6 +197,53 @@ impl Inner {
         }
         rules
     }
+}
+
+/// The subject of a binding that somebody is.
+fn meant<'a>(binding: &'a Value, user: &Identity, namespace: &str) -> Option<&'a Value> {
+    let mut subjects = binding["subjects"].as_array().into_iter().flatten();
+    subjects.find(|subject| is_meant(subject, user, namespace))
+}
+
+/// That a binding allows something, as a kube-apiserver says it.
+fn by_binding(binding: &Value, subject: &Value, namespace: &str) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let name = crate::meta::text(binding, "name");
+    let role = &binding["roleRef"];
+    let binding = if namespace.is_empty() {
+        format!("ClusterRoleBinding {}", go_quoted(name))
+    } else {
+        format!("RoleBinding {}", go_quoted(&format!("{name}/{namespace}")))
+    };
+    let who = match (text(&subject["kind"]).as_str(), text(&subject["namespace"])) {
+        ("ServiceAccount", of) => {
+            let of = if of.is_empty() {
+                namespace.to_owned()
+            } else {
+                of
+            };
+            format!("{}/{of}", text(&subject["name"]))
+        }
+        _ => text(&subject["name"]),
+    };
+    format!(
+        "RBAC: allowed by {binding} of {} {} to {} {}",
+        text(&role["kind"]),
+        go_quoted(&text(&role["name"])),
+        text(&subject["kind"]),
+        go_quoted(&who)
+    )
+}
+
+/// That the role of a binding is not there.
+fn missing_role(binding: &Value) -> String {
+    let role = &binding["roleRef"];
+    let text = |field: &str| role[field].as_str().unwrap_or_default();
+    format!(
+        "{}.{ROLES} {} not found",
+        text("kind").to_lowercase(),
+        go_quoted(text("name"))
+    )
 }
 
 fn is_meant(subject: &Value, user: &Identity, namespace: &str) -> bool {
@@ -218,7 +293,7 @@ fn resource_matches(rule: &str, resource: &str) -> bool {
     }
 }
 
-fn refusal(user: &Identity, asked: &Asked) -> Failure {
+fn refusal(user: &Identity, asked: &Asked, reason: &str) -> Failure {
     let who = go_quoted(&user.user);
     if let Some(path) = &asked.path {
         let mut failure = Failure::forbidden(
@@ -239,8 +314,13 @@ fn refusal(user: &Identity, asked: &Asked) -> Failure {
     } else {
         format!(" in the namespace {}", go_quoted(&asked.namespace))
     };
+    let because = if reason.is_empty() {
+        String::new()
+    } else {
+        format!(": {reason}")
+    };
     let why = format!(
-        "User {who} cannot {} resource {} in API group {}{place}",
+        "User {who} cannot {} resource {} in API group {}{place}{because}",
         asked.verb,
         go_quoted(&asked.resource),
         go_quoted(&asked.group)

@@ -5,41 +5,82 @@ use serde_json::{Value, json};
 
 use super::tokens::AUDIENCE;
 use super::{Asked, Identity};
+use crate::admission::Action;
 use crate::failure::{Cause, Failure, FieldError};
 use crate::meta;
-use crate::operations::{Call, Reply};
+use crate::operations::{Call, Deed, Reply};
+use crate::request::query::WriteOptions;
+use crate::tracking;
+
+/// Answers a question.
+type Reviewer = fn(&Call, Value) -> Result<Value, Failure>;
 
 /// The shortest and longest life of a token, in seconds.
 const LIFE: std::ops::RangeInclusive<i64> = 600..=4_294_967_296;
 
 impl Call {
-    /// Answers a review, if this is one.
-    pub(crate) fn review(&self, body: &[u8]) -> Option<Result<Value, Failure>> {
-        let review: fn(&Self, Value) -> Result<Value, Failure> =
-            match (self.kind.group.as_str(), self.kind.resource.as_str()) {
-                ("authorization.k8s.io", "subjectaccessreviews" | "localsubjectaccessreviews") => {
-                    Self::of_subject
-                }
-                ("authorization.k8s.io", "selfsubjectaccessreviews") => Self::of_self,
-                ("authorization.k8s.io", "selfsubjectrulesreviews") => {
-                    |call, review| Ok(call.rules_of_self(review))
-                }
-                ("authentication.k8s.io", "tokenreviews") => {
-                    |call, review| Ok(call.of_token(review))
-                }
-                ("authentication.k8s.io", "selfsubjectreviews") => {
-                    |call, review| Ok(call.who_am_i(review))
-                }
-                _ => return None,
+    /// Whether objects of this kind are questions, which are answered and not kept.
+    pub(crate) fn is_review(&self) -> bool {
+        self.reviewer().is_some()
+    }
+
+    fn reviewer(&self) -> Option<Reviewer> {
+        let reviewer: Reviewer = match (self.kind.group.as_str(), self.kind.resource.as_str()) {
+            ("authorization.k8s.io", "subjectaccessreviews" | "localsubjectaccessreviews") => {
+                Self::of_subject
+            }
+            ("authorization.k8s.io", "selfsubjectaccessreviews") => Self::of_self,
+            ("authorization.k8s.io", "selfsubjectrulesreviews") => {
+                |call, review| Ok(call.rules_of_self(review))
+            }
+            ("authentication.k8s.io", "tokenreviews") => |call, review| Ok(call.of_token(review)),
+            ("authentication.k8s.io", "selfsubjectreviews") => {
+                |call, review| Ok(call.who_am_i(review))
+            }
+            _ => return None,
+        };
+        Some(reviewer)
+    }
+
+    /// Answers a review.
+    pub(crate) async fn review(&mut self, body: &[u8]) -> Result<Value, Failure> {
+        let reviewer = self.reviewer().ok_or_else(Failure::no_such_path)?;
+        let mut body = crate::operations::body::parse(&self.content_type, body, &self.kind.kind)?;
+        self.check_request(&body)?;
+        meta::strip_type(&mut body);
+        // As an empty object of Go's types is written.
+        meta::metadata(&mut body);
+        let options = WriteOptions::of(&self.query, "CreateOptions")?;
+        let writer = self.writer(&options);
+        tracking::track(&self.kind, None, &mut body, &writer);
+        if self.kind.resource.ends_with("subjectaccessreviews") {
+            body["status"] = json!({ "allowed": false });
+        }
+        meta::put_type(&mut body, &self.kind.api_version(), &self.kind.kind);
+        let body = self.looked_at(body).await?;
+        reviewer(self, body)
+    }
+
+    /// What webhooks leave of a question, unless they refuse it.
+    pub(crate) async fn looked_at(&mut self, mut body: Value) -> Result<Value, Failure> {
+        let (is_mutated, is_judged) = (self.may_be_mutated(), self.may_be_judged());
+        let name = self.name.clone().unwrap_or_default();
+        let dry_run = self.query.get("dryRun").is_some();
+        for mutates in [true, false] {
+            let deed = Deed {
+                action: Action::Create,
+                name: &name,
+                new: &body,
+                old: &Value::Null,
+                dry_run,
             };
-        let body = crate::operations::body::parse(&self.content_type, body, &self.kind.kind);
-        Some(body.and_then(|mut body| {
-            self.check_request(&body)?;
-            meta::put_type(&mut body, &self.kind.api_version(), &self.kind.kind);
-            // As an empty object of Go's types is written.
-            meta::metadata(&mut body);
-            review(self, body)
-        }))
+            if mutates && is_mutated {
+                body = self.mutated(&deed).await?.unwrap_or(body);
+            } else if !mutates && is_judged {
+                self.judge(&deed).await?;
+            }
+        }
+        Ok(body)
     }
 
     /// Refuses what is no object, or has a spec that is none.
@@ -139,7 +180,11 @@ impl Call {
                 return Err(Failure::invalid(&nameless(), "", &[error]));
             }
         };
-        review["status"] = json!({ "allowed": self.server.may(user, &asked) });
+        let decision = self.server.decide(user, &asked);
+        review["status"] = json!({ "allowed": decision.allowed });
+        if !decision.reason.is_empty() {
+            review["status"]["reason"] = decision.reason.into();
+        }
         Ok(review)
     }
 
@@ -210,7 +255,7 @@ impl Call {
     }
 
     /// `serviceaccounts/token`.
-    pub(crate) fn request_token(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+    pub(crate) async fn request_token(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let mut request =
             crate::operations::body::parse(&self.content_type, body, &self.kind.kind)?;
         self.check_request(&request)?;
@@ -218,6 +263,8 @@ impl Call {
         let account = self.server.store.get(&self.kind.table, &key);
         let account = account.ok_or_else(|| Failure::not_found(&self.kind.about(), &key.name))?;
         let uid = meta::text(&account.value(), "uid").to_owned();
+        meta::put_type(&mut request, "authentication.k8s.io/v1", "TokenRequest");
+        let mut request = self.looked_at(request).await?;
         let audiences = request.pointer("/spec/audiences").and_then(Value::as_array);
         let audiences: Vec<String> = match audiences {
             Some(list) if !list.is_empty() => list
@@ -253,7 +300,6 @@ impl Call {
                 .sign(&identity, &key.namespace, &key.name, &audiences, seconds);
         let end =
             Timestamp::from_second(Timestamp::now().as_second() + seconds).unwrap_or_default();
-        meta::put_type(&mut request, "authentication.k8s.io/v1", "TokenRequest");
         if let Some(metadata) = meta::metadata(&mut request) {
             metadata.insert("name".to_owned(), (*key.name).into());
             metadata.insert("namespace".to_owned(), (*key.namespace).into());

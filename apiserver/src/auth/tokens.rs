@@ -59,7 +59,7 @@ impl Tokens {
         let head = URL_SAFE_NO_PAD.encode(r#"{"alg":"HS256","typ":"JWT"}"#);
         let body = json!({
             "aud": audiences, "exp": now + seconds, "iat": now, "nbf": now, "iss": AUDIENCE,
-            "sub": identity.user,
+            "jti": meta::uid(), "sub": identity.user,
             "kubernetes.io": { "namespace": namespace, "serviceaccount": { "name": name, "uid": identity.uid } },
         });
         let text = format!("{head}.{}", URL_SAFE_NO_PAD.encode(body.to_string()));
@@ -93,8 +93,12 @@ impl Inner {
             return None;
         }
         let audiences = claims.get("aud")?.as_array()?;
+        let identity = Identity::service_account(namespace, name, uid);
         Some(Claims {
-            identity: Identity::service_account(namespace, name, uid),
+            identity: match of("/jti") {
+                Some(id) => identity.by(format!("JTI={id}")),
+                None => identity,
+            },
             audiences: audiences
                 .iter()
                 .filter_map(|one| one.as_str().map(str::to_owned))

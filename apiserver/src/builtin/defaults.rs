@@ -1,15 +1,9 @@
 //! Values that a built-in kind has where none is given.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value, json};
 
 use crate::kinds::Kind;
 use crate::meta;
-use crate::store::Store;
-
-/// The addresses of services.
-const ADDRESSES: &str = "10.0.0.";
 
 /// Fills in what is not given.
 pub(crate) fn default(kind: &Kind, object: &mut Value) {
@@ -20,7 +14,15 @@ pub(crate) fn default(kind: &Kind, object: &mut Value) {
             secret(object);
             or(object, "type", "Opaque");
         }
-        ("", "services") => service(object),
+        ("", "services") => super::services::default(object),
+        ("", "endpoints") => endpoints(object),
+        ("discovery.k8s.io", "endpointslices") => slice(object),
+        ("networking.k8s.io", "ingressclasses") => {
+            if let Some(parameters) = object.pointer_mut("/spec/parameters") {
+                or(parameters, "scope", "Cluster");
+            }
+        }
+        ("storage.k8s.io", "csidrivers") => driver(&mut object["spec"]),
         ("", "persistentvolumeclaims") => or(&mut object["spec"], "volumeMode", "Filesystem"),
         ("", "persistentvolumes") => {
             or(&mut object["spec"], "volumeMode", "Filesystem");
@@ -53,6 +55,7 @@ pub(crate) fn default(kind: &Kind, object: &mut Value) {
             let metric = json!([{ "type": "Resource", "resource": { "name": "cpu", "target": {
                 "type": "Utilization", "averageUtilization": 80 } } }]);
             or(&mut object["spec"], "metrics", metric);
+            behaviour(&mut object["spec"]);
         }
         ("storage.k8s.io", "storageclasses") => {
             or(object, "reclaimPolicy", "Delete");
@@ -118,7 +121,7 @@ pub(super) fn or(object: &mut Value, field: &str, value: impl Into<Value>) {
     }
 }
 
-fn each<'a>(object: &'a mut Value, list: &str) -> impl Iterator<Item = &'a mut Value> {
+pub(super) fn each<'a>(object: &'a mut Value, list: &str) -> impl Iterator<Item = &'a mut Value> {
     let list = object.get_mut(list).and_then(Value::as_array_mut);
     list.into_iter().flatten()
 }
@@ -131,20 +134,54 @@ fn pod(spec: &mut Value, alone: bool) {
     or(spec, "securityContext", json!({}));
     or(spec, "schedulerName", "default-scheduler");
     if let Some(Value::String(name)) = spec.get("serviceAccountName").cloned() {
-        or(spec, "serviceAccount", name);
+        // The older field is another name for the newer one.
+        spec["serviceAccount"] = name.into();
     } else if let Some(Value::String(name)) = spec.get("serviceAccount").cloned() {
         or(spec, "serviceAccountName", name);
     }
     if alone {
         or(spec, "enableServiceLinks", true);
     }
-    for list in ["initContainers", "containers"] {
+    if spec.get("hostNetwork") == Some(&Value::Bool(true)) {
+        host_ports(spec);
+    }
+    let patience = spec["terminationGracePeriodSeconds"].as_i64();
+    if patience.is_some_and(|seconds| seconds < 0) {
+        spec["terminationGracePeriodSeconds"] = 1.into();
+    }
+    for list in ["initContainers", "containers", "ephemeralContainers"] {
         for one in each(spec, list) {
             container(one);
         }
     }
     for one in each(spec, "volumes") {
         volume(one);
+    }
+}
+
+/// On the network of its node a container's ports are those of the node.
+fn host_ports(spec: &mut Value) {
+    for list in ["initContainers", "containers"] {
+        for one in each(spec, list) {
+            for port in each(one, "ports") {
+                let number = port.get("containerPort").cloned().unwrap_or_default();
+                or(port, "hostPort", number);
+            }
+        }
+    }
+}
+
+/// What is asked for over HTTP.
+fn http(handler: &mut Value) {
+    if let Some(get) = handler.get_mut("httpGet") {
+        or(get, "path", "/");
+        or(get, "scheme", "HTTP");
+    }
+}
+
+fn field(holder: &mut Value) {
+    if let Some(reference) = holder.get_mut("fieldRef") {
+        or(reference, "apiVersion", "v1");
     }
 }
 
@@ -182,15 +219,22 @@ fn container(container: &mut Value) {
             ] {
                 or(probe, field, value);
             }
-            if let Some(get) = probe.get_mut("httpGet") {
-                or(get, "path", "/");
-                or(get, "scheme", "HTTP");
+            http(probe);
+            if let Some(grpc) = probe.get_mut("grpc")
+                && grpc.get("service").is_none_or(Value::is_null)
+            {
+                grpc["service"] = "".into();
             }
         }
     }
+    for hook in ["postStart", "preStop"] {
+        if let Some(hook) = container.pointer_mut(&format!("/lifecycle/{hook}")) {
+            http(hook);
+        }
+    }
     for variable in each(container, "env") {
-        if let Some(reference) = variable.pointer_mut("/valueFrom/fieldRef") {
-            or(reference, "apiVersion", "v1");
+        if let Some(source) = variable.get_mut("valueFrom") {
+            field(source);
         }
     }
 }
@@ -214,7 +258,38 @@ fn volume(volume: &mut Value) {
             if let Some(token) = source.get_mut("serviceAccountToken") {
                 or(token, "expirationSeconds", 3600);
             }
+            if let Some(downward) = source.get_mut("downwardAPI") {
+                each(downward, "items").for_each(field);
+            }
         }
+    }
+    if let Some(downward) = volume.get_mut("downwardAPI") {
+        each(downward, "items").for_each(field);
+    }
+    if let Some(spec) = volume.pointer_mut("/ephemeral/volumeClaimTemplate/spec") {
+        or(spec, "volumeMode", "Filesystem");
+    }
+    if let Some(disk) = volume.get_mut("iscsi") {
+        or(disk, "iscsiInterface", "default");
+    }
+    if let Some(disk) = volume.get_mut("rbd") {
+        for (field, value) in [
+            ("pool", "rbd"),
+            ("user", "admin"),
+            ("keyring", "/etc/ceph/keyring"),
+        ] {
+            or(disk, field, value);
+        }
+    }
+    if let Some(disk) = volume.get_mut("azureDisk") {
+        for (field, value) in [
+            ("cachingMode", "ReadWrite"),
+            ("fsType", "ext4"),
+            ("kind", "Shared"),
+        ] {
+            or(disk, field, value);
+        }
+        or(disk, "readOnly", false);
     }
     let sources = volume.as_object().map_or(0, Map::len);
     if sources == 1 {
@@ -256,6 +331,12 @@ fn workload(resource: &str, object: &mut Value) {
                 "persistentVolumeClaimRetentionPolicy",
                 json!({ "whenDeleted": "Retain", "whenScaled": "Retain" }),
             );
+            for claim in each(spec, "volumeClaimTemplates") {
+                or(claim, "apiVersion", "v1");
+                or(claim, "kind", "PersistentVolumeClaim");
+                or(&mut claim["spec"], "volumeMode", "Filesystem");
+                or(&mut claim["status"], "phase", "Pending");
+            }
         }
         "daemonsets" => {
             or(spec, "revisionHistoryLimit", 10);
@@ -269,6 +350,8 @@ fn workload(resource: &str, object: &mut Value) {
                     1,
                 );
                 or(&mut spec["updateStrategy"]["rollingUpdate"], "maxSurge", 0);
+            } else if let Some(rolling) = spec.pointer_mut("/updateStrategy/rollingUpdate") {
+                or(rolling, "maxUnavailable", 0);
             }
         }
         "replicasets" => or(spec, "replicas", 1),
@@ -288,13 +371,22 @@ fn template(spec: &mut Value) {
 
 fn job(spec: &mut Value, alone: bool) {
     if alone {
-        or(spec, "completions", 1);
+        if spec.get("completions").is_none() && spec.get("parallelism").is_none() {
+            or(spec, "completions", 1);
+        }
         or(spec, "parallelism", 1);
-        or(spec, "backoffLimit", 6);
+        let per_index = spec.get("backoffLimitPerIndex").is_some();
+        let limit = if per_index { i32::MAX } else { 6 };
+        or(spec, "backoffLimit", limit);
         or(spec, "completionMode", "NonIndexed");
         or(spec, "suspend", false);
         or(spec, "manualSelector", false);
-        or(spec, "podReplacementPolicy", "TerminatingOrFailed");
+        let replaced = if spec.get("podFailurePolicy").is_some() {
+            "Failed"
+        } else {
+            "TerminatingOrFailed"
+        };
+        or(spec, "podReplacementPolicy", replaced);
     }
     template(spec);
 }
@@ -318,10 +410,16 @@ fn limits(spec: &mut Value) {
         if one.get("type").and_then(Value::as_str) != Some("Container") {
             continue;
         }
-        let given = one.get("default").and_then(Value::as_object).cloned();
-        for (resource, quantity) in given.into_iter().flatten() {
-            or(one, "defaultRequest", json!({}));
-            or(&mut one["defaultRequest"], &resource, quantity);
+        for (from, to) in [
+            ("max", "default"),
+            ("default", "defaultRequest"),
+            ("min", "defaultRequest"),
+        ] {
+            let given = one.get(from).and_then(Value::as_object).cloned();
+            for (resource, quantity) in given.into_iter().flatten() {
+                or(one, to, json!({}));
+                or(&mut one[to], &resource, quantity);
+            }
         }
     }
 }
@@ -413,87 +511,76 @@ fn secret(object: &mut Value) {
     }
 }
 
-fn service(object: &mut Value) {
-    let spec = &mut object["spec"];
-    or(spec, "sessionAffinity", "None");
-    or(spec, "type", "ClusterIP");
-    let of_type = spec["type"].as_str().unwrap_or_default().to_owned();
-    for port in each(spec, "ports") {
+fn endpoints(object: &mut Value) {
+    for subset in each(object, "subsets") {
+        for port in each(subset, "ports") {
+            or(port, "protocol", "TCP");
+        }
+    }
+}
+
+fn slice(object: &mut Value) {
+    for port in each(object, "ports") {
         or(port, "protocol", "TCP");
-        let number = port.get("port").cloned().unwrap_or_default();
-        // The type always writes it: nothing is zero there.
-        if port.get("targetPort").is_none_or(|target| *target == 0) {
-            port["targetPort"] = number;
-        }
-    }
-    if of_type != "ExternalName" {
-        or(spec, "internalTrafficPolicy", "Cluster");
-    }
-    if of_type == "NodePort" || of_type == "LoadBalancer" {
-        or(spec, "externalTrafficPolicy", "Cluster");
-    }
-    if of_type == "LoadBalancer" {
-        or(spec, "allocateLoadBalancerNodePorts", true);
-    }
-    or(object, "status", json!({ "loadBalancer": {} }));
-}
-
-/// A service keeps its address when it is replaced by one that names none.
-pub(super) fn keep_addresses(new: &mut Value, old: &Value) {
-    if new.pointer("/spec/type").and_then(Value::as_str) == Some("ExternalName") {
-        return;
-    }
-    for field in [
-        "clusterIP",
-        "clusterIPs",
-        "ipFamilies",
-        "ipFamilyPolicy",
-        "healthCheckNodePort",
-    ] {
-        if let Some(value) = old.pointer(&format!("/spec/{field}")) {
-            or(&mut new["spec"], field, value.clone());
+        if port.get("name").is_none_or(Value::is_null) {
+            port["name"] = "".into();
         }
     }
 }
 
-/// Gives a service an address that no other has.
-pub(super) fn allocate_address(object: &mut Value, store: &Store) {
-    let spec = &mut object["spec"];
-    if spec["type"] == "ExternalName" {
+/// What is not a claim or a snapshot is no source, and what is, is one of both kinds.
+pub(super) fn sources(spec: &mut Value) {
+    let Some(source) = spec.get("dataSource").cloned() else {
         return;
-    }
-    if spec
-        .get("clusterIP")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .is_empty()
-    {
-        let taken: BTreeSet<String> = store
-            .all("/services")
-            .iter()
-            .filter_map(|(_, stored)| {
-                stored
-                    .value()
-                    .pointer("/spec/clusterIP")?
-                    .as_str()
-                    .map(str::to_owned)
-            })
-            .collect();
-        let free = (1..=254)
-            .rev()
-            .map(|last| format!("{ADDRESSES}{last}"))
-            .find(|address| !taken.contains(address));
-        spec["clusterIP"] = free.unwrap_or_default().into();
-    }
-    let address = spec["clusterIP"].clone();
-    or(spec, "clusterIPs", json!([address]));
-    // Without an address and without Pods of its own it may have any.
-    let any = spec["clusterIP"] == "None" && spec.get("selector").is_none();
-    let (families, policy) = if any {
-        (json!(["IPv4", "IPv6"]), "RequireDualStack")
-    } else {
-        (json!(["IPv4"]), "SingleStack")
     };
-    or(spec, "ipFamilies", families);
-    or(spec, "ipFamilyPolicy", policy);
+    let of = |field: &str| {
+        source
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let known = [
+        ("", "PersistentVolumeClaim"),
+        ("snapshot.storage.k8s.io", "VolumeSnapshot"),
+    ];
+    if known.contains(&(of("apiGroup"), of("kind"))) {
+        or(spec, "dataSourceRef", source);
+    } else if let Some(fields) = spec.as_object_mut() {
+        fields.remove("dataSource");
+    }
+}
+
+fn driver(spec: &mut Value) {
+    or(spec, "attachRequired", true);
+    or(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
+    or(spec, "volumeLifecycleModes", json!(["Persistent"]));
+    for field in [
+        "podInfoOnMount",
+        "requiresRepublish",
+        "seLinuxMount",
+        "storageCapacity",
+    ] {
+        or(spec, field, false);
+    }
+}
+
+/// How an autoscaler moves, if it says anything of it.
+fn behaviour(spec: &mut Value) {
+    let Some(behaviour) = spec.get_mut("behavior").filter(|one| one.is_object()) else {
+        return;
+    };
+    let doubled = json!({ "type": "Percent", "value": 100, "periodSeconds": 15 });
+    let by_four = json!({ "type": "Pods", "value": 4, "periodSeconds": 15 });
+    for (field, policies) in [
+        ("scaleUp", json!([by_four, doubled])),
+        ("scaleDown", json!([doubled])),
+    ] {
+        or(behaviour, field, json!({}));
+        let rules = &mut behaviour[field];
+        or(rules, "selectPolicy", "Max");
+        or(rules, "policies", policies);
+        if field == "scaleUp" {
+            or(rules, "stabilizationWindowSeconds", 0);
+        }
+    }
 }

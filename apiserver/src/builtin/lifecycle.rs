@@ -3,15 +3,28 @@
 use serde_json::{Value, json};
 
 use crate::auth::Identity;
+use crate::failure::FieldError;
 use crate::kinds::Kind;
 use crate::meta;
-use crate::store::Store;
+use crate::store::{Key, Store};
 
 /// Holds a definition that is going until the objects of its kind are gone.
 pub(crate) const CRD_CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// Holds a claim as long as Pods use it: here none does.
 pub(crate) const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
+
+/// Holds a volume as long as a claim has it: here none does.
+pub(crate) const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
+
+fn add_finalizer(object: &mut Value, finalizer: &str) {
+    let finalizers = meta::finalizers(object).into_iter().map(str::to_owned);
+    let mut finalizers: Vec<String> = finalizers.collect();
+    if !finalizers.iter().any(|one| one == finalizer) {
+        finalizers.push(finalizer.to_owned());
+        meta::set_finalizers(object, &finalizers);
+    }
+}
 
 fn is_crd(kind: &Kind) -> bool {
     kind.is("apiextensions.k8s.io", "customresourcedefinitions")
@@ -24,6 +37,11 @@ fn is_request(kind: &Kind) -> bool {
 /// Whether a write of the whole object leaves its status as it is.
 pub(crate) fn drops_status(kind: &Kind) -> bool {
     !kind.is("apiregistration.k8s.io", "apiservices") || kind.custom.is_some()
+}
+
+/// Whether whoever makes an object may say its status: a kubelet says that of its node.
+pub(crate) fn begins_with_status(kind: &Kind) -> bool {
+    !drops_status(kind) || kind.is("", "nodes")
 }
 
 /// Whether a write of the status leaves the labels as they are.
@@ -49,15 +67,12 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
         }
         ("", "persistentvolumeclaims") => {
             fields.insert("status".to_owned(), json!({ "phase": "Pending" }));
-            let mut finalizers: Vec<String> = meta::finalizers(object)
-                .into_iter()
-                .map(str::to_owned)
-                .collect();
-            finalizers.push(CLAIM_PROTECTION.to_owned());
-            finalizers.dedup();
-            meta::set_finalizers(object, &finalizers);
+            add_finalizer(object, CLAIM_PROTECTION);
+            super::defaults::sources(&mut object["spec"]);
         }
-        ("batch", "jobs" | "cronjobs") | ("", "resourcequotas") => {
+        ("batch", "cronjobs")
+        | ("", "resourcequotas")
+        | ("admissionregistration.k8s.io", "validatingadmissionpolicies") => {
             fields.insert("status".to_owned(), json!({}));
         }
         ("networking.k8s.io", "ingresses") => {
@@ -75,8 +90,15 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
                 json!({ "currentMetrics": null, "desiredReplicas": 0 }),
             );
         }
+        ("", "services") => super::services::begin(&mut object["spec"]),
+        ("coordination.k8s.io", "leases") => without_candidates(object),
+        ("batch", "jobs") => {
+            fields.insert("status".to_owned(), json!({}));
+            super::jobs::begin(object);
+        }
         ("", "persistentvolumes") => {
             fields.insert("status".to_owned(), json!({ "phase": "Pending" }));
+            add_finalizer(object, VOLUME_PROTECTION);
         }
         ("", "pods") => super::pods::begin(object),
         ("certificates.k8s.io", "certificatesigningrequests") => {
@@ -111,6 +133,9 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
                 _ => json!({}),
             };
             fields.insert("status".to_owned(), status);
+            if kind.resource == "daemonsets" {
+                count_template(object, None);
+            }
         }
         _ => {}
     }
@@ -123,7 +148,11 @@ pub(crate) fn prepare_update(kind: &Kind, new: &mut Value, old: &Value) {
             new["spec"]["finalizers"] =
                 old.pointer("/spec/finalizers").cloned().unwrap_or_default();
         }
-        ("", "services") => super::defaults::keep_addresses(new, old),
+        ("", "services") => super::services::change(new, old),
+        ("", "persistentvolumeclaims") => super::defaults::sources(&mut new["spec"]),
+        ("rbac.authorization.k8s.io", "roles" | "clusterroles") => without_empty_rules(new),
+        ("apps", "daemonsets") => count_template(new, Some(old)),
+        ("coordination.k8s.io", "leases") => without_candidates(new),
         ("certificates.k8s.io", "certificatesigningrequests") => {
             new["spec"] = old.get("spec").cloned().unwrap_or_default();
         }
@@ -174,29 +203,96 @@ pub(crate) fn prepare_part(kind: &Kind, part: &str, new: &mut Value, old: &Value
     *new = kept;
 }
 
-/// Numbers that the cluster gives out: addresses of services, UIDs of what has one.
-pub(crate) fn allocate(kind: &Kind, object: &mut Value, store: &Store) {
-    if kind.is("", "services") {
-        super::defaults::allocate_address(object, store);
+/// What becomes of a new object when it is kept.
+pub(crate) fn settle(kind: &Kind, object: &mut Value) {
+    if kind.is("rbac.authorization.k8s.io", "roles")
+        || kind.is("rbac.authorization.k8s.io", "clusterroles")
+    {
+        without_empty_rules(object);
     }
 }
 
-/// What is said to those who write this.
-pub(crate) fn warnings(object: &Value) -> Vec<String> {
-    let mut warnings = Vec::new();
-    for finalizer in meta::finalizers(object) {
-        if !finalizer.contains('/')
-            && !meta::STANDARD_FINALIZERS.contains(&finalizer)
-            && finalizer != CRD_CLEANUP
-        {
-            warnings.push(format!(
-                "metadata.finalizers: {}: prefer a domain-qualified finalizer name including a path (/) to avoid \
-                 accidental conflicts with other finalizer writers",
-                crate::failure::go_quoted(finalizer)
-            ));
-        }
+/// No rules are `null`.
+fn without_empty_rules(role: &mut Value) {
+    if role
+        .get("rules")
+        .and_then(Value::as_array)
+        .is_some_and(Vec::is_empty)
+    {
+        role["rules"] = Value::Null;
     }
-    warnings
+}
+
+/// How often the template of a `DaemonSet` has changed.
+const COUNT: &str = "deprecated.daemonset.template.generation";
+
+/// Whether what a kind keeps in texts can be read. Tells why it cannot.
+pub(crate) fn readable(kind: &Kind, object: &Value) -> Result<(), String> {
+    let count = object
+        .pointer(&format!("/metadata/annotations/{COUNT}"))
+        .and_then(Value::as_str);
+    match count {
+        Some(count) if kind.is("apps", "daemonsets") && count.parse::<i64>().is_err() => {
+            Err(format!(
+                "strconv.ParseInt: parsing {}: invalid syntax",
+                crate::failure::go_quoted(count)
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A `DaemonSet` counts how often its template has changed, in an annotation.
+fn count_template(new: &mut Value, old: Option<&Value>) {
+    let path = format!("/metadata/annotations/{COUNT}");
+    let count = old.map_or(1, |old| {
+        let before = old.pointer(&path).and_then(Value::as_str);
+        let before: i64 = before.and_then(|text| text.parse().ok()).unwrap_or(1);
+        let same = new.pointer("/spec/template") == old.pointer("/spec/template");
+        before.saturating_add(i64::from(!same))
+    });
+    let metadata = &mut new["metadata"];
+    super::defaults::or(metadata, "annotations", json!({}));
+    metadata["annotations"][COUNT] = count.to_string().into();
+}
+
+/// What is for candidates of a leader, which the server only keeps when it is told to.
+fn without_candidates(lease: &mut Value) {
+    if let Some(spec) = lease.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.remove("strategy");
+        spec.remove("preferredHolder");
+    }
+}
+
+/// What the server looks at before it takes a new object, and adds to it. Tells why it does not take it.
+pub(crate) fn admit(
+    kind: &Kind,
+    object: &mut Value,
+    namespace: &str,
+    store: &Store,
+) -> Result<(), String> {
+    if kind.is("", "pods") {
+        super::pods::admit(object, namespace, store)
+    } else {
+        Ok(())
+    }
+}
+
+/// What the cluster gives out: addresses and ports of services. Tells why it cannot.
+pub(crate) fn allocate(
+    kind: &Kind,
+    object: &mut Value,
+    store: &Store,
+    own: &Key,
+    dry_run: bool,
+) -> Vec<FieldError> {
+    if kind.is("", "services") {
+        return super::services::allocate(object, store, own, dry_run);
+    }
+    if kind.is("batch", "jobs") {
+        super::jobs::label(object);
+    }
+    Vec::new()
 }
 
 /// How long an object may take to go, in seconds.
@@ -266,9 +362,16 @@ pub(crate) fn mark_deleted(kind: &Kind, object: &mut Value) {
     }
 }
 
-/// Objects that nobody may delete.
-pub(crate) fn is_protected(kind: &Kind, name: &str) -> bool {
-    kind.is("", "namespaces") && ["default", "kube-system", "kube-public"].contains(&name)
+/// Why nobody may delete an object, if that is so.
+pub(crate) fn protection(kind: &Kind, name: &str) -> Option<&'static str> {
+    if kind.is("", "namespaces") && ["default", "kube-system", "kube-public"].contains(&name) {
+        return Some("this namespace may not be deleted");
+    }
+    let system = ["system-cluster-critical", "system-node-critical"];
+    if kind.is("scheduling.k8s.io", "priorityclasses") && system.contains(&name) {
+        return Some("this is a system priority class and cannot be deleted");
+    }
+    None
 }
 
 /// Whether a deletion is answered by the object rather than by a word of success.

@@ -2,18 +2,22 @@
 
 mod defaults;
 mod fields;
+mod jobs;
 mod lifecycle;
 mod pods;
 mod requests;
+mod services;
 mod validate;
-mod workloads;
+mod warnings;
 
 pub(crate) use defaults::default;
 pub(crate) use fields::{field, selectable, unknown_field};
 pub(crate) use lifecycle::{
-    CLAIM_PROTECTION, CRD_CLEANUP, allocate, answers_deleted, creates_on_update, drops_status,
-    grace, is_protected, mark_deleted, may_go, prepare_create, prepare_part, prepare_update,
-    status_keeps_labels, warnings,
+    CLAIM_PROTECTION, CRD_CLEANUP, VOLUME_PROTECTION, admit, allocate, answers_deleted,
+    begins_with_status, creates_on_update, drops_status, grace, mark_deleted, may_go,
+    prepare_create, prepare_part, prepare_update, protection, readable, settle,
+    status_keeps_labels,
 };
 pub(crate) use requests::{check_part, date};
 pub(crate) use validate::{name_rule, validate};
+pub(crate) use warnings::{deprecation, name_owners_once, warnings};

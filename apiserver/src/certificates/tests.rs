@@ -103,7 +103,11 @@ async fn what_is_approved_is_signed_and_opens_the_door() {
     };
     let der = CertificateDer::from_pem_slice(&certificate).unwrap();
     assert!(is_trusted(&authority, &der));
-    assert_eq!(bearer(&der), Some(Identity::new("jane", &["tea"])));
+    let bearer = bearer(&der).unwrap();
+    let jane = Identity::new("jane", &["tea"]);
+    assert_eq!((bearer.user, bearer.groups), (jane.user, jane.groups));
+    let credential = &bearer.extra["authentication.kubernetes.io/credential-id"];
+    assert!(credential[0].starts_with("X509SHA256="), "{credential:?}");
     assert!(!is_trusted(&Authority::new().unwrap(), &der));
     let denied = requests.get("denied").await.unwrap();
     assert!(denied.status.unwrap().certificate.is_none());

@@ -48,8 +48,13 @@ impl Inner {
         let object = stored.value();
         if meta::is_deleted(&object) {
             let finalizers = meta::finalizers(&object);
-            if finalizers.contains(&crate::builtin::CLAIM_PROTECTION) {
-                self.drop_finalizer(table, key, crate::builtin::CLAIM_PROTECTION);
+            let of_storage = [
+                crate::builtin::CLAIM_PROTECTION,
+                crate::builtin::VOLUME_PROTECTION,
+            ];
+            let held = of_storage.into_iter().find(|one| finalizers.contains(one));
+            if let Some(finalizer) = held {
+                self.drop_finalizer(table, key, finalizer);
             } else if finalizers.contains(&ORPHAN) {
                 self.orphan_dependents(&object);
                 self.drop_finalizer(table, key, ORPHAN);

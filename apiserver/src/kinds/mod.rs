@@ -3,6 +3,7 @@
 
 mod builtin;
 mod custom;
+mod shared;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -144,7 +145,7 @@ pub struct Kinds {
     groups: Vec<Group>,
     by_path: HashMap<(String, String, String), Arc<Kind>>,
     /// What CRDs define, by their names.
-    custom: BTreeMap<String, Definition>,
+    custom: BTreeMap<String, Arc<Definition>>,
     /// How often they have changed.
     pub generation: u64,
 }
@@ -196,6 +197,15 @@ impl Kinds {
         &self.groups
     }
 
+    /// The kinds whose objects lie where this one's do: the same resource in its other versions, and in other groups.
+    pub fn alike<'a>(&'a self, kind: &'a Kind) -> impl Iterator<Item = &'a Arc<Kind>> {
+        let all = self.groups.iter().flat_map(|group| &group.versions);
+        let all = all.flat_map(|(_, resources)| resources);
+        all.filter(move |one| {
+            one.table == kind.table && (&one.group, &one.version) != (&kind.group, &kind.version)
+        })
+    }
+
     /// A kind for each table.
     pub fn each_table(&self) -> Vec<Arc<Kind>> {
         let mut by_table: BTreeMap<TableName, Arc<Kind>> = BTreeMap::new();
@@ -213,7 +223,7 @@ impl Kinds {
 
     /// The same with the resources of a CRD, in place of what it served before.
     pub fn with_crd(&self, crd: &Value) -> Result<Self, CustomError> {
-        let definition = custom::definition(crd)?;
+        let definition = shared::definition(crd)?;
         let name = definition.name.clone();
         let taken = self.preferred(&definition.kept.group, &definition.kept.resource);
         if taken.is_some_and(|taken| taken.custom.is_none()) {

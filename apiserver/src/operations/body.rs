@@ -3,8 +3,10 @@
 use serde_json::Value;
 
 use super::Call;
+use crate::builtin;
 use crate::convert;
 use crate::failure::{Failure, go_quoted};
+use crate::kinds::Kind;
 use crate::protobuf;
 use crate::request::query::FieldValidation;
 use crate::schema;
@@ -13,7 +15,7 @@ use crate::schema;
 /// How deep objects may be. What is deeper could be written, and not be read again.
 const MOST_DEPTH: usize = 100;
 /// The Go type that the kind of an object is read into; it is part of a text.
-const TYPE_META: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+pub(crate) const TYPE_META: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
 const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 /// Reads a body by its type: JSON or YAML. `kind` is what it should hold.
@@ -61,6 +63,68 @@ fn json_error(error: &serde_json::Error) -> String {
     }
 }
 
+/// Reads an object that is to be written, or a part of one, after somebody has changed what was sent, and leaves it as
+/// it is sent.
+pub(crate) fn reread(kind: &Kind, part: Option<&str>, mut object: Value) -> Result<Value, Failure> {
+    if crate::meta::is_deeper_than(&object, MOST_DEPTH) {
+        return Err(Failure::internal(format!(
+            "the object is nested deeper than {MOST_DEPTH} levels"
+        )));
+    }
+    if crate::admission::sent_kind(kind, part).2 != kind.kind {
+        return Ok(object);
+    }
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    if text("kind") != kind.kind || text("apiVersion") != kind.api_version() {
+        let why = unconvertible(kind, text("apiVersion"), text("kind"));
+        return Err(Failure::internal_text(&why));
+    }
+    if let Some((types, id)) = &kind.schema {
+        // Of a custom resource all webhooks see it all: what is unknown goes before it is kept.
+        if kind.custom.is_none() {
+            schema::prune(types, *id, &mut object);
+        }
+        schema::decode(types, *id, &mut object).map_err(|why| Failure::internal_because(&why))?;
+    }
+    convert::to_kept(kind, &mut object);
+    Call::filled(kind, &mut object);
+    convert::from_kept(kind, &mut object);
+    crate::meta::put_type(&mut object, &kind.api_version(), &kind.kind);
+    Ok(object)
+}
+
+/// That nobody knows a kind.
+pub(crate) fn unregistered(kind: &str, version: &str) -> String {
+    format!(
+        "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+        go_quoted(kind),
+        go_quoted(version)
+    )
+}
+
+/// Why an object of another kind is none of this one.
+fn unconvertible(kind: &Kind, version: &str, given: &str) -> String {
+    let number = version.rsplit('/').next().unwrap_or_default();
+    let group = match kind.group.split('.').next().unwrap_or_default() {
+        "" => "core",
+        group => group,
+    };
+    format!(
+        "converting ({number}.{given}) to ({group}.{}): unknown conversion",
+        kind.kind
+    )
+}
+
+/// Drops what the schema of a custom resource does not know, of one that others than the client have changed.
+pub(crate) fn drop_unknown(kind: &Kind, object: &mut Value) {
+    let custom = kind.custom.as_ref();
+    if let Some((types, id)) = &kind.schema
+        && custom.is_some_and(|custom| !custom.preserve_unknown)
+    {
+        schema::prune(types, *id, object);
+    }
+}
+
 impl Call {
     /// Reads the object that is to be written: checks its kind, drops what the schema does not know, and brings it
     /// into the form that is kept, without what says the kind.
@@ -97,7 +161,8 @@ impl Call {
                 schema::prune(types, *id, &mut object)
             };
             self.judge_unknown(&unknown, validation)?;
-            let decoded = schema::decode(types, *id, &mut object);
+            let decoded = schema::decode(types, *id, &mut object)
+                .and_then(|()| builtin::readable(&self.kind, &object));
             decoded.map_err(|why| {
                 Failure::bad_request(format!(
                     "{} in version {} cannot be handled as a {}: {why}",
@@ -183,23 +248,15 @@ impl Call {
             .of_object(&version, &given_kind)
             .is_some();
         let number = version.rsplit('/').next().unwrap_or_default();
-        let group = match self.kind.group.split('.').next().unwrap_or_default() {
-            "" => "core",
-            group => group,
-        };
         let given_kind = if given_kind.is_empty() {
             kind.clone()
         } else {
             given_kind
         };
         let why = if known {
-            format!("converting ({number}.{given_kind}) to ({group}.{kind}): unknown conversion")
+            unconvertible(&self.kind, &version, &given_kind)
         } else {
-            format!(
-                "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
-                go_quoted(&given_kind),
-                go_quoted(&version)
-            )
+            unregistered(&given_kind, &version)
         };
         Err(Failure::bad_request(format!(
             "{given_kind} in version {} cannot be handled as a {kind}: {why}",

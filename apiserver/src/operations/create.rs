@@ -3,10 +3,12 @@
 use serde_json::Value;
 
 use super::prepare::Part;
-use super::{Call, Origin, Reply};
+use super::{Call, Deed, Origin, Reply};
 use crate::admission::Action;
+use crate::auth::Identity;
 use crate::builtin;
 use crate::failure::{About, Failure};
+use crate::kinds::Kind;
 use crate::meta;
 use crate::request::query::WriteOptions;
 use crate::store::{Key, Stale, Write};
@@ -16,11 +18,11 @@ use crate::tracking::{self, Writer};
 const NAMES: usize = 8;
 
 impl Call {
-    pub(crate) fn create(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+    pub(crate) async fn create(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "CreateOptions")?;
         let body = super::body::parse(&self.content_type, body, &self.kind.kind)?;
         let object = self.decoded(body, options.field_validation)?;
-        let reply = self.create_object(object, &options)?;
+        let reply = self.create_object(object, &options).await?;
         Ok((self, Reply::Object(201, reply)))
     }
 
@@ -40,31 +42,53 @@ impl Call {
     }
 
     /// Creates a decoded object and answers it as it is sent.
-    pub(crate) fn create_object(
+    pub(crate) async fn create_object(
         &mut self,
         mut object: Value,
         options: &WriteOptions,
     ) -> Result<Value, Failure> {
         self.place(&mut object)?;
-        if !meta::text(&object, "resourceVersion").is_empty() {
+        // What is only tried is not looked at where it would be kept.
+        if !meta::text(&object, "resourceVersion").is_empty() && !options.dry_run {
             return Err(Failure::internal_text(
                 "resourceVersion should not be set on objects to be created",
             ));
         }
+        self.warnings.extend(builtin::name_owners_once(&mut object));
         let kept = self.kept_kind();
-        let given = meta::text(&object, "name").to_owned();
-        self.check_namespace(&given)?;
-        meta::begin(&mut object, &kept);
-        if kept.has_status()
-            && self.part() == Part::Main
-            && builtin::drops_status(&kept)
-            && let Some(object) = object.as_object_mut()
-        {
-            object.remove("status");
+        self.check_namespace(meta::text(&object, "name"))?;
+        let asked = meta::text(&object, "name").to_owned();
+        let sent = self.may_be_mutated().then(|| object.clone());
+        self.begin(&kept, &mut object);
+        // What is noted is what was asked for: not what the kind and others add.
+        if self.origin != Origin::Apply {
+            let writer = self.writer(options);
+            tracking::track(&kept, None, &mut object, &writer);
         }
+        if let Some(sent) = sent {
+            let mut sent = new_as_sent(&kept, sent, &object, &self.user);
+            self.admit_builtin(&kept, &mut sent, &asked)?;
+            let sent = self.presented(sent);
+            let deed = Deed {
+                action: Action::Create,
+                name: &asked,
+                new: &sent,
+                old: &Value::Null,
+                dry_run: options.dry_run,
+            };
+            if let Some(mutated) = self.mutated(&deed).await? {
+                object = self.taken_over(mutated, &object);
+                self.place(&mut object)?;
+                self.begin(&kept, &mut object);
+            }
+        }
+        let given = meta::text(&object, "name");
         let base = meta::text(&object, "generateName").to_owned();
         let made_up = given.is_empty() && !base.is_empty();
+        let said = self.warnings.len();
         for attempt in 1.. {
+            // Those who are asked again say it again.
+            self.warnings.truncate(said);
             let mut object = object.clone();
             if made_up {
                 let most = 63 - 5;
@@ -75,8 +99,9 @@ impl Call {
                         format!("{base}{}", meta::suffix()).into(),
                     );
                 }
+                Self::filled(&kept, &mut object);
             }
-            match self.create_named(object, &kept, options) {
+            match self.create_named(object, &kept, options).await {
                 Err(failure) if made_up && failure.reason == "AlreadyExists" && attempt < NAMES => {
                 }
                 outcome => return outcome,
@@ -85,31 +110,54 @@ impl Call {
         Err(Failure::internal("no name is free"))
     }
 
-    fn create_named(
+    /// Makes what was sent a new object of its kind.
+    fn begin(&self, kept: &Kind, object: &mut Value) {
+        meta::begin(object, kept);
+        if kept.has_status()
+            && self.part() == Part::Main
+            && !builtin::begins_with_status(kept)
+            && let Some(object) = object.as_object_mut()
+        {
+            object.remove("status");
+        }
+        Self::filled(kept, object);
+    }
+
+    async fn create_named(
         &mut self,
         mut object: Value,
-        kept: &crate::kinds::Kind,
+        kept: &Kind,
         options: &WriteOptions,
     ) -> Result<Value, Failure> {
         let name = meta::text(&object, "name").to_owned();
-        Self::filled(kept, &mut object);
-        // What is noted is what was asked for: not what the kind and others add.
-        if self.origin != Origin::Apply {
-            let writer = self.writer(options);
-            tracking::track(kept, None, &mut object, &writer);
-        }
         builtin::prepare_create(kept, &mut object, &self.user);
         self.admit(Action::Create, &name, &mut object, None)?;
+        self.admit_builtin(kept, &mut object, &name)?;
         self.server
             .check_escalation(&self.user, kept, &object, None)?;
         self.server
             .check_signer(&self.user, kept, None, &object, None)?;
-        let errors = Self::wrong(kept, &object, None);
+        let errors = Self::wrong(kept, None, &object, None);
         self.refuse_wrong(&name, &errors)?;
-        self.judge(Action::Create, &name, &object, None)?;
-        builtin::allocate(kept, &mut object, &self.server.store);
-        self.warnings.extend(builtin::warnings(&object));
+        if self.may_be_judged() {
+            let deed = Deed {
+                action: Action::Create,
+                name: &name,
+                new: &self.presented(object.clone()),
+                old: &Value::Null,
+                dry_run: options.dry_run,
+            };
+            self.judge(&deed).await?;
+        }
+        if self.may_be_mutated() {
+            super::body::drop_unknown(kept, &mut object);
+        }
         let key = Key::new(self.namespace(), &name);
+        let errors =
+            builtin::allocate(kept, &mut object, &self.server.store, &key, options.dry_run);
+        self.refuse_wrong(&name, &errors)?;
+        self.warnings.extend(builtin::warnings(kept, &object));
+        builtin::settle(kept, &mut object);
         if options.dry_run {
             if self.server.store.get(&self.kind.table, &key).is_some() {
                 return Err(self.taken(&key, &name));
@@ -127,6 +175,12 @@ impl Call {
         let object = written.stored.value();
         self.server.after_write(kept, &object, None);
         Ok(self.presented(object))
+    }
+
+    /// What a server looks at itself, before webhooks are asked and after they have answered.
+    fn admit_builtin(&self, kept: &Kind, object: &mut Value, name: &str) -> Result<(), Failure> {
+        builtin::admit(kept, object, self.namespace(), &self.server.store)
+            .map_err(|why| Failure::forbidden(&self.kind.about(), name, &why))
     }
 
     /// The name is taken, if only for as long as its object takes to go.
@@ -170,6 +224,20 @@ impl Call {
         Ok(())
     }
 
+    /// What webhooks have made of an object, as it is kept. `tracked` has those who wrote it, for one that tells nonsense.
+    pub(super) fn taken_over(&mut self, mut object: Value, tracked: &Value) -> Value {
+        crate::convert::to_kept(&self.kind, &mut object);
+        meta::strip_type(&mut object);
+        if let Some(why) = tracking::wrong_managers(&object) {
+            self.warnings.push(format!(
+                ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated \
+                 mutating admission controller; please fix your requests: {why}"
+            ));
+            object["metadata"]["managedFields"] = tracked["metadata"]["managedFields"].clone();
+        }
+        object
+    }
+
     /// Refuses to make something in a namespace that is not there, or is going.
     fn check_namespace(&self, name: &str) -> Result<(), Failure> {
         let namespace = self.namespace();
@@ -202,4 +270,30 @@ impl Call {
         }
         Err(failure)
     }
+}
+
+/// A new object as webhooks see it: what was sent, with what is filled in and who wrote it, and with what a real server's
+/// own admission adds before it asks others. It has no uid yet.
+fn new_as_sent(kept: &Kind, mut sent: Value, begun: &Value, user: &Identity) -> Value {
+    if let Some(metadata) = meta::metadata(&mut sent) {
+        for field in [
+            "uid",
+            "creationTimestamp",
+            "deletionTimestamp",
+            "deletionGracePeriodSeconds",
+            "selfLink",
+        ] {
+            metadata.remove(field);
+        }
+        if let Some(fields) = begun.pointer("/metadata/managedFields") {
+            metadata.insert("managedFields".to_owned(), fields.clone());
+        }
+    }
+    Call::filled(kept, &mut sent);
+    if kept.is("", "pods") {
+        let mut prepared = begun.clone();
+        builtin::prepare_create(kept, &mut prepared, user);
+        sent["spec"] = prepared["spec"].take();
+    }
+    sent
 }

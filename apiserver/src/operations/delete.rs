@@ -2,16 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, Reply};
+use super::{ATTEMPTS, Call, Deed, Reply};
 use crate::admission::Action;
 use crate::builtin;
 use crate::failure::Failure;
 use crate::meta::{self, FOREGROUND, ORPHAN};
 use crate::request::query::{DeleteOptions, Propagation};
 use crate::store::{Key, Stale, Stored, Write};
-
-/// How often a deletion that names no state is tried anew when somebody changed the object meanwhile.
-const ATTEMPTS: usize = 100;
 
 /// What came of a deletion.
 enum Deleted {
@@ -22,10 +19,10 @@ enum Deleted {
 }
 
 impl Call {
-    pub(crate) fn delete(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+    pub(crate) async fn delete(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = self.delete_options(body)?;
         let key = self.key();
-        let deleted = self.delete_one(&key, &options)?;
+        let deleted = self.delete_one(&key, &options).await?;
         let reply = match deleted {
             Deleted::Waits(object) => self.presented(object),
             Deleted::Gone(object) if builtin::answers_deleted(&self.kind) => self.presented(object),
@@ -42,20 +39,25 @@ impl Call {
         Ok((self, Reply::Object(200, reply)))
     }
 
-    fn delete_options(&self, body: &[u8]) -> Result<DeleteOptions, Failure> {
+    fn delete_options(&mut self, body: &[u8]) -> Result<DeleteOptions, Failure> {
         let body = if body.is_empty() {
             Value::Null
         } else {
             super::body::parse(&self.content_type, body, "DeleteOptions")?
         };
-        DeleteOptions::of(&self.query, &body)
+        let options = DeleteOptions::of(&self.query, &body)?;
+        self.deletion = match body {
+            Value::Object(fields) => fields,
+            _ => serde_json::Map::new(),
+        };
+        Ok(options)
     }
 
-    pub(crate) fn delete_collection(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+    pub(crate) async fn delete_collection(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = self.delete_options(body)?;
         let listed = self.selected()?;
         for (key, _) in listed.objects() {
-            match self.delete_one(key, &options) {
+            match self.delete_one(key, &options).await {
                 Err(failure) if failure.reason != "NotFound" => return Err(failure),
                 _ => {}
             }
@@ -63,11 +65,14 @@ impl Call {
         Ok((self, Reply::List(listed)))
     }
 
-    fn delete_one(&mut self, key: &Key, options: &DeleteOptions) -> Result<Deleted, Failure> {
+    async fn delete_one(&mut self, key: &Key, options: &DeleteOptions) -> Result<Deleted, Failure> {
+        let said = self.warnings.len();
         for _ in 0..ATTEMPTS {
+            // Those who are asked again say it again.
+            self.warnings.truncate(said);
             let stored = self.server.store.get(&self.kind.table, key);
             let stored = stored.ok_or_else(|| Failure::not_found(&self.kind.about(), &key.name))?;
-            if let Some(deleted) = self.try_delete(key, &stored, options)? {
+            if let Some(deleted) = self.try_delete(key, &stored, options).await? {
                 return Ok(deleted);
             }
         }
@@ -78,7 +83,7 @@ impl Call {
         ))
     }
 
-    fn try_delete(
+    async fn try_delete(
         &mut self,
         key: &Key,
         stored: &Stored,
@@ -86,20 +91,24 @@ impl Call {
     ) -> Result<Option<Deleted>, Failure> {
         let old = stored.value();
         self.check_delete(key, &old, options)?;
-        self.admit(Action::Delete, &key.name, &mut Value::Null, Some(&old))?;
-        let asked = self.name.clone().unwrap_or_default();
-        self.judge(Action::Delete, &asked, &Value::Null, Some(&old))?;
-        if builtin::is_protected(&self.kind, &key.name) {
-            return Err(Failure::forbidden(
-                &self.kind.about(),
-                &key.name,
-                "this namespace may not be deleted",
-            ));
+        if let Some(why) = builtin::protection(&self.kind, &key.name) {
+            return Err(Failure::forbidden(&self.kind.about(), &key.name, why));
         }
+        self.admit(Action::Delete, &key.name, &mut Value::Null, Some(&old))?;
+        let grace = builtin::grace(&self.kind, &old, options.grace_period);
+        if self.kind.is("", "pods") {
+            // What is not said is said by the Pod.
+            self.deletion
+                .insert("gracePeriodSeconds".to_owned(), grace.into());
+        }
+        if self.kind.is("", "namespaces") {
+            let uid = json!({ "uid": meta::text(&old, "uid") });
+            self.deletion.entry("preconditions").or_insert(uid);
+        }
+        self.check_deletion(&old, options.dry_run).await?;
         let mut new = old.clone();
         let finalizers = finalizers_for(&old, options.propagation);
         meta::set_finalizers(&mut new, &finalizers);
-        let grace = builtin::grace(&self.kind, &old, options.grace_period);
         let at_once = builtin::may_go(&self.kind, &old) || self.kind.is("", "pods");
         if finalizers.is_empty() && grace == 0 && at_once {
             if options.dry_run {
@@ -131,6 +140,26 @@ impl Call {
         };
         self.server.after_write(&self.kind, &object, Some(&old));
         Ok(Some(Deleted::Waits(object)))
+    }
+
+    /// Lets everybody look at a deletion who may refuse it.
+    async fn check_deletion(&mut self, old: &Value, dry_run: bool) -> Result<(), Failure> {
+        let is_mutated = self.may_be_mutated();
+        if !is_mutated && !self.may_be_judged() {
+            return Ok(());
+        }
+        let deed = Deed {
+            action: Action::Delete,
+            // Who deletes many has named none.
+            name: &self.name.clone().unwrap_or_default(),
+            new: &Value::Null,
+            old: &self.presented(old.clone()),
+            dry_run,
+        };
+        if is_mutated {
+            self.mutated(&deed).await?;
+        }
+        self.judge(&deed).await
     }
 
     /// What was written; nothing if somebody else was faster.

@@ -232,7 +232,7 @@ impl Call {
 pub(super) fn too_large(asked: u64, newest: u64) -> Failure {
     Failure {
         code: 504,
-        reason: "Timeout",
+        reason: "Timeout".into(),
         message: format!("Timeout: Too large resource version: {asked}, current: {newest}"),
         details: Some(json!({
             "causes": [{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }],

@@ -1,5 +1,7 @@
 //! What can be done with objects.
 
+mod admitted;
+mod bind;
 pub(crate) mod body;
 mod create;
 mod delete;
@@ -14,12 +16,13 @@ mod watch;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde_json::Value;
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
 
+pub(crate) use admitted::Deed;
 pub(crate) use list::Listed;
 pub(crate) use watch::Lines;
 
-use crate::admission::{Action, Attributes, Policies};
 use crate::auth::Identity;
 use crate::failure::Failure;
 use crate::kinds::{Kind, api_version};
@@ -27,6 +30,9 @@ use crate::request::accept::Form;
 use crate::request::query::Query;
 use crate::server::Inner;
 use crate::store::{Key, Stored};
+
+/// How often a change that names no state is made anew when somebody else was faster.
+const ATTEMPTS: usize = 100;
 
 /// A request about objects of one kind.
 pub(crate) struct Call {
@@ -44,7 +50,13 @@ pub(crate) struct Call {
     pub(crate) content_type: String,
     /// What is said beside the answer.
     pub(crate) warnings: Vec<String>,
+    /// What is said beside a refusal.
+    pub(crate) refused_with: Arc<Mutex<Vec<String>>>,
     pub(crate) origin: Origin,
+    /// What was sent, of a part that is of another kind than the object.
+    pub(crate) sent_part: Option<Value>,
+    /// How something is deleted, as it was asked for.
+    pub(crate) deletion: Map<String, Value>,
 }
 
 /// Where the object comes from that is to be written.
@@ -93,77 +105,19 @@ impl Call {
         found.ok_or_else(|| Failure::not_found(&self.kind.about(), &key.name))
     }
 
+    /// What is sent of an object where the path leads: itself, or its scale.
+    pub(crate) fn shown(&self, object: &Value) -> Result<Value, Failure> {
+        if self.subresource.as_deref() == Some("scale") {
+            return self.scale_of(object);
+        }
+        Ok(self.presented(object.clone()))
+    }
+
     /// An object in the version that was asked for.
     pub(crate) fn presented(&self, mut object: Value) -> Value {
         crate::convert::from_kept(&self.kind, &mut object);
         crate::meta::put_type(&mut object, &self.kind.api_version(), &self.kind.kind);
         object
-    }
-
-    /// Lets those look at a write who may change or refuse it.
-    fn admit(
-        &self,
-        action: Action,
-        name: &str,
-        new: &mut Value,
-        old: Option<&Value>,
-    ) -> Result<(), Failure> {
-        if self.server.options.admission.is_empty() {
-            return Ok(());
-        }
-        let allowed = self.allowed();
-        let of = self.attributes(action, name, &allowed);
-        for admission in &self.server.options.admission {
-            admission.admit(&of, new, old)?;
-        }
-        Ok(())
-    }
-
-    /// Lets the cluster's admission policies judge a write. `new` is null of a deletion.
-    fn judge(
-        &mut self,
-        action: Action,
-        name: &str,
-        new: &Value,
-        old: Option<&Value>,
-    ) -> Result<(), Failure> {
-        let server = Arc::clone(&self.server);
-        if !Policies::are_bound(&server) {
-            return Ok(());
-        }
-        let shown = |object: &Value| match object {
-            Value::Null => Value::Null,
-            object => self.presented(object.clone()),
-        };
-        let (new, old) = (shown(new), old.map(shown).unwrap_or_default());
-        let outcome = {
-            let allowed = self.allowed();
-            let of = self.attributes(action, name, &allowed);
-            server.policies.judge(&server, &of, (&new, &old))
-        };
-        self.warnings.extend(outcome.warnings);
-        outcome.refusal.map_or(Ok(()), Err)
-    }
-
-    fn allowed(&self) -> impl Fn(&str, &str, &str, &str) -> bool {
-        |verb, group, resource, name| self.server.allows(&self.user, verb, group, resource, name)
-    }
-
-    fn attributes<'a>(
-        &'a self,
-        action: Action,
-        name: &'a str,
-        allowed: &'a dyn Fn(&str, &str, &str, &str) -> bool,
-    ) -> Attributes<'a> {
-        Attributes {
-            action,
-            kind: &self.kind,
-            subresource: self.subresource.as_deref(),
-            namespace: self.namespace(),
-            name,
-            user: &self.user,
-            allowed,
-        }
     }
 
     /// The version of the kind that its objects are kept in, which has the schema.

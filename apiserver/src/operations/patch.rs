@@ -2,16 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, Origin, Reply};
+use super::{ATTEMPTS, Call, Origin, Reply};
 use crate::apply::Conflicts;
 use crate::failure::Failure;
 use crate::meta;
 use crate::patch;
 use crate::request::query::{FieldValidation, WriteOptions};
 use crate::tracking::{self, Applied};
-
-/// How often a patch is made anew when somebody else was faster.
-const ATTEMPTS: usize = 100;
 
 /// The patches that custom resources take.
 const TYPES: &str =
@@ -27,11 +24,11 @@ enum Manner {
 }
 
 impl Call {
-    pub(crate) fn patch(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+    pub(crate) async fn patch(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "PatchOptions")?;
         let manner = self.manner()?;
         if manner == Manner::Apply {
-            return self.apply(body, &options);
+            return self.apply(body, &options).await;
         }
         if options.force {
             let error = crate::failure::FieldError::new(
@@ -46,17 +43,19 @@ impl Call {
             _ => Failure::bad_request(format!("error decoding patch: {why}")),
         })?;
         self.origin = Origin::Patch;
+        let said = self.warnings.len();
         for _ in 0..ATTEMPTS {
             let current = self.current()?;
             let before = self.presented(current.value());
             let patched = self.patched(manner, &before, &patch)?;
-            self.warnings.clear();
+            self.warnings.truncate(said);
             self.check_is_of_kind(&patched)?;
             let read = self.known_fields(patched, options.field_validation);
             let mut object = read.map_err(|why| self.unreadable(manner, &before, &patch, why))?;
             self.check_identity(&object)?;
             self.place_back(&mut object);
-            if let Some(reply) = self.replace_patched(object, &before, &current, &options)? {
+            let reply = self.replace_patched(object, &before, &current, &options);
+            if let Some(reply) = reply.await? {
                 return Ok((self, Reply::Object(200, reply)));
             }
         }
@@ -85,7 +84,7 @@ impl Call {
     }
 
     /// A patch that leaves the resource version as it is names no state.
-    fn replace_patched(
+    async fn replace_patched(
         &mut self,
         mut object: Value,
         before: &Value,
@@ -97,7 +96,7 @@ impl Call {
         if same && let Some(metadata) = meta::metadata(&mut object) {
             metadata.remove("resourceVersion");
         }
-        self.replace(object, current, options)
+        self.replace(object, current, options).await
     }
 
     fn manner(&self) -> Result<Manner, Failure> {
@@ -146,7 +145,7 @@ impl Call {
         let given = meta::text(object, "namespace");
         if !given.is_empty() && given != self.namespace() {
             return Err(Failure::bad_request(
-                "the namespace of the object does not match the namespace on the request",
+                "the namespace of the provided object does not match the namespace sent on the request",
             ));
         }
         Ok(())
@@ -166,7 +165,11 @@ impl Call {
     }
 
     /// Server-side apply.
-    fn apply(mut self, body: &[u8], options: &WriteOptions) -> Result<(Self, Reply), Failure> {
+    async fn apply(
+        mut self,
+        body: &[u8],
+        options: &WriteOptions,
+    ) -> Result<(Self, Reply), Failure> {
         if options.field_manager.is_none() {
             let error = crate::failure::FieldError::new(
                 crate::failure::Cause::Required,
@@ -178,14 +181,15 @@ impl Call {
         let wanted = super::body::yaml(body)?;
         self.check_applied(&wanted)?;
         self.origin = Origin::Apply;
+        let said = self.warnings.len();
         for _ in 0..ATTEMPTS {
-            self.warnings.clear();
+            self.warnings.truncate(said);
             let key = self.key();
             let current = self.server.store.get(&self.kind.table, &key);
             let before = current
                 .as_ref()
                 .map(|stored| self.presented(stored.value()));
-            if let Some(reply) = self.applied(&wanted, before, current, options)? {
+            if let Some(reply) = self.applied(&wanted, before, current, options).await? {
                 return Ok((self, reply));
             }
         }
@@ -197,7 +201,7 @@ impl Call {
         ))
     }
 
-    fn applied(
+    async fn applied(
         &mut self,
         wanted: &Value,
         before: Option<Value>,
@@ -244,7 +248,7 @@ impl Call {
         self.place_back(&mut object);
         let Some(current) = current else {
             self.check_may_create()?;
-            let reply = match self.create_object(object, options) {
+            let reply = match self.create_object(object, options).await {
                 Err(failure) if failure.reason == "AlreadyExists" && !options.dry_run => {
                     return Ok(None);
                 }
@@ -260,7 +264,7 @@ impl Call {
                 metadata.insert("resourceVersion".to_owned(), given.into());
             }
         }
-        let reply = self.replace(object, &current, options)?;
+        let reply = self.replace(object, &current, options).await?;
         Ok(reply.map(|reply| Reply::Object(200, reply)))
     }
 

@@ -37,13 +37,21 @@ impl Call {
     }
 
     /// What is wrong with an object.
-    pub(crate) fn wrong(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    pub(crate) fn wrong(
+        kind: &Kind,
+        part: Option<&str>,
+        object: &Value,
+        old: Option<&Value>,
+    ) -> Vec<FieldError> {
         let mut errors = meta::check(object, kind);
         if let Some(old) = old {
             errors.extend(meta::check_update(object, old));
             // Of built-in kinds this is looked at twice, and told twice.
             if kind.custom.is_none() {
                 errors.extend(errors.clone());
+                // These are looked at in both places by both.
+                let told = meta::check_map(object);
+                errors.extend(told.iter().chain(&told).cloned().collect::<Vec<_>>());
             }
         }
         match (&kind.custom, &kind.schema) {
@@ -58,7 +66,7 @@ impl Call {
                     schema::validate_after(types, *id, &whole(object), before.as_ref(), &errors);
                 errors.extend(found);
             }
-            _ => errors.extend(builtin::validate(kind, object, old)),
+            _ => errors.extend(builtin::validate(kind, part, object, old)),
         }
         errors
     }

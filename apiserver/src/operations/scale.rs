@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, Reply};
+use super::{ATTEMPTS, Call, Reply};
 use crate::failure::{About, Cause, Failure, FieldError};
 use crate::kinds::Scale;
 use crate::meta;
@@ -22,13 +22,13 @@ impl Call {
         Ok((self, Reply::Object(200, scale)))
     }
 
-    pub(crate) fn update_scale(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+    pub(crate) async fn update_scale(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "UpdateOptions")?;
         let wanted = super::body::parse(&self.content_type, body, &self.kind.kind)?;
-        self.write_scale(&options, |_| Ok(wanted.clone()))
+        self.write_scale(&options, |_| Ok(wanted.clone())).await
     }
 
-    pub(crate) fn patch_scale(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+    pub(crate) async fn patch_scale(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "PatchOptions")?;
         let json = self.content_type.starts_with("application/json-patch+json");
         let patch = crate::patch::parse(body)
@@ -40,40 +40,22 @@ impl Call {
                 crate::patch::merge_patch(scale, &patch)
             }
         })
+        .await
     }
 
-    fn write_scale(
+    async fn write_scale(
         mut self,
         options: &WriteOptions,
-        change: impl Fn(&Value) -> Result<Value, Failure>,
+        change: impl Fn(&Value) -> Result<Value, Failure> + Sync,
     ) -> Result<(Self, Reply), Failure> {
-        let paths = self.paths()?.clone();
-        for _ in 0..100 {
+        let said = self.warnings.len();
+        for _ in 0..ATTEMPTS {
+            self.warnings.truncate(said);
             let current = self.current()?;
             let object = current.value();
             let wanted = change(&self.scale_of(&object)?)?;
-            let replicas = wanted
-                .pointer("/spec/replicas")
-                .cloned()
-                .unwrap_or_else(|| 0.into());
-            let Some(number) = replicas.as_i64() else {
-                return Err(Failure::bad_request(
-                    "Scale in version \"v1\" cannot be handled as a Scale: spec.replicas has to be a whole number",
-                ));
-            };
-            if number < 0 {
-                let error = FieldError::of_value(
-                    Cause::Invalid,
-                    "spec.replicas",
-                    &replicas,
-                    "must be greater than or equal to 0",
-                );
-                let about = About::new("autoscaling", "Scale");
-                let name = meta::text(&object, "name");
-                return Err(Failure::invalid(&about, name, &[error]));
-            }
             let mut new = object.clone();
-            set(&mut new, &paths.spec_replicas, replicas);
+            self.scale_to(&mut new, &wanted)?;
             let version = meta::text(&wanted, "resourceVersion").to_owned();
             if let Some(metadata) = meta::metadata(&mut new) {
                 if version.is_empty() || version == meta::text(&object, "resourceVersion") {
@@ -83,7 +65,8 @@ impl Call {
                 }
             }
             self.origin = super::Origin::Patch;
-            if let Some(object) = self.replace(new, &current, options)? {
+            self.sent_part = Some(whole(wanted));
+            if let Some(object) = self.replace(new, &current, options).await? {
                 let scale = self.scale_of(&object)?;
                 return Ok((self, Reply::Object(200, scale)));
             }
@@ -96,11 +79,39 @@ impl Call {
         ))
     }
 
+    /// Puts the replicas of a scale into an object.
+    pub(super) fn scale_to(&self, object: &mut Value, wanted: &Value) -> Result<(), Failure> {
+        let path = &self.paths()?.spec_replicas;
+        let replicas = wanted.pointer("/spec/replicas").cloned();
+        let replicas = replicas.unwrap_or_else(|| 0.into());
+        let Some(number) = replicas.as_i64() else {
+            return Err(Failure::bad_request(
+                "Scale in version \"v1\" cannot be handled as a Scale: spec.replicas has to be a whole number",
+            ));
+        };
+        if number < 0 {
+            let error = FieldError::of_value(
+                Cause::Invalid,
+                "spec.replicas",
+                &replicas,
+                "must be greater than or equal to 0",
+            );
+            let about = About::new("autoscaling", "Scale");
+            return Err(Failure::invalid(
+                &about,
+                meta::text(object, "name"),
+                &[error],
+            ));
+        }
+        set(object, path, replicas);
+        Ok(())
+    }
+
     fn paths(&self) -> Result<&Scale, Failure> {
         self.kind.scale.as_ref().ok_or_else(Failure::no_such_path)
     }
 
-    fn scale_of(&self, object: &Value) -> Result<Value, Failure> {
+    pub(super) fn scale_of(&self, object: &Value) -> Result<Value, Failure> {
         let paths = self.paths()?;
         let number = |path: &str| at(object, path).and_then(Value::as_i64).unwrap_or_default();
         let mut status = json!({ "replicas": number(&paths.status_replicas) });
@@ -136,6 +147,19 @@ impl Call {
             "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status,
         }))
     }
+}
+
+/// A scale that was sent, with what Go's type always has.
+fn whole(mut scale: Value) -> Value {
+    meta::put_type(&mut scale, "autoscaling/v1", "Scale");
+    if let Some(fields) = scale.as_object_mut() {
+        fields.entry("spec").or_insert_with(|| json!({}));
+        let status = fields.entry("status").or_insert_with(|| json!({}));
+        if let Some(status) = status.as_object_mut() {
+            status.entry("replicas").or_insert_with(|| 0.into());
+        }
+    }
+    scale
 }
 
 fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::prepare::{Part, asks_for_else, is_same, keep_all_but_status, keep_status};
-use super::{Call, Origin, Reply};
+use super::{ATTEMPTS, Call, Deed, Origin, Reply};
 use crate::admission::Action;
 use crate::builtin;
 use crate::certificates::REQUESTS;
 use crate::failure::{Cause, Failure, FieldError};
+use crate::kinds::Kind;
 use crate::meta;
 use crate::request::query::WriteOptions;
 use crate::store::{Stale, Stored};
@@ -18,11 +19,9 @@ use crate::tracking;
 /// What the server says when somebody else was faster.
 pub(crate) const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
-/// How often a change that names no state is made anew when somebody else was faster.
-const ATTEMPTS: usize = 100;
 
 impl Call {
-    pub(crate) fn update(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+    pub(crate) async fn update(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "UpdateOptions")?;
         let body = super::body::parse(&self.content_type, body, &self.kind.kind)?;
         let mut object = self.decoded(body, options.field_validation)?;
@@ -48,12 +47,15 @@ impl Call {
                 .is_none()
         {
             self.check_may_create()?;
-            let reply = self.create_object(object, &options)?;
+            let reply = self.create_object(object, &options).await?;
             return Ok((self, Reply::Object(201, reply)));
         }
+        let said = self.warnings.len();
         for _ in 0..ATTEMPTS {
+            // Those who are asked again say it again.
+            self.warnings.truncate(said);
             let current = self.current()?;
-            if let Some(reply) = self.replace(object.clone(), &current, &options)? {
+            if let Some(reply) = self.replace(object.clone(), &current, &options).await? {
                 return Ok((self, Reply::Object(200, reply)));
             }
         }
@@ -62,7 +64,7 @@ impl Call {
 
     /// Replaces an object by a decoded one. Answers nothing if somebody else was faster and the new object names no
     /// state that it was made from.
-    pub(crate) fn replace(
+    pub(crate) async fn replace(
         &mut self,
         mut new: Value,
         current: &Arc<Stored>,
@@ -72,59 +74,138 @@ impl Call {
         let name = meta::text(&old, "name").to_owned();
         let version = meta::text(&new, "resourceVersion").to_owned();
         self.check_preconditions(&new, &old, &name, &version)?;
+        self.warnings.extend(builtin::name_owners_once(&mut new));
         let kept = self.kept_kind();
-        self.refuse_claims(&new, &old, &name)?;
-        meta::carry(&mut new, &old);
-        match self.part() {
-            Part::Main if kept.has_status() && builtin::drops_status(&kept) => {
-                keep_status(&mut new, &old);
-            }
-            Part::Status => keep_all_but_status(&kept, &mut new, &old),
-            _ => {}
-        }
-        Self::filled(&kept, &mut new);
+        let sent = self.may_be_mutated().then(|| new.clone());
+        self.shape(&kept, &mut new, &old)?;
         // What is noted is what was asked for: not what the kind and others add.
         if self.origin != Origin::Apply {
             let writer = self.writer(options);
             tracking::track(&kept, Some(&old), &mut new, &writer);
         }
-        match self.part() {
-            Part::Main => builtin::prepare_update(&kept, &mut new, &old),
-            Part::Other => {
-                let part = self.subresource.as_deref().unwrap_or_default();
-                builtin::prepare_part(&kept, part, &mut new, &old);
+        if let Some(sent) = sent {
+            let sent = self.changed_as_sent(&kept, sent, &new, &old);
+            let deed = Deed {
+                action: Action::Update,
+                name: &name,
+                new: &sent,
+                old: &self.shown(&old)?,
+                dry_run: options.dry_run,
+            };
+            if let Some(mutated) = self.mutated(&deed).await? {
+                new = self.merged(mutated, new)?;
+                self.shape(&kept, &mut new, &old)?;
             }
-            Part::Status if *kept.table == *REQUESTS => builtin::date(&mut new),
-            Part::Status => {}
         }
-        self.admit(Action::Update, &name, &mut new, Some(&old))?;
-        self.server
-            .check_escalation(&self.user, &kept, &new, Some(&old))?;
-        let part = self.subresource.as_deref();
-        self.server
-            .check_signer(&self.user, &kept, part, &new, Some(&old))?;
-        if meta::counts_changes(&kept)
-            && self.part() != Part::Status
-            && asks_for_else(&kept, &new, &old)
-        {
-            meta::count_change(&mut new);
+        self.finish(&kept, &name, &mut new, &old)?;
+        if self.may_be_judged() {
+            let deed = Deed {
+                action: Action::Update,
+                name: &name,
+                new: &self.shown(&new)?,
+                old: &self.shown(&old)?,
+                dry_run: options.dry_run,
+            };
+            self.judge(&deed).await?;
         }
-        let mut errors = Self::wrong(&kept, &new, Some(&old));
-        if *kept.table == *REQUESTS {
-            builtin::check_part(self.subresource.as_deref(), &new, &old, &mut errors);
+        if self.may_be_mutated() {
+            super::body::drop_unknown(&kept, &mut new);
         }
-        self.refuse_wrong(&name, &errors)?;
-        self.judge(Action::Update, &name, &new, Some(&old))?;
-        self.warnings.extend(builtin::warnings(&new));
+        if self.part() == Part::Main {
+            let key = self.key();
+            let errors =
+                builtin::allocate(&kept, &mut new, &self.server.store, &key, options.dry_run);
+            self.refuse_wrong(&name, &errors)?;
+        }
+        self.warnings.extend(builtin::warnings(&kept, &new));
         if is_same(&new, &old) {
             return Ok(Some(self.presented(old)));
         }
         self.put(&kept, new, &old, current, options, !version.is_empty())
     }
 
-    fn put(
+    /// Leaves of what was sent what this request may change.
+    fn shape(&self, kept: &Kind, new: &mut Value, old: &Value) -> Result<(), Failure> {
+        self.refuse_claims(new, old, meta::text(old, "name"))?;
+        meta::carry(new, old);
+        match self.part() {
+            Part::Main if kept.has_status() && builtin::drops_status(kept) => {
+                keep_status(new, old);
+            }
+            Part::Status => keep_all_but_status(kept, new, old),
+            _ => {}
+        }
+        Self::filled(kept, new);
+        Ok(())
+    }
+
+    /// A changed object as webhooks see it: what was sent, with what is filled in and who wrote it.
+    fn changed_as_sent(&self, kept: &Kind, mut sent: Value, new: &Value, old: &Value) -> Value {
+        if let Some(part) = &self.sent_part {
+            return part.clone();
+        }
+        if let Some(metadata) = meta::metadata(&mut sent) {
+            if let Some(fields) = new.pointer("/metadata/managedFields") {
+                metadata.insert("managedFields".to_owned(), fields.clone());
+            }
+            let version = meta::text(old, "resourceVersion");
+            if self.origin != Origin::Body {
+                metadata.insert("resourceVersion".to_owned(), version.into());
+            }
+        }
+        Self::filled(kept, &mut sent);
+        self.presented(sent)
+    }
+
+    /// What webhooks have made of a changed object, or of its scale, as it is kept.
+    fn merged(&mut self, mutated: Value, mut new: Value) -> Result<Value, Failure> {
+        if self.subresource.as_deref() != Some("scale") {
+            return Ok(self.taken_over(mutated, &new));
+        }
+        self.scale_to(&mut new, &mutated)?;
+        Ok(new)
+    }
+
+    /// Does what follows from the kind, and refuses what it does not allow.
+    fn finish(
         &mut self,
-        kept: &crate::kinds::Kind,
+        kept: &Kind,
+        name: &str,
+        new: &mut Value,
+        old: &Value,
+    ) -> Result<(), Failure> {
+        match self.part() {
+            Part::Main => builtin::prepare_update(kept, new, old),
+            Part::Other => {
+                let part = self.subresource.as_deref().unwrap_or_default();
+                builtin::prepare_part(kept, part, new, old);
+            }
+            Part::Status if *kept.table == *REQUESTS => builtin::date(new),
+            Part::Status => {}
+        }
+        self.admit(Action::Update, name, new, Some(old))?;
+        self.server
+            .check_escalation(&self.user, kept, new, Some(old))?;
+        let part = self.subresource.as_deref();
+        self.server
+            .check_signer(&self.user, kept, part, new, Some(old))?;
+        if meta::counts_changes(kept)
+            && self.part() != Part::Status
+            && asks_for_else(kept, new, old)
+        {
+            meta::count_change(new);
+        }
+        let mut errors = Self::wrong(kept, part, new, Some(old));
+        if *kept.table == *REQUESTS {
+            builtin::check_part(part, new, old, &mut errors);
+        }
+        self.refuse_wrong(name, &errors)
+    }
+
+    /// Keeps a changed object. Answers nothing if somebody else was faster.
+    pub(super) fn put(
+        &mut self,
+        kept: &Kind,
         new: Value,
         old: &Value,
         current: &Arc<Stored>,

@@ -38,7 +38,7 @@ pub fn json_patch(current: &Value, patch: &Value) -> Result<Value, Failure> {
     if operations.len() > MOST_OPERATIONS {
         return Err(Failure {
             code: 413,
-            reason: "RequestEntityTooLarge",
+            reason: "RequestEntityTooLarge".into(),
             message: format!(
                 "Request entity too large: The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {}",
                 operations.len()

@@ -59,7 +59,7 @@ fn undecodable(error: &str) -> Failure {
 fn rejected() -> Failure {
     Failure {
         code: 422,
-        reason: "Invalid",
+        reason: "Invalid".into(),
         message: "the server rejected our request due to an error in our request".to_owned(),
         details: Some(Value::Object(serde_json::Map::new())),
     }

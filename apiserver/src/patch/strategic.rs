@@ -42,7 +42,7 @@ pub fn strategic(
 fn failed(message: impl Into<String>) -> Failure {
     Failure {
         code: 500,
-        reason: "",
+        reason: "".into(),
         message: message.into(),
         details: None,
     }

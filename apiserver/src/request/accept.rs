@@ -105,7 +105,7 @@ pub fn form(headers: &HeaderMap) -> Result<Form, Failure> {
     }
     Err(Failure {
         code: 406,
-        reason: "NotAcceptable",
+        reason: "NotAcceptable".into(),
         message:
             "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
             application/vnd.kubernetes.protobuf"

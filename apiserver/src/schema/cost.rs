@@ -4,9 +4,12 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr};
+use kube_cel::cel::common::ast::{EntryExpr, Expr, IdedExpr};
 use kube_cel::cel::parser::{Expression, Parser};
 use kube_cel::cel::{Context, ExecutionError, Value as CelValue};
+
+use super::optionals::{self, FOUND, found};
+use crate::weaving::{LARGEST, size, weave};
 
 /// What all rules may spend on one object.
 const OBJECT: u64 = 10_000_000;
@@ -16,8 +19,6 @@ const RULE: u64 = 1_000_000;
 const A_TURN: u64 = 10;
 /// A search by a regular expression, which is compiled each time.
 const A_SEARCH: u64 = 100;
-/// The largest value that may be made on the way; 16 bytes of text are one.
-const LARGEST: u64 = 65_536;
 /// In bytes. An expression may hold as many elements as it has bytes, and loops multiply them.
 const LONGEST: usize = 16 * 1024;
 /// How deep an expression may be: the evaluator recurses.
@@ -70,7 +71,7 @@ pub(super) fn compile(text: &str) -> Result<Expression, String> {
 }
 
 /// Whether an expression can be read.
-pub(super) fn parse(text: &str) -> Result<Expression, String> {
+pub(crate) fn parse(text: &str) -> Result<Expression, String> {
     if text.len() > LONGEST {
         let size = text.len();
         return Err(format!(
@@ -79,7 +80,10 @@ pub(super) fn parse(text: &str) -> Result<Expression, String> {
     }
     on_a_large_stack(|| {
         // The parser panics on some of what it cannot read.
-        let parsed = catch_unwind(|| Parser::default().parse(text));
+        let parsed = catch_unwind(|| {
+            let parser = Parser::default().enable_optional_syntax(true);
+            parser.parse(text)
+        });
         let expression = parsed
             .map_err(|_| "it cannot be parsed".to_owned())?
             .map_err(|error| error.to_string())?;
@@ -134,6 +138,7 @@ pub(super) fn register(context: &mut Context<'static>) {
     context.add_function(TURN, |goes_on: bool, so_far: CelValue| {
         spend(A_TURN + size(&so_far)).map(|()| goes_on)
     });
+    context.add_function(FOUND, |of: CelValue, key: CelValue| found(&of, &key));
     context.add_function(MADE, |value: CelValue| {
         let size = size(&value);
         let cost = if size > LARGEST { u64::MAX } else { size };
@@ -142,38 +147,6 @@ pub(super) fn register(context: &mut Context<'static>) {
     context.add_function(SEARCHED, |value: CelValue| {
         spend(A_SEARCH + size(&value)).map(|()| value)
     });
-}
-
-/// How large a value is; no larger than it takes to be too large.
-fn size(value: &CelValue) -> u64 {
-    let mut total = 0;
-    add(value, &mut total);
-    total
-}
-
-fn add(value: &CelValue, total: &mut u64) {
-    *total += 1;
-    match value {
-        CelValue::String(text) => *total += text.len() as u64 / 16,
-        CelValue::Bytes(bytes) => *total += bytes.len() as u64 / 16,
-        CelValue::List(list) => {
-            for item in list.iter() {
-                if *total > LARGEST {
-                    return;
-                }
-                add(item, total);
-            }
-        }
-        CelValue::Map(map) => {
-            for item in map.map.values() {
-                if *total > LARGEST {
-                    return;
-                }
-                add(item, total);
-            }
-        }
-        _ => {}
-    }
 }
 
 fn is_too_deep(expression: &IdedExpr, depth: usize) -> bool {
@@ -208,61 +181,17 @@ fn is_too_deep(expression: &IdedExpr, depth: usize) -> bool {
 
 /// Counts the turns of every loop, and the size of what may become large.
 fn watch(expression: &mut IdedExpr) {
-    match &mut expression.expr {
-        Expr::Call(call) => {
-            if let Some(target) = &mut call.target {
-                watch(target);
-            }
-            call.args.iter_mut().for_each(watch);
-            let counted = match call.func_name.as_str() {
-                "_+_" | "join" | "format" | "replace" | "flatten" | "split" | "lists.range"
-                | "range" => MADE,
-                "matches" | "find" | "findAll" => SEARCHED,
-                _ => return,
-            };
-            let made = std::mem::take(expression);
-            *expression = called(counted, vec![made]);
+    weave(expression, TURN, &|call| {
+        if let Some(name) = optionals::instead(&call.func_name) {
+            name.clone_into(&mut call.func_name);
         }
-        Expr::Comprehension(loops) => {
-            for part in [
-                &mut loops.iter_range,
-                &mut loops.accu_init,
-                &mut loops.loop_cond,
-                &mut loops.loop_step,
-                &mut loops.result,
-            ] {
-                watch(part);
-            }
-            let condition = std::mem::take(&mut loops.loop_cond);
-            let so_far = IdedExpr {
-                id: 0,
-                expr: Expr::Ident(loops.accu_var.clone()),
-            };
-            loops.loop_cond = called(TURN, vec![condition, so_far]);
+        match call.func_name.as_str() {
+            "_+_" | "join" | "format" | "replace" | "flatten" | "split" | "lists.range"
+            | "range" => Some(MADE),
+            "matches" | "find" | "findAll" => Some(SEARCHED),
+            _ => None,
         }
-        Expr::Select(select) => watch(&mut select.operand),
-        Expr::List(list) => list.elements.iter_mut().for_each(watch),
-        Expr::Map(map) => {
-            for entry in &mut map.entries {
-                if let EntryExpr::MapEntry(entry) = &mut entry.expr {
-                    watch(&mut entry.key);
-                    watch(&mut entry.value);
-                }
-            }
-        }
-        Expr::Ident(_) | Expr::Literal(_) | Expr::Struct(_) | Expr::Unspecified => {}
-    }
-}
-
-fn called(name: &str, args: Vec<IdedExpr>) -> IdedExpr {
-    IdedExpr {
-        id: 0,
-        expr: Expr::Call(CallExpr {
-            func_name: name.to_owned(),
-            target: None,
-            args,
-        }),
-    }
+    });
 }
 
 #[cfg(test)]

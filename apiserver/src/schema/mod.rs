@@ -8,6 +8,7 @@ mod definition;
 mod formats;
 mod go;
 mod model;
+mod optionals;
 mod prune;
 mod quantity;
 mod read;
@@ -28,6 +29,8 @@ pub use prune::prune;
 pub use read::{SchemaError, root_metadata};
 pub use validate::{validate, validate_after};
 
+pub(crate) use cost::parse as parse_expression;
+pub(crate) use quantity::billionths;
 pub(crate) use scalars::kind as json_kind;
 
 /// How deep objects may be: deeper ones are refused, or left alone, rather than overflow the stack.

@@ -112,6 +112,30 @@ pub(super) fn quantity(value: &Value) -> Result<String, String> {
     Ok(again.unwrap_or(text))
 }
 
+/// How much a quantity is, in billionths; nothing if that is no number, or too large a one.
+pub(crate) fn billionths(text: &str) -> Option<i128> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let end = unsigned
+        .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
+        .unwrap_or(unsigned.len());
+    let (number, suffix) = unsigned.split_at(end);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits: i128 = format!("{whole}{fraction}").parse().ok()?;
+    let (_, power, scale) = read_suffix(suffix).ok()?;
+    let power = power + 9 - i32::try_from(fraction.len()).ok()?;
+    let factor = 1_i128.checked_shl(u32::try_from(scale).ok()? * 10)?;
+    let digits = digits.checked_mul(factor)?;
+    let amount = match u32::try_from(power) {
+        Ok(power) => digits.checked_mul(10_i128.checked_pow(power)?)?,
+        Err(_) => digits / 10_i128.checked_pow(power.unsigned_abs())?,
+    };
+    Some(if text.starts_with('-') {
+        -amount
+    } else {
+        amount
+    })
+}
+
 /// The form, the power of ten, and the power of 1024.
 fn read_suffix(suffix: &str) -> Result<(Form, i32, usize), String> {
     if let Some((_, power)) = DECIMAL.iter().find(|(known, _)| *known == suffix) {
@@ -161,6 +185,19 @@ fn written(given: Amount, form: Form, scale: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[rstest::rstest]
+    #[case("1", Some(1_000_000_000))]
+    #[case("-500m", Some(-500_000_000))]
+    #[case("1Ki", Some(1_024_000_000_000))]
+    #[case("0.5Gi", Some(536_870_912_000_000_000))]
+    #[case("1e3", Some(1_000_000_000_000))]
+    #[case("1n", Some(1))]
+    #[case("99999999999999999999999999999999999999Ei", None)]
+    #[case("x", None)]
+    fn how_much(#[case] text: &str, #[case] amount: Option<i128>) {
+        assert_eq!(billionths(text), amount);
+    }
 
     /// As the quotas of a kube-apiserver were written.
     #[rstest::rstest]

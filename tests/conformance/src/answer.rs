@@ -19,6 +19,16 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Something that is no answer of a server, but is compared like one.
+    pub(crate) fn of_value(body: Value) -> Self {
+        Self {
+            code: 200,
+            content_type: String::new(),
+            warnings: Vec::new(),
+            body,
+        }
+    }
+
     pub(crate) fn of(parts: &http::response::Parts, bytes: &[u8]) -> Self {
         let text = |value: &http::HeaderValue| value.to_str().unwrap_or_default().to_owned();
         let body = serde_json::from_slice(bytes).unwrap_or_else(|_| {
@@ -55,7 +65,8 @@ pub fn difference(embedded: &Answer, real: &Answer, only: &[String]) -> Option<S
             embedded.content_type, real.content_type
         ));
     }
-    if embedded.warnings != real.warnings {
+    let worded = |all: &[String]| all.iter().map(|one| worded(one)).collect::<Vec<_>>();
+    if worded(&embedded.warnings) != worded(&real.warnings) {
         differences.push(format!(
             "warnings: {:?} instead of {:?}",
             embedded.warnings, real.warnings
@@ -109,7 +120,12 @@ static UUID: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static TIME: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z").ok());
+/// The volume of an account's token has a name of its own in every Pod.
+static TOKEN: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new("kube-api-access-[a-z0-9]{5}").ok());
 static AGE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\d{1,3}s$").ok());
+static PORT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(127\.0\.0\.\d|\.svc):\d{4,}").ok());
 static VERSION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"((?:resource version: |current: |ResourceVersion in (?:precondition|record) \())\d+( \(\d+\))?").ok()
 });
@@ -173,6 +189,8 @@ fn worded(text: &str) -> String {
     for (pattern, word) in [
         (&UUID, "<uid>"),
         (&TIME, "<time>"),
+        (&PORT, "$1:<port>"),
+        (&TOKEN, "kube-api-access-<suffix>"),
         (&VERSION, "$1<version>"),
     ] {
         if let Some(pattern) = &**pattern {

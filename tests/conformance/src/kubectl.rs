@@ -154,6 +154,7 @@ static WORDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r#"("?resourceVersion"?: ")\d+""#, "${1}<version>\""),
         (r"127\.0\.0\.1:\d+", "<server>"),
         (r"(?:LIVE|MERGED)-\d+", "<folder>"),
+        ("kube-api-access-[a-z0-9]{5}", "kube-api-access-<suffix>"),
         // What is in a column sets how wide it is.
         (r"(\S)  +", "${1}  "),
         (r"(?m) +$", ""),

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::answer::Answer;
+use crate::hooks::{Authority, Hooks};
 
 /// One request.
 #[derive(Clone, Debug, Deserialize)]
@@ -20,6 +21,9 @@ pub struct Step {
     /// What is asked, in a few words; unique in its file.
     pub name: String,
     /// The method and the path. `$NS` is the file's namespace, `$x` what an earlier step has saved as `x`.
+    /// A text `$#x` becomes
+    /// a number. `$HOOKS` is where webhooks of the file's own are (`127.0.0.1:4711`), and `$CA` who has signed for them. `ANSWER` tells
+    /// them what to say on a path, and `SEEN` answers what they were asked since, sorted if it says so.
     pub request: String,
     /// The type of the body; JSON if absent.
     #[serde(default, rename = "type")]
@@ -85,9 +89,15 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<(String, T)> {
 }
 
 /// Plays a file to a server, in a namespace of its own. Answers what was answered, by step.
-pub async fn play(client: &Client, script: &Script) -> Result<Vec<Answer>> {
+pub async fn play(client: &Client, authority: &Authority, script: &Script) -> Result<Vec<Answer>> {
     let namespace = format!("c-{}", script.name);
-    let mut saved = BTreeMap::from([("NS".to_owned(), namespace.clone())]);
+    let hooks = Hooks::start(authority).context("starting webhooks")?;
+    let mut saved = BTreeMap::from([
+        ("NS".to_owned(), namespace.clone()),
+        ("HOOKS".to_owned(), hooks.address.clone()),
+        ("PORT".to_owned(), hooks.port().to_owned()),
+        ("CA".to_owned(), authority.bundle()),
+    ]);
     let made = Step {
         name: "the namespace".to_owned(),
         request: "POST /api/v1/namespaces".to_owned(),
@@ -104,9 +114,12 @@ pub async fn play(client: &Client, script: &Script) -> Result<Vec<Answer>> {
     ask(client, &made, &saved).await?;
     let mut answers = Vec::new();
     for step in &script.steps {
-        let answer = asked(client, step, &saved)
-            .await
-            .with_context(|| format!("{}: {}", script.name, step.name))?;
+        let answer = match of_hooks(&hooks, step)? {
+            Some(answer) => answer,
+            None => asked(client, step, &saved)
+                .await
+                .with_context(|| format!("{}: {}", script.name, step.name))?,
+        };
         for (name, pointer) in &step.save {
             let found = answer.body.pointer(pointer).and_then(Value::as_str);
             saved.insert(name.clone(), found.unwrap_or_default().to_owned());
@@ -114,6 +127,26 @@ pub async fn play(client: &Client, script: &Script) -> Result<Vec<Answer>> {
         answers.push(answer);
     }
     Ok(answers)
+}
+
+/// What webhooks answer to what is for them.
+fn of_hooks(hooks: &Hooks, step: &Step) -> Result<Option<Answer>> {
+    let (word, rest) = step.request.split_once(' ').unwrap_or((&step.request, ""));
+    match (word, rest) {
+        ("ANSWER", path) => {
+            hooks.set(path, step.body.clone().unwrap_or_default());
+            Ok(Some(Answer::of_value(Value::Null)))
+        }
+        ("SEEN", "" | "sorted") => {
+            let mut seen = hooks.seen();
+            if rest == "sorted" {
+                seen.sort_by_key(|one| one["path"].to_string());
+            }
+            Ok(Some(Answer::of_value(seen.into())))
+        }
+        ("SEEN", rest) => bail!("{rest:?} is no order of what was seen"),
+        _ => Ok(None),
+    }
 }
 
 async fn asked(client: &Client, step: &Step, saved: &BTreeMap<String, String>) -> Result<Answer> {
@@ -136,7 +169,8 @@ async fn ask(client: &Client, step: &Step, saved: &BTreeMap<String, String>) -> 
         let mut names: Vec<_> = saved.iter().collect();
         names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
         let fill = |text: String, (name, value): (&String, &String)| {
-            text.replace(&format!("${name}"), value)
+            text.replace(&format!("\"$#{name}\""), value)
+                .replace(&format!("${name}"), value)
         };
         names.into_iter().fold(text.to_owned(), fill)
     };

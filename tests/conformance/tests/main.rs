@@ -7,7 +7,7 @@ use anyhow::Result;
 use kube::Client;
 use libtest_mimic::{Arguments, Failed, Trial};
 use reeve_apiserver::{Authority, Identity, Options, Server};
-use reeve_conformance::{Script, difference, play, scripts};
+use reeve_conformance::{Script, difference, hooks, play, scripts};
 use reeve_testkit::{Plane, PlaneOptions};
 use tokio::runtime::Runtime;
 
@@ -46,14 +46,16 @@ fn run() -> Result<ExitCode> {
         Client::new(server.service(Identity::admin()), "default")
     };
     let real = plane.client();
+    let signer = Arc::new(hooks::Authority::new()?);
     let table = Trial::test("the_table_in_the_docs_is_whole", {
         let reasons = reasons(&scripts);
         move || told(&reasons)
     });
     let trials = scripts.into_iter().map(|script| {
-        let (runtime, embedded, real) = (Arc::clone(&runtime), embedded.clone(), real.clone());
+        let (runtime, signer) = (Arc::clone(&runtime), Arc::clone(&signer));
+        let (embedded, real) = (embedded.clone(), real.clone());
         Trial::test(script.name.clone(), move || {
-            runtime.block_on(same(&embedded, &real, &script))
+            runtime.block_on(same(&embedded, &real, &signer, &script))
         })
     });
     let conclusion = libtest_mimic::run(&arguments, trials.chain([table]).collect());
@@ -81,11 +83,16 @@ fn told(reasons: &[String]) -> Result<(), Failed> {
     }
 }
 
-async fn same(embedded: &Client, real: &Client, script: &Script) -> Result<(), Failed> {
-    let answers = play(embedded, script)
+async fn same(
+    embedded: &Client,
+    real: &Client,
+    signer: &hooks::Authority,
+    script: &Script,
+) -> Result<(), Failed> {
+    let answers = play(embedded, signer, script)
         .await
         .map_err(|error| format!("embedded: {error:#}"))?;
-    let expected = play(real, script)
+    let expected = play(real, signer, script)
         .await
         .map_err(|error| format!("real: {error:#}"))?;
     let mut wrong = Vec::new();

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value as Json;
 
 use crate::mutate::{PIECES, Random, SERVED, damage};
+use crate::placement::{EXPRESSIONS, PLACEMENTS};
 use crate::server::{self, RECORDED};
 use crate::structure;
 
@@ -33,6 +34,10 @@ pub enum Food {
     Rules,
     /// Bodies in Protobuf.
     Protobuf,
+    /// Expressions about clusters.
+    Expressions,
+    /// Specs of placements.
+    Placements,
 }
 
 /// Recorded templates and documents.
@@ -111,6 +116,8 @@ impl Corpus {
             Food::Definitions => (&RECORDED.definitions, SERVED),
             Food::Rules => (&RECORDED.rules, SERVED),
             Food::Protobuf => (&RECORDED.protobuf, SERVED),
+            Food::Expressions => (&*EXPRESSIONS, SERVED),
+            Food::Placements => (&*PLACEMENTS, SERVED),
         };
         let mut input = random.pick(recorded).cloned().unwrap_or_default();
         let other = random.pick(recorded).cloned().unwrap_or_default();

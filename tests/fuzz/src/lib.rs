@@ -1,10 +1,11 @@
-//! Damaged input for the readers of `templates-engine` and for the API server in memory, from recorded cases and a seed.
+//! Damaged input for the readers of `templates-engine` and for the API server in memory and for placements, from recorded cases and a seed.
 //!
 //! No coverage guides it, because that needs a nightly compiler: what it starts from are the
 //! thousands of recorded templates and documents, which already reach every branch.
 
 mod corpus;
 mod mutate;
+mod placement;
 mod server;
 mod structure;
 mod targets;

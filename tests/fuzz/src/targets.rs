@@ -15,7 +15,7 @@ use reeve_templates_engine::resolver::{Config, EncryptionConfig, Input, Options,
 use reeve_templates_engine::{json, lint, yaml};
 
 use crate::corpus::Food;
-use crate::server;
+use crate::{placement, server};
 
 /// One reader.
 pub struct Target {
@@ -91,6 +91,16 @@ pub const TARGETS: &[Target] = &[
         name: "hold to a rule",
         eats: Food::Rules,
         run: server::rule,
+    },
+    Target {
+        name: "choose by an expression",
+        eats: Food::Expressions,
+        run: placement::expression,
+    },
+    Target {
+        name: "choose by a placement",
+        eats: Food::Placements,
+        run: placement::placement,
     },
 ];
 

@@ -78,10 +78,7 @@ const TOURS: &[Tour] = &[
     tour(Client::Go, "events"),
     tour(Client::Go, "discovery"),
     tour(Client::Go, "custom"),
-    Tour {
-        differs: &[("rights after", "reviews of rights")],
-        ..tour(Client::Go, "tokens")
-    },
+    tour(Client::Go, "tokens"),
     tour(Client::Go, "protobuf"),
     Tour {
         differs: &[("patch of a wrong type", SHOWN)],

@@ -4,18 +4,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, operators};
+use kube_cel::cel::common::ast::{IdedExpr, operators};
 use kube_cel::cel::objects::Value;
 use kube_cel::cel::{Context, ExecutionError};
+use reeve_apiserver::weaving::{LARGEST, size, weave};
 
 /// What one evaluation may spend: an element that is visited, or 16 bytes of text, is one.
 const EVALUATION: u64 = 100_000;
 
 /// What all expressions of a predicate may spend on one cluster.
 const CLUSTER: u64 = 1_000_000;
-
-/// The largest value that may be made on the way.
-const LARGEST: u64 = 65_536;
 
 const TURN: &str = "@turn";
 const MADE: &str = "@made";
@@ -62,39 +60,6 @@ impl Budget {
     }
 }
 
-/// How large a value is; no larger than it takes to be too large.
-pub(super) fn size(value: &Value) -> u64 {
-    let mut total = 0;
-    add(value, &mut total);
-    total
-}
-
-fn add(value: &Value, total: &mut u64) {
-    *total += 1;
-    match value {
-        _ if *total > LARGEST => {}
-        Value::String(text) => *total += text.len() as u64 / 16,
-        Value::Bytes(bytes) => *total += bytes.len() as u64 / 16,
-        Value::List(list) => {
-            for item in list.iter() {
-                if *total > LARGEST {
-                    return;
-                }
-                add(item, total);
-            }
-        }
-        Value::Map(map) => {
-            for item in map.map.values() {
-                if *total > LARGEST {
-                    return;
-                }
-                add(item, total);
-            }
-        }
-        _ => {}
-    }
-}
-
 /// Adds the functions that [`watch`] weaves in.
 pub(super) fn register(context: &mut Context<'static>, budget: &Budget) {
     let turns = budget.clone();
@@ -111,71 +76,23 @@ pub(super) fn register(context: &mut Context<'static>, budget: &Budget) {
 
 /// Counts the turns of every loop, and the size of what may become large; also mends what the evaluator gets wrong.
 pub(super) fn watch(expression: &mut IdedExpr) {
-    match &mut expression.expr {
-        Expr::Call(call) => {
-            if let Some(target) = &mut call.target {
-                watch(target);
-            }
-            call.args.iter_mut().for_each(watch);
-            // The evaluator fails on an optional field that is absent; it does not on an optional index.
-            if call.func_name == operators::OPT_SELECT {
-                operators::OPT_INDEX.clone_into(&mut call.func_name);
-            }
-            let grows = matches!(
-                call.func_name.as_str(),
-                "_+_"
-                    | "join"
-                    | "format"
-                    | "replace"
-                    | "flatten"
-                    | "split"
-                    | "parseJSON"
-                    | "lists.range"
-                    | "range"
-            );
-            if grows {
-                let made = std::mem::take(expression);
-                *expression = called(MADE, vec![made]);
-            }
+    weave(expression, TURN, &|call| {
+        // The evaluator fails on an optional field that is absent; it does not on an optional index.
+        if call.func_name == operators::OPT_SELECT {
+            operators::OPT_INDEX.clone_into(&mut call.func_name);
         }
-        Expr::Comprehension(loops) => {
-            for part in [
-                &mut loops.iter_range,
-                &mut loops.accu_init,
-                &mut loops.loop_cond,
-                &mut loops.loop_step,
-                &mut loops.result,
-            ] {
-                watch(part);
-            }
-            let condition = std::mem::take(&mut loops.loop_cond);
-            let so_far = IdedExpr {
-                id: 0,
-                expr: Expr::Ident(loops.accu_var.clone()),
-            };
-            loops.loop_cond = called(TURN, vec![condition, so_far]);
-        }
-        Expr::Select(select) => watch(&mut select.operand),
-        Expr::List(list) => list.elements.iter_mut().for_each(watch),
-        Expr::Map(map) => {
-            for entry in &mut map.entries {
-                if let EntryExpr::MapEntry(entry) = &mut entry.expr {
-                    watch(&mut entry.key);
-                    watch(&mut entry.value);
-                }
-            }
-        }
-        Expr::Ident(_) | Expr::Literal(_) | Expr::Struct(_) | Expr::Unspecified => {}
-    }
-}
-
-fn called(name: &str, args: Vec<IdedExpr>) -> IdedExpr {
-    IdedExpr {
-        id: 0,
-        expr: Expr::Call(CallExpr {
-            func_name: name.to_owned(),
-            target: None,
-            args,
-        }),
-    }
+        let grows = matches!(
+            call.func_name.as_str(),
+            "_+_"
+                | "join"
+                | "format"
+                | "replace"
+                | "flatten"
+                | "split"
+                | "parseJSON"
+                | "lists.range"
+                | "range"
+        );
+        grows.then_some(MADE)
+    });
 }

@@ -1,0 +1,111 @@
+//! Configurations of webhooks, as they are kept.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use crate::server::Inner;
+
+pub(super) const MUTATING: &str = "admissionregistration.k8s.io/mutatingwebhookconfigurations";
+pub(super) const VALIDATING: &str = "admissionregistration.k8s.io/validatingwebhookconfigurations";
+
+/// The API versions of reviews that can be sent, by the names that configurations have for them.
+const VERSIONS: [(&str, &str); 2] = [
+    ("v1", "admission.k8s.io/v1"),
+    ("v1beta1", "admission.k8s.io/v1beta1"),
+];
+/// How long a webhook has that does not say how long it needs, in seconds.
+const PATIENCE: u64 = 10;
+/// How long any has, in seconds.
+const MOST_PATIENCE: u64 = 30;
+
+/// Somebody who is asked about writes: one entry of a configuration.
+pub(super) struct Hook {
+    pub(super) name: String,
+    /// How long it has to answer.
+    pub(super) seconds: u64,
+    /// The API version of reviews that it likes best, if it is a known one.
+    pub(super) review_version: Option<&'static str>,
+    /// The whole entry.
+    pub(super) entry: Value,
+}
+
+impl Hook {
+    fn read(entry: Value) -> Self {
+        let seconds = entry["timeoutSeconds"].as_u64().unwrap_or(PATIENCE);
+        let versions = entry["admissionReviewVersions"].as_array();
+        let review_version = versions.into_iter().flatten().find_map(|version| {
+            let mut known = VERSIONS.iter();
+            let found = known.find(|(name, _)| version == name);
+            found.map(|(_, version)| *version)
+        });
+        Self {
+            name: entry["name"].as_str().unwrap_or_default().to_owned(),
+            seconds: seconds.clamp(1, MOST_PATIENCE),
+            review_version,
+            entry,
+        }
+    }
+
+    fn text(&self, field: &str) -> &str {
+        self.entry[field].as_str().unwrap_or_default()
+    }
+
+    /// Whether a write goes on of which it cannot be asked.
+    pub(super) fn ignores(&self) -> bool {
+        self.text("failurePolicy") == "Ignore"
+    }
+
+    /// Whether it is asked again when others have changed the object after it.
+    pub(super) fn is_reinvoked(&self) -> bool {
+        self.text("reinvocationPolicy") == "IfNeeded"
+    }
+
+    /// Whether it may be asked about what is not kept.
+    pub(super) fn has_no_side_effects(&self) -> bool {
+        matches!(self.text("sideEffects"), "None" | "NoneOnDryRun")
+    }
+
+    /// How long it may take to answer.
+    pub(super) fn patience(&self) -> Duration {
+        Duration::from_secs(self.seconds)
+    }
+
+    /// The elements of one of its lists.
+    pub(super) fn list(&self, field: &str) -> impl Iterator<Item = &Value> {
+        self.entry[field].as_array().into_iter().flatten()
+    }
+}
+
+/// The webhooks of one table, by the names of their configurations, read again only when one has changed.
+#[derive(Default)]
+pub(super) struct Hooks(Mutex<Option<(u64, Arc<[Hook]>)>>);
+
+impl Hooks {
+    pub(super) fn of(&self, server: &Inner, table: &str) -> Arc<[Hook]> {
+        let revision = server.store.newest(table);
+        let mut known = self.0.lock();
+        if let Some((at, hooks)) = known.as_ref()
+            && *at == revision
+        {
+            return Arc::clone(hooks);
+        }
+        let hooks: Arc<[Hook]> = read(server, table).into();
+        *known = Some((revision, Arc::clone(&hooks)));
+        hooks
+    }
+}
+
+fn read(server: &Inner, table: &str) -> Vec<Hook> {
+    let all = server.store.all(table);
+    let entries = all.iter().flat_map(|(_, stored)| {
+        let mut configuration = stored.value();
+        match configuration["webhooks"].take() {
+            Value::Array(entries) => entries,
+            _ => Vec::new(),
+        }
+    });
+    entries.map(Hook::read).collect()
+}

@@ -1,0 +1,293 @@
+//! Webhooks: programs elsewhere that are asked about writes, and may change or refuse them.
+
+mod call;
+mod config;
+mod matching;
+mod patching;
+mod review;
+mod verdict;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use futures::future::join_all;
+use serde_json::Value;
+
+use super::matching::Subject;
+use super::policies::{Outcome, namespace};
+use super::seen::Seen;
+use super::{Attributes, in_form, is_exempt};
+use crate::failure::{Failure, go_quoted};
+use crate::kinds::Kind;
+use crate::meta;
+use crate::operations::body::reread;
+use crate::server::Inner;
+use call::Callers;
+use config::{Hook, Hooks, MUTATING, VALIDATING};
+use patching::patched;
+use verdict::{Expected, Verdict};
+
+/// All webhooks of a server.
+#[derive(Default)]
+pub(crate) struct Webhooks {
+    mutating: Hooks,
+    validating: Hooks,
+    callers: Callers,
+}
+
+/// A write that webhooks are asked about.
+pub(crate) struct Occasion<'a> {
+    pub(crate) of: &'a Attributes<'a>,
+    /// The object as it was; null of a new one.
+    pub(crate) old: &'a Value,
+    /// How it is written: `CreateOptions` and the like.
+    pub(crate) options: &'a Value,
+    /// Whether nothing is kept.
+    pub(crate) dry_run: bool,
+}
+
+/// What webhooks make of an object.
+#[derive(Default)]
+pub(crate) struct Mutated {
+    /// It, if it has been changed.
+    pub(crate) object: Option<Value>,
+    /// What else is said.
+    pub(crate) outcome: Outcome,
+}
+
+/// A webhook that is to be asked, with what it is shown.
+struct Call<'a> {
+    hook: &'a Hook,
+    kind: Arc<Kind>,
+    new: Value,
+    old: Value,
+}
+
+impl Webhooks {
+    /// Whether somebody may be asked who changes objects.
+    pub(crate) fn may_mutate(server: &Inner, kind: &Kind) -> bool {
+        !is_exempt(kind) && server.store.count(MUTATING) > 0
+    }
+
+    /// Whether somebody may be asked who refuses.
+    pub(crate) fn may_validate(server: &Inner, kind: &Kind) -> bool {
+        !is_exempt(kind) && server.store.count(VALIDATING) > 0
+    }
+
+    /// Asks those who change objects, one after the other. `new` is null of a deletion.
+    pub(crate) async fn mutate(
+        &self,
+        server: &Inner,
+        occasion: &Occasion<'_>,
+        new: &Value,
+    ) -> Mutated {
+        let mut mutated = Mutated::default();
+        if let Err(failure) = self.mutations(server, occasion, new, &mut mutated).await {
+            mutated.outcome.refusal = Some(failure);
+        }
+        mutated
+    }
+
+    async fn mutations(
+        &self,
+        server: &Inner,
+        occasion: &Occasion<'_>,
+        new: &Value,
+        mutated: &mut Mutated,
+    ) -> Result<(), Failure> {
+        let hooks = self.mutating.of(server, MUTATING);
+        let namespace = namespace(server, occasion.of.namespace);
+        let (mut invoked, mut again) = (BTreeSet::new(), BTreeSet::new());
+        for round in 0..2 {
+            for (place, hook) in hooks.iter().enumerate() {
+                if round > 0 && !again.remove(&place) {
+                    continue;
+                }
+                let object = mutated.object.as_ref().unwrap_or(new);
+                let Some(call) = called(server, hook, occasion, object, &namespace)? else {
+                    continue;
+                };
+                if let Some(object) = self.mutation(server, occasion, &call, mutated).await? {
+                    mutated.object = Some(object);
+                    again.extend(invoked.iter().copied());
+                }
+                if hook.is_reinvoked() {
+                    invoked.insert(place);
+                }
+            }
+            if again.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What one webhook makes of the object that it is shown, if it is something else.
+    async fn mutation(
+        &self,
+        server: &Inner,
+        occasion: &Occasion<'_>,
+        call: &Call<'_>,
+        mutated: &mut Mutated,
+    ) -> Result<Option<Value>, Failure> {
+        let name = &call.hook.name;
+        let answer = match self.asked(server, occasion, call, true).await {
+            Ok(answer) => answer,
+            Err(why) => return uncalled(call.hook, &why).map(|()| None),
+        };
+        mutated.outcome.warn(answer.warnings);
+        if let Some(refusal) = answer.refusal {
+            return Err(refusal);
+        }
+        let Some(patch) = answer.patch else {
+            return Ok(None);
+        };
+        if call.new.is_null() {
+            return Err(Failure::internal_because(&format!(
+                "admission webhook {} attempted to modify the object, which is not supported for this operation",
+                go_quoted(name)
+            )));
+        }
+        let patch = match patching::read(&patch) {
+            Ok(patch) => patch,
+            Err(why) => return uncalled(call.hook, &why).map(|()| None),
+        };
+        if patch.is_empty() {
+            return Ok(None);
+        }
+        if answer.patch_type != "JSONPatch" {
+            let why = format!("unsupported patch type {}", go_quoted(&answer.patch_type));
+            return uncalled(call.hook, &why).map(|()| None);
+        }
+        let patched = patched(&call.new, &patch)?;
+        if patched == call.new {
+            return Ok(None);
+        }
+        let object = reread(&call.kind, occasion.of.subresource, patched)?;
+        Ok(Some(in_form(
+            (&call.kind, occasion.of.kind),
+            occasion.of.subresource,
+            &object,
+        )))
+    }
+
+    /// Asks those who refuse, all at once. `new` is null of a deletion.
+    pub(crate) async fn validate(
+        &self,
+        server: &Inner,
+        occasion: &Occasion<'_>,
+        new: &Value,
+    ) -> Outcome {
+        let mut outcome = Outcome::default();
+        let hooks = self.validating.of(server, VALIDATING);
+        let namespace = namespace(server, occasion.of.namespace);
+        let mut calls = Vec::new();
+        for hook in hooks.iter() {
+            match called(server, hook, occasion, new, &namespace) {
+                Ok(call) => calls.extend(call),
+                Err(failure) => {
+                    outcome.refusal = Some(failure);
+                    return outcome;
+                }
+            }
+        }
+        let asked = calls
+            .iter()
+            .map(|call| self.asked(server, occasion, call, false));
+        for (call, answer) in calls.iter().zip(join_all(asked).await) {
+            let refusal = match answer {
+                Ok(answer) => {
+                    outcome.warn(answer.warnings);
+                    answer.refusal
+                }
+                Err(why) => uncalled(call.hook, &why).err(),
+            };
+            outcome.refusal = outcome.refusal.or(refusal);
+        }
+        outcome
+    }
+
+    /// What a webhook says. The error says why it says nothing that counts.
+    async fn asked(
+        &self,
+        server: &Inner,
+        occasion: &Occasion<'_>,
+        call: &Call<'_>,
+        may_patch: bool,
+    ) -> Result<Verdict, String> {
+        let hook = call.hook;
+        let Some(api_version) = hook.review_version else {
+            return Err("webhook does not accept known AdmissionReview versions".to_owned());
+        };
+        let uid = meta::uid();
+        let states = (&call.new, &call.old);
+        let review = review::asked(occasion, &call.kind, (api_version, &uid), states);
+        let answer = self.callers.ask(server, hook, &review).await;
+        let answer = answer.map_err(|why| format!("failed to call webhook: {why}"))?;
+        let expected = Expected {
+            hook: &hook.name,
+            api_version,
+            uid: &uid,
+            may_patch,
+        };
+        verdict::read(&expected, &answer)
+    }
+}
+
+/// A webhook with what it is shown; nothing if it is not to be asked.
+fn called<'a>(
+    server: &Inner,
+    hook: &'a Hook,
+    occasion: &Occasion<'_>,
+    new: &Value,
+    namespace: &Value,
+) -> Result<Option<Call<'a>>, Failure> {
+    let of = occasion.of;
+    let subject = Subject {
+        of,
+        new,
+        old: occasion.old,
+        namespace,
+    };
+    let Some(kind) = matching::kind_for(hook, &server.kinds(), &subject) else {
+        return Ok(None);
+    };
+    let shown = |object: &Value| in_form((of.kind, &kind), of.subresource, object);
+    let (new, old) = (shown(new), shown(occasion.old));
+    let seen = Seen {
+        of,
+        kind: &kind,
+        new: &new,
+        old: &old,
+        namespace,
+        dry_run: occasion.dry_run,
+    };
+    match matching::holds(hook, &seen) {
+        Ok(true) => {}
+        Ok(false) => return Ok(None),
+        Err(_) if hook.ignores() => return Ok(None),
+        Err(why) => return Err(Failure::forbidden(&of.kind.about(), of.name, &why)),
+    }
+    if occasion.dry_run && !hook.has_no_side_effects() {
+        return Err(Failure::bad_request(format!(
+            "admission webhook {} does not support dry run",
+            go_quoted(&hook.name)
+        )));
+    }
+    Ok(Some(Call {
+        hook,
+        kind,
+        new,
+        old,
+    }))
+}
+
+/// What follows where a webhook cannot be asked.
+fn uncalled(hook: &Hook, why: &str) -> Result<(), Failure> {
+    let why = format!("failed calling webhook {}: {why}", go_quoted(&hook.name));
+    if hook.ignores() {
+        tracing::warn!("{why}; it is ignored");
+        return Ok(());
+    }
+    Err(Failure::internal_because(&why))
+}

@@ -1,0 +1,334 @@
+//! Claims, volumes and their classes.
+
+use serde_json::Value;
+
+use super::at::{At, Errors, immutable, optional_name, required_one_of};
+use super::{common, placing, volumes};
+use crate::failure::{Cause, FieldError};
+use crate::names;
+
+const MODES: [&str; 4] = [
+    "ReadOnlyMany",
+    "ReadWriteMany",
+    "ReadWriteOnce",
+    "ReadWriteOncePod",
+];
+const RECLAIMS: [&str; 3] = ["Delete", "Recycle", "Retain"];
+const OF_CLAIMS: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for \
+    bound claims";
+const OF_SOURCES: &str = "spec.persistentvolumesource is immutable after creation";
+
+/// What a volume has that is not where its bytes are.
+const NO_SOURCES: [&str; 10] = [
+    "accessModes",
+    "capacity",
+    "claimRef",
+    "mountOptions",
+    "nodeAffinity",
+    "persistentVolumeReclaimPolicy",
+    "storageClassName",
+    "volumeAttributesClassName",
+    "volumeMode",
+    "volumeSource",
+];
+
+/// A claim.
+pub(super) fn claim(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+    let spec = object.get("spec");
+    claim_spec(&spec, errors);
+    if let Some(old) = old {
+        claim_update(&spec, &old.get("spec"), old, errors);
+    }
+}
+
+fn modes(at: &At<'_>, without: &str, errors: &mut Errors) {
+    if at.is_empty() {
+        errors.push(at.required(without));
+    }
+    for mode in at.items() {
+        if !MODES.contains(&mode.text()) {
+            errors.push(at.with(mode.value).unsupported(&MODES));
+        }
+    }
+    let one = at.items().any(|mode| mode.text() == "ReadWriteOncePod");
+    if one && at.len() > 1 {
+        let why = "may not use ReadWriteOncePod with other access modes";
+        errors.push(at.forbidden(why));
+    }
+}
+
+/// A claim's spec, which may be that of a template.
+pub(super) fn claim_spec(spec: &At<'_>, errors: &mut Errors) {
+    let selector = spec.get("selector");
+    if selector.is_set() {
+        common::selector(&selector, errors);
+    }
+    let why = "at least 1 access mode is required";
+    modes(&spec.get("accessModes"), why, errors);
+    let requests = spec.get("resources.requests");
+    let storage = At {
+        value: requests.key("storage").value,
+        path: format!("{}[storage]", spec.get("resources").path),
+    };
+    if storage.is_set() {
+        positive(&storage, errors);
+    } else {
+        errors.push(storage.required(""));
+    }
+    optional_name(&spec.get("storageClassName"), names::subdomain, errors);
+    let mode = spec.get("volumeMode");
+    if mode.is_set() && !["Block", "Filesystem"].contains(&mode.text()) {
+        errors.push(mode.unsupported(&["Block", "Filesystem"]));
+    }
+    for field in ["dataSource", "dataSourceRef"] {
+        let source = spec.get(field);
+        if source.is_set() {
+            source_of_claim(&source, errors);
+        }
+    }
+}
+
+fn source_of_claim(source: &At<'_>, errors: &mut Errors) {
+    for field in ["name", "kind"] {
+        let at = source.get(field);
+        if at.is_empty() {
+            errors.push(at.required(""));
+        }
+    }
+    if source.get("apiGroup").is_empty()
+        && !source.get("kind").is_empty()
+        && source.get("kind").text() != "PersistentVolumeClaim"
+    {
+        let why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
+        errors.push(source.get("kind").invalid(why));
+    }
+}
+
+fn positive(at: &At<'_>, errors: &mut Errors) {
+    if common::amount(at).is_some_and(|amount| amount <= 0) {
+        errors.push(at.invalid("must be greater than zero"));
+    }
+}
+
+fn claim_update(new: &At<'_>, old: &At<'_>, object: &At<'_>, errors: &mut Errors) {
+    let bound = object.get("status.phase").text() == "Bound";
+    let rest = |spec: &Value| {
+        let mut rest = spec.clone();
+        let Some(fields) = rest.as_object_mut() else {
+            return rest;
+        };
+        // A claim is told its volume once.
+        if old.get("volumeName").is_empty() {
+            fields.remove("volumeName");
+        }
+        if bound {
+            fields.remove("volumeAttributesClassName");
+            if let Some(resources) = fields.get_mut("resources").and_then(Value::as_object_mut) {
+                resources.remove("requests");
+            }
+        }
+        rest
+    };
+    if rest(new.value) != rest(old.value) {
+        errors.push(new.forbidden(OF_CLAIMS));
+    }
+    mode_stays(new, old, errors);
+    let size = |spec: &At<'_>| common::amount(&spec.get("resources.requests").key("storage"));
+    if bound && size(new) < size(old) {
+        let at = new.get("resources.requests.storage");
+        errors.push(at.forbidden("field can not be less than status.capacity"));
+    }
+}
+
+/// Its path is not told.
+fn mode_stays(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
+    let after = At {
+        value: new.get("volumeMode").value,
+        path: "volumeMode".to_owned(),
+    };
+    immutable(&after, &old.get("volumeMode"), errors);
+}
+
+/// A volume.
+pub(super) fn volume(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+    let spec = object.get("spec");
+    modes(&spec.get("accessModes"), "", errors);
+    let capacity = spec.get("capacity");
+    if capacity.is_empty() {
+        errors.push(capacity.required(""));
+    }
+    if !capacity.key("storage").is_set() || capacity.len() > 1 {
+        let allowed = ["storage"];
+        let shown = capacity.value;
+        errors.push(FieldError::not_supported(&capacity.path, shown, &allowed));
+    }
+    for (_, amount) in capacity.entries() {
+        positive(&amount, errors);
+    }
+    let reclaim = spec.get("persistentVolumeReclaimPolicy");
+    if !reclaim.is_empty() && !RECLAIMS.contains(&reclaim.text()) {
+        errors.push(reclaim.unsupported(&RECLAIMS));
+    }
+    source(&spec, errors);
+    let affinity = spec.get("nodeAffinity");
+    if affinity.is_set() {
+        let required = affinity.get("required");
+        if required.is_set() {
+            placing::node_selector(&required, errors);
+        } else {
+            errors.push(required.required("must specify required node constraints"));
+        }
+    }
+    optional_name(&spec.get("storageClassName"), names::subdomain, errors);
+    let mode = spec.get("volumeMode");
+    if mode.is_set() && !["Block", "Filesystem"].contains(&mode.text()) {
+        errors.push(mode.unsupported(&["Block", "Filesystem"]));
+    }
+    if let Some(old) = old {
+        volume_update(&spec, &old.get("spec"), errors);
+    }
+}
+
+/// Where the bytes of a volume are.
+fn source(spec: &At<'_>, errors: &mut Errors) {
+    let fields = spec.value.as_object();
+    let mut kinds: Vec<&String> = fields
+        .into_iter()
+        .flat_map(|fields| fields.keys())
+        .filter(|kind| !NO_SOURCES.contains(&kind.as_str()))
+        .collect();
+    // It is looked at first.
+    kinds.sort_by_key(|kind| *kind != "hostPath");
+    let mut count = 0;
+    for kind in kinds {
+        let at = spec.get(kind);
+        count += 1;
+        if count > 1 {
+            errors.push(at.forbidden("may not specify more than 1 volume type"));
+            continue;
+        }
+        match kind.as_str() {
+            "hostPath" => {
+                volumes::host_path(&at, errors);
+                let root = at.get("path").text() == "/";
+                let reclaim = spec.get("persistentVolumeReclaimPolicy");
+                if root && reclaim.text() == "Recycle" {
+                    let why = "may not be 'recycle' for a hostPath mount of '/'";
+                    errors.push(reclaim.forbidden(why));
+                }
+            }
+            "nfs" => volumes::nfs(&at, errors),
+            "local" => {
+                if at.get("path").is_empty() {
+                    errors.push(at.get("path").required(""));
+                }
+                if !spec.get("nodeAffinity").is_set() {
+                    let place = At {
+                        value: at.value,
+                        path: "spec.nodeAffinity".to_owned(),
+                    };
+                    errors.push(place.required("Local volume requires node affinity"));
+                }
+            }
+            "csi" => {
+                for field in ["driver", "volumeHandle"] {
+                    if at.get(field).is_empty() {
+                        errors.push(at.get(field).required(""));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    if count == 0 {
+        errors.push(spec.required("must specify a volume type"));
+    }
+}
+
+fn volume_update(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
+    let sources = |spec: &Value| {
+        let mut sources = spec.clone();
+        if let Some(fields) = sources.as_object_mut() {
+            fields.retain(|field, _| !NO_SOURCES.contains(&field.as_str()));
+        }
+        sources
+    };
+    if sources(new.value) != sources(old.value) {
+        let at = new.get("persistentvolumesource");
+        errors.push(at.forbidden(OF_SOURCES));
+    }
+    mode_stays(new, old, errors);
+    let (after, before) = (new.get("nodeAffinity"), old.get("nodeAffinity"));
+    if before.is_set() {
+        immutable(&after, &before, errors);
+    }
+}
+
+/// A class of storage.
+pub(super) fn class(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+    let provisioner = object.get("provisioner");
+    if provisioner.is_empty() {
+        errors.push(provisioner.required(""));
+    } else {
+        let lower = provisioner.text().to_lowercase();
+        let shown = lower.as_str().into();
+        errors.extend(
+            names::qualified_name(&lower)
+                .iter()
+                .map(|why| provisioner.with(&shown).invalid(why)),
+        );
+    }
+    let parameters = object.get("parameters");
+    for (key, _) in parameters.entries() {
+        if key.is_empty() {
+            errors.push(FieldError::of_value(
+                Cause::Invalid,
+                &parameters.path,
+                &key.into(),
+                "field can not be empty.",
+            ));
+        }
+    }
+    let reclaim = object.get("reclaimPolicy");
+    if !["Delete", "Retain"].contains(&reclaim.text()) {
+        errors.push(reclaim.unsupported(&["Delete", "Retain"]));
+    }
+    let binding = object.get("volumeBindingMode");
+    let bindings = ["Immediate", "WaitForFirstConsumer"];
+    required_one_of(&binding, &bindings, errors);
+    for topology in object.get("allowedTopologies").items() {
+        for one in topology.get("matchLabelExpressions").items() {
+            if one.get("values").is_empty() {
+                errors.push(one.get("values").required(""));
+            }
+            super::at::named(&one.get("key"), names::qualified_name, errors);
+        }
+    }
+    let Some(old) = old else {
+        return;
+    };
+    for field in [
+        "parameters",
+        "provisioner",
+        "reclaimPolicy",
+        "volumeBindingMode",
+    ] {
+        immutable(&object.get(field), &old.get(field), errors);
+    }
+}
+
+/// A driver of volumes.
+pub(super) fn driver(object: &At<'_>, errors: &mut Errors) {
+    let spec = object.get("spec");
+    let policies = ["File", "None", "ReadWriteOnceWithFSType"];
+    super::at::one_of(&spec.get("fsGroupPolicy"), &policies, errors);
+    let modes = spec.get("volumeLifecycleModes");
+    for mode in modes.items() {
+        // Which of them it is is not told.
+        super::at::one_of(
+            &modes.with(mode.value),
+            &["Persistent", "Ephemeral"],
+            errors,
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! A server of admission webhooks, which answers as a file of requests has told it to and remembers what it was asked.
+
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{Response, StatusCode, Uri};
+use axum_server::Handle;
+use axum_server::tls_rustls::RustlsConfig;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use parking_lot::Mutex;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde_json::{Value, json};
+
+const CREDENTIAL: &str = "authentication.kubernetes.io/credential-id";
+
+/// Who has signed the certificates of all webhooks of this process.
+pub struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Authority {
+    /// A new one.
+    pub fn new() -> Result<Self> {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+        Ok(Self { issuer })
+    }
+
+    /// What `caBundle` holds.
+    pub fn bundle(&self) -> String {
+        STANDARD.encode(self.issuer.pem())
+    }
+
+    fn server_config(&self) -> Result<ServerConfig> {
+        let names = ["127.0.0.1", "localhost", "external.c-webhook-failures.svc"];
+        let params = CertificateParams::new(names.map(str::to_owned))?;
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, &self.issuer)?;
+        let chain = vec![CertificateDer::from_pem_slice(
+            certificate.pem().as_bytes(),
+        )?];
+        let key = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes())?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)?;
+        Ok(config)
+    }
+}
+
+/// Webhooks on a port of their own; they go when this is dropped.
+pub struct Hooks {
+    /// Where they are: `127.0.0.1:4711`.
+    pub address: String,
+    known: Arc<Known>,
+    handle: Handle<std::net::SocketAddr>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// What is answered, by path: everything is allowed of which nothing is said.
+    answers: Mutex<HashMap<String, Value>>,
+    /// What was asked, in order.
+    seen: Mutex<Vec<Value>>,
+}
+
+impl Hooks {
+    /// Starts to listen.
+    pub fn start(authority: &Authority) -> Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("binding")?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?.to_string();
+        let known = Arc::new(Known::default());
+        let router = Router::new()
+            .fallback(answer)
+            .with_state(Arc::clone(&known));
+        let config = RustlsConfig::from_config(Arc::new(authority.server_config()?));
+        let handle = Handle::new();
+        let server = axum_server::from_tcp_rustls(listener, config)?.handle(handle.clone());
+        tokio::spawn(server.serve(router.into_make_service()));
+        Ok(Self {
+            address,
+            known,
+            handle,
+        })
+    }
+
+    /// Their port.
+    pub fn port(&self) -> &str {
+        self.address.rsplit(':').next().unwrap_or_default()
+    }
+
+    /// Says what is answered on a path: a `response`, whose `uid` is filled in and whose `patch` is encoded, or a whole
+    /// `review`, or a `raw` text; with a `code` and after so many milliseconds of `sleep`.
+    pub fn set(&self, path: &str, answer: Value) {
+        self.known.answers.lock().insert(path.to_owned(), answer);
+    }
+
+    /// What was asked since this was asked last.
+    pub fn seen(&self) -> Vec<Value> {
+        std::mem::take(&mut self.known.seen.lock())
+    }
+}
+
+impl Drop for Hooks {
+    fn drop(&mut self) {
+        self.handle.shutdown();
+    }
+}
+
+async fn answer(State(known): State<Arc<Known>>, uri: Uri, body: Bytes) -> Response<Body> {
+    let review: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let uid = review.pointer("/request/uid").cloned().unwrap_or_default();
+    known.seen.lock().push(remembered(&uri, review.clone()));
+    let told = known.answers.lock().get(uri.path()).cloned();
+    let told = told.unwrap_or_else(|| json!({ "response": { "allowed": true } }));
+    if let Some(time) = told["sleep"].as_u64() {
+        tokio::time::sleep(Duration::from_millis(time)).await;
+    }
+    let text = match &told["raw"] {
+        Value::String(text) => text.clone(),
+        _ => said(&told, &review["apiVersion"], uid).to_string(),
+    };
+    let mut response = Response::new(Body::from(text));
+    let code = told["code"]
+        .as_u64()
+        .and_then(|code| u16::try_from(code).ok());
+    let code = code.and_then(|code| StatusCode::from_u16(code).ok());
+    *response.status_mut() = code.unwrap_or(StatusCode::OK);
+    if let Some(media) = told["type"].as_str().and_then(|media| media.parse().ok()) {
+        response.headers_mut().insert("content-type", media);
+    }
+    response
+}
+
+/// What is remembered of a question. By which certificate the administrator is known differs: here he needs none.
+fn remembered(uri: &Uri, mut review: Value) -> Value {
+    let user = review.pointer_mut("/request/userInfo");
+    if let Some(user) = user.and_then(Value::as_object_mut) {
+        let extra = user.get("extra").and_then(Value::as_object);
+        if extra.is_some_and(|extra| extra.keys().all(|key| key == CREDENTIAL)) {
+            user.remove("extra");
+        }
+    }
+    json!({ "path": uri.to_string(), "review": review })
+}
+
+fn said(told: &Value, api_version: &Value, uid: Value) -> Value {
+    if let Some(review) = told.get("review") {
+        return review.clone();
+    }
+    let mut response = told["response"].clone();
+    if response.get("uid").is_none() {
+        response["uid"] = uid;
+    }
+    if let Some(patch) = response.get("patch").filter(|patch| patch.is_array()) {
+        response["patch"] = STANDARD.encode(patch.to_string()).into();
+        if response.get("patchType").is_none() {
+            response["patchType"] = "JSONPatch".into();
+        }
+    }
+    json!({ "apiVersion": api_version, "kind": "AdmissionReview", "response": response })
+}
