@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
-use reeve_runtime::client::{self, ClientOptions};
+use reeve_runtime::client::{self, ClientOptions, Nearby};
 use reeve_runtime::events::EventWriter;
 use reeve_runtime::leader::{self, LeaderError};
 use reeve_runtime::metrics::{ControllerMetrics, Metrics};
@@ -60,6 +60,7 @@ async fn supervise(args: Args, stop: CancellationToken) -> Result<(), Error> {
         qps: args.client_max_qps,
         burst: args.client_burst,
         user_agent: USER_AGENT,
+        nearby: Nearby::default(),
     };
     let client = client::connect(&options).await?;
     // What people read has a rate limit of its own and never delays an installation.

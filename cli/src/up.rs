@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use kube::Client;
 use kube::api::{Api, ListParams};
 use reeve_api::{Policy, names};
-use reeve_fleet::{Fleet, FleetOptions, apply};
+use reeve_fleet::{Fleet, FleetOptions, Pods, apply};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::flags::LogArgs;
 
@@ -50,6 +50,9 @@ pub(crate) struct Args {
     /// again, even if --clusters asks for fewer.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Tell Pods on the clusters to be running and ready. Nothing runs all the same: without this they stay Pending.
+    #[arg(long)]
+    settle_pods: bool,
     /// Where the kubeconfig is written, with a context for the hub and each cluster.
     #[arg(long, default_value = "reeve.kubeconfig", value_name = "FILE")]
     kubeconfig: PathBuf,
@@ -88,6 +91,11 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
         folder: folder.path().to_owned(),
         port: args.port,
         data: args.data.clone(),
+        pods: if args.settle_pods {
+            Pods::Settled
+        } else {
+            Pods::Kept
+        },
     })
     .await?;
     reeve_fleet::write_private(&args.kubeconfig, &fleet.kubeconfig()?)

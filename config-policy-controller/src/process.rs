@@ -6,7 +6,7 @@ use std::time::Duration;
 use kube::Client;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
-use reeve_runtime::client::{self, ClientError, ClientOptions};
+use reeve_runtime::client::{self, ClientError, ClientOptions, Nearby};
 use reeve_runtime::events::EventWriter;
 use reeve_runtime::flags::TlsArgs;
 use reeve_runtime::leader::{self, LeaderError};
@@ -53,6 +53,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         qps: args.qps(),
         burst: args.burst(),
         user_agent: USER_AGENT,
+        nearby: args.nearby.clone(),
     };
     let client = client::connect(&options).await?;
     let hub = match &settings.standalone_hub {
@@ -289,6 +290,7 @@ async fn keep_leases(
         qps: 5.0,
         burst: 10,
         user_agent: USER_AGENT,
+        nearby: Nearby::default(),
     };
     let hub = match hub {
         Some(_) => match client::connect(&options).await {

@@ -8,7 +8,7 @@ use kube::core::PartialObjectMeta;
 use kube::{Client, ResourceExt};
 use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_runtime::CancellationToken;
-use reeve_runtime::client::{self, ClientOptions};
+use reeve_runtime::client::{self, ClientOptions, Nearby};
 use reeve_runtime::object::{ObjectKey, absent_is_none};
 use reeve_runtime::uninstallation;
 use tokio::time::Instant;
@@ -33,6 +33,7 @@ pub async fn run(args: UninstallArgs, stop: CancellationToken) -> Result<(), Err
         qps: 5.0,
         burst: 10,
         user_agent: "config-policy-controller",
+        nearby: Nearby::default(),
     };
     let client = client::connect(&options).await?;
     let patience = Duration::from_secs(u64::from(args.timeout_seconds));

@@ -7,13 +7,14 @@ use reeve_config_policy_controller as configuration;
 use reeve_framework_addon as addon;
 use reeve_propagator as propagator;
 use reeve_runtime::CancellationToken;
+use reeve_runtime::client::Nearby;
 use reeve_runtime::metrics::ControllerMetrics;
 use reeve_runtime::supervisor::Ended;
 use tokio::task::JoinSet;
 
 use crate::placement::controller::{self, Means};
-use crate::start::{Fleet, Member};
-use crate::{heartbeat, registration};
+use crate::start::{Fleet, Member, Pods};
+use crate::{heartbeat, pods, registration};
 
 /// Why the controllers of a fleet have ended.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,15 @@ pub enum ComponentError {
         /// Why.
         #[source]
         source: Box<configuration::Error>,
+    },
+    /// What settles Pods.
+    #[error("what settles the Pods of {cluster}")]
+    Pods {
+        /// Of which cluster.
+        cluster: String,
+        /// Why.
+        #[source]
+        source: Ended,
     },
     /// Placement or registration.
     #[error("{name} of the hub")]
@@ -115,6 +125,16 @@ impl Fleet {
         });
         for cluster in &self.clusters {
             self.run_agents(cluster, &mut all, &stop)?;
+            if self.pods == Pods::Settled {
+                let (client, name, stop) = (cluster.client(), cluster.name.clone(), stop.clone());
+                all.spawn(async move {
+                    let ended = pods::settle(client, ControllerMetrics::default(), stop).await;
+                    ended.map_err(|source| ComponentError::Pods {
+                        cluster: name,
+                        source,
+                    })
+                });
+            }
         }
         while let Some(ended) = all.join_next().await {
             stop.cancel();
@@ -151,6 +171,12 @@ impl Fleet {
     }
 }
 
+/// The kubeconfigs of servers, and what spares their readers the socket.
+fn nearby<const N: usize>(members: [&Member; N]) -> Nearby {
+    let known = members.map(|member| (member.kubeconfig.clone(), member.client()));
+    Nearby::new(known)
+}
+
 fn flag(name: &str, path: &std::path::Path) -> OsString {
     let mut flag = OsString::from(format!("--{name}="));
     flag.push(path);
@@ -178,7 +204,9 @@ fn propagator_args(hub: &Member) -> Result<propagator::Args, ComponentError> {
         "--enable-webhooks=false".into(),
         "--watch-namespace=".into(),
     ];
-    propagator::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))
+    let mut args = propagator::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))?;
+    args.nearby = nearby([hub]);
+    Ok(args)
 }
 
 fn addon_args(hub: &Member, cluster: &Member) -> Result<addon::Args, ComponentError> {
@@ -188,7 +216,9 @@ fn addon_args(hub: &Member, cluster: &Member) -> Result<addon::Args, ComponentEr
         flag("managed-cluster-configfile", &cluster.kubeconfig),
         format!("--cluster-namespace={}", cluster.name).into(),
     ];
-    addon::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))
+    let mut args = addon::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))?;
+    args.nearby = nearby([hub, cluster]);
+    Ok(args)
 }
 
 fn configuration_args(cluster: &Member) -> Result<configuration::Args, ComponentError> {
@@ -199,5 +229,10 @@ fn configuration_args(cluster: &Member) -> Result<configuration::Args, Component
         format!("--cluster-name={}", cluster.name).into(),
         format!("--watch-namespace={}", cluster.name).into(),
     ];
-    configuration::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))
+    let mut args =
+        configuration::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))?;
+    if let Some(configuration::Command::Controller(args)) = &mut args.command {
+        args.nearby = nearby([cluster]);
+    }
+    Ok(args)
 }

@@ -31,6 +31,18 @@ pub struct FleetOptions {
     pub port: u16,
     /// Where the servers keep what they have, so that the next fleet of this folder finds it. Absent: nowhere.
     pub data: Option<PathBuf>,
+    /// What becomes of Pods on the clusters.
+    pub pods: Pods,
+}
+
+/// What becomes of Pods on clusters without nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pods {
+    /// They are kept as they are written, and stay `Pending`.
+    #[default]
+    Kept,
+    /// They are told to be running and ready, though nothing runs.
+    Settled,
 }
 
 /// Why there is no fleet.
@@ -104,6 +116,7 @@ pub struct Fleet {
     pub hub: Member,
     /// The managed clusters.
     pub clusters: Vec<Member>,
+    pub(crate) pods: Pods,
     authority: Arc<Authority>,
 }
 
@@ -117,6 +130,7 @@ impl Fleet {
             None => Arc::new(Authority::new()?),
         };
         let names = names(&options, data.as_ref())?;
+        let pods = options.pods;
         let members = Members {
             authority: Arc::clone(&authority),
             options,
@@ -147,6 +161,7 @@ impl Fleet {
         Ok(Self {
             hub,
             clusters,
+            pods,
             authority,
         })
     }

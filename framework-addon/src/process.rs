@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use reeve_runtime::CancellationToken;
 use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
-use reeve_runtime::client::{self, ClientOptions};
+use reeve_runtime::client::{self, ClientOptions, Nearby};
 use reeve_runtime::leader::{self, LeaderError};
 use reeve_runtime::lease::AddonLease;
 use reeve_runtime::metrics::{ControllerMetrics, Metrics};
@@ -45,7 +45,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     say_what_differs(&args);
     let metrics = Metrics::default();
     let mut tasks = Supervisor::new(stop.clone());
-    let (managed, hub) = connect_both(&settings, &metrics, &mut tasks).await?;
+    let (managed, hub) = connect_both(&settings, &args.nearby, &metrics, &mut tasks).await?;
     let errors = ErrorMetrics::new(&metrics);
     let queues = queues(&settings, &ControllerMetrics::new(&metrics));
     let lease = addon_lease(&args, &managed, hub.as_ref());
@@ -94,18 +94,19 @@ fn say_what_differs(args: &Args) {
 /// The managed cluster, and the hub if there is one.
 async fn connect_both(
     settings: &Settings,
+    nearby: &Nearby,
     metrics: &Metrics,
     tasks: &mut Supervisor,
 ) -> Result<(Connection, Option<Connection>), Error> {
     let announced = AnnouncementMetrics::new(metrics);
     let path = settings.managed_kubeconfig.clone();
     let at = (path, settings.namespace.clone(), settings.rates);
-    let managed = connect(at, &announced, tasks).await?;
+    let managed = connect(at, nearby, &announced, tasks).await?;
     let hub = match settings.mode {
         Mode::Managed => {
             let path = settings.hub_kubeconfig.clone();
             let at = (path, settings.hub_namespace.clone(), Rates::HUB);
-            Some(connect(at, &announced, tasks).await?)
+            Some(connect(at, nearby, &announced, tasks).await?)
         }
         Mode::SelfManagedHub => None,
     };
@@ -129,6 +130,7 @@ fn queues(settings: &Settings, metrics: &ControllerMetrics) -> Queues {
 /// Connects twice: what people read has a rate limit of its own and never delays a status.
 async fn connect(
     (kubeconfig, namespace, rates): (Option<PathBuf>, String, Rates),
+    nearby: &Nearby,
     announced: &AnnouncementMetrics,
     tasks: &mut Supervisor,
 ) -> Result<Connection, Error> {
@@ -137,6 +139,7 @@ async fn connect(
         qps: rates.qps,
         burst: rates.burst,
         user_agent: USER_AGENT,
+        nearby: nearby.clone(),
     };
     let client = client::connect(&options).await?;
     let background = client::connect(&options).await?;

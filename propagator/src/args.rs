@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Parser;
+use reeve_runtime::client::Nearby;
 use reeve_runtime::flags::{ListenAddress, LogArgs, TlsArgs, go_bool, listen_address};
 
 /// Binds policies to the clusters that placements choose, keeps one replica of each policy in each
@@ -78,6 +79,9 @@ pub struct Args {
     /// The hub's kubeconfig. Absent: KUBECONFIG, the Pod's service account, ~/.kube/config.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
+    /// Servers in this process that the kubeconfigs may lead to. Not a flag.
+    #[arg(skip)]
+    pub nearby: Nearby,
     /// TLS settings.
     #[command(flatten)]
     pub tls: TlsArgs,

@@ -98,6 +98,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         qps: rates.qps,
         burst: rates.burst,
         user_agent: "governance-policy-propagator",
+        nearby: args.nearby.clone(),
     };
     let client = client::connect(&options).await?;
 

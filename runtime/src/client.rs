@@ -34,6 +34,35 @@ pub struct ClientOptions {
     pub burst: u32,
     /// Who we are in the API server's audit log.
     pub user_agent: &'static str,
+    /// Servers that are reached without a socket.
+    pub nearby: Nearby,
+}
+
+/// Clients of servers in this process, by the kubeconfigs that lead to them. Whoever is told to use such a file gets
+/// there without sockets and TLS, which are most of what a fleet in one process would cost; all else is as ever.
+#[derive(Clone, Default)]
+pub struct Nearby(Arc<[(PathBuf, Client)]>);
+
+impl Nearby {
+    /// Of kubeconfigs, and clients that are who the files say.
+    pub fn new(servers: impl IntoIterator<Item = (PathBuf, Client)>) -> Self {
+        Self(servers.into_iter().collect())
+    }
+
+    fn of(&self, kubeconfig: Option<&Path>) -> Option<&Client> {
+        let path = kubeconfig?;
+        let (_, client) = self.0.iter().find(|(known, _)| known == path)?;
+        Some(client)
+    }
+}
+
+impl std::fmt::Debug for Nearby {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_set()
+            .entries(self.0.iter().map(|(path, _)| path))
+            .finish()
+    }
 }
 
 /// Why no client could be made.
@@ -67,6 +96,9 @@ pub enum ClientError {
 
 /// Connects. No request is made: a server that is down shows in the first request.
 pub async fn connect(options: &ClientOptions) -> Result<Client, ClientError> {
+    if let Some(near) = options.nearby.of(options.kubeconfig.as_deref()) {
+        return Ok(walk(near, options, None));
+    }
     let config = load(options.kubeconfig.as_deref()).await?;
     build(config, options, None)
 }
@@ -100,6 +132,9 @@ impl Token {
 /// Connects to the same server in somebody else's name: of our own configuration only the way to the server and the trust
 /// in it are used, never the credentials.
 pub async fn connect_as(options: &ClientOptions, token: &Token) -> Result<Client, ClientError> {
+    if let Some(near) = options.nearby.of(options.kubeconfig.as_deref()) {
+        return Ok(walk(near, options, Some(token.clone())));
+    }
     let ours = load(options.kubeconfig.as_deref()).await?;
     let mut config = Config::new(ours.cluster_url);
     config.root_cert = ours.root_cert;
@@ -127,12 +162,42 @@ fn build(
         url,
         source: Box::new(source),
     })?;
-    let limit = RateLimitLayer::new(&host, Bucket::new(options.qps, options.burst));
+    Ok(limited(builder, &host, options, token))
+}
+
+/// A client of a server in this process.
+fn walk(near: &Client, options: &ClientOptions, token: Option<Token>) -> Client {
+    let namespace = near.default_namespace().to_owned();
+    let (near, agent) = (near.clone(), options.user_agent);
+    let ask = move |mut request: Request<Body>| {
+        let near = near.clone();
+        let agent = HeaderValue::from_static(agent);
+        request.headers_mut().insert(header::USER_AGENT, agent);
+        async move { near.send(request).await.map_err(BoxError::from) }
+    };
+    let builder = ClientBuilder::new(tower::service_fn(ask), namespace);
+    limited(builder, "in-process", options, token)
+}
+
+/// What every client of ours does: it keeps to its rate, and is who its token says.
+fn limited<S, B>(
+    builder: ClientBuilder<S>,
+    host: &str,
+    options: &ClientOptions,
+    token: Option<Token>,
+) -> Client
+where
+    S: Service<Request<Body>, Response = http::Response<B>, Error = BoxError> + Send + 'static,
+    S::Future: Send + 'static,
+    B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    let limit = RateLimitLayer::new(host, Bucket::new(options.qps, options.burst));
     let named = MapRequestLayer::new(move |request| match &token {
         Some(token) => token.put_on(request),
         None => request,
     });
-    Ok(builder.with_layer(&limit).with_layer(&named).build())
+    builder.with_layer(&limit).with_layer(&named).build()
 }
 
 /// A client of a cluster that there is no way to: every request fails for this reason.
@@ -331,12 +396,47 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_server_in_this_process_is_reached_without_a_socket() {
+        let echo = tower::service_fn(|request: Request<Body>| {
+            let said = |name| request.headers().get(name).cloned();
+            let agent = said(header::USER_AGENT).unwrap();
+            let token = said(header::AUTHORIZATION);
+            let answer = http::Response::builder()
+                .header("agent", agent)
+                .header("token", token.unwrap_or(HeaderValue::from_static("none")))
+                .body(Body::empty());
+            std::future::ready(Ok::<_, BoxError>(answer.unwrap()))
+        });
+        let server = Client::new(echo, "default");
+        let mut options = ClientOptions {
+            kubeconfig: Some("/in/this/process".into()),
+            qps: 1.0,
+            burst: 2,
+            user_agent: "test",
+            nearby: Nearby::new([("/in/this/process".into(), server)]),
+        };
+        let ask = |client: Client| async move {
+            let answer = client.send(Request::new(Body::empty())).await.unwrap();
+            let said = |name| answer.headers()[name].to_str().unwrap().to_owned();
+            (said("agent"), said("token"))
+        };
+        let ours = connect(&options).await.unwrap();
+        assert_eq!(ask(ours).await, ("test".to_owned(), "none".to_owned()));
+        let token = Token::new("secret".to_owned());
+        let theirs = connect_as(&options, &token).await.unwrap();
+        assert_eq!(ask(theirs).await.1, "Bearer secret");
+        options.kubeconfig = Some("/elsewhere".into());
+        assert!(connect(&options).await.is_err());
+    }
+
+    #[tokio::test]
     async fn a_missing_kubeconfig_is_named() {
         let options = ClientOptions {
             kubeconfig: Some("/nonexistent/kubeconfig".into()),
             qps: 1.0,
             burst: 1,
             user_agent: "test",
+            nearby: Nearby::default(),
         };
         let error = connect(&options).await.err().unwrap();
         assert_eq!(

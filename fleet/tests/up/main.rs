@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, Patch, PatchParams, PostParams};
 use reeve_api::Policy;
-use reeve_fleet::{Fleet, FleetOptions, apply};
+use reeve_fleet::{Fleet, FleetOptions, Pods, apply};
 use reeve_runtime::CancellationToken;
 use reeve_testkit::{eventually, workspace};
 use serde_json::json;
@@ -40,8 +41,22 @@ async fn fleet(clusters: &[&str], folder: &std::path::Path) -> Result<Fleet> {
         folder: folder.to_owned(),
         port: 0,
         data: None,
+        pods: Pods::Settled,
     };
     Ok(Fleet::start(options).await?)
+}
+
+/// Lets the fleet's controllers work for as long as a story lasts.
+async fn during(fleet: &Fleet, story: impl Future<Output = Result<()>>) -> Result<()> {
+    let stop = CancellationToken::new();
+    let (ran, told) = tokio::join!(fleet.run(stop.clone()), async {
+        let told = story.await;
+        stop.cancel();
+        told
+    });
+    told?;
+    ran?;
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -50,7 +65,6 @@ async fn a_policy_is_violated_then_enforced_then_taken_away() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let fleet = fleet(&["east", "west"], folder.path()).await?;
     let hub = fleet.hub.client();
-    let stop = CancellationToken::new();
     let story = async {
         let policies = workspace().join("policies/namespace.yaml");
         ensure!(apply(&hub, &policies).await? == 3);
@@ -94,17 +108,9 @@ async fn a_policy_is_violated_then_enforced_then_taken_away() -> Result<()> {
             )
             .await?;
         }
-        stop.cancel();
         Ok(())
     };
-    let (ran, told) = tokio::join!(fleet.run(stop.clone()), async {
-        let told = story.await;
-        stop.cancel();
-        told
-    });
-    told?;
-    ran?;
-    Ok(())
+    during(&fleet, story).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,4 +138,33 @@ async fn clusters_join_their_set_and_their_taints_have_times() -> Result<()> {
         "{cluster}"
     );
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_settle_where_it_was_asked_for() -> Result<()> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let folder = tempfile::tempdir()?;
+    let fleet = fleet(&["east"], folder.path()).await?;
+    let story = async {
+        let cluster = fleet.clusters[0].client();
+        let pods: Api<Pod> = Api::namespaced(cluster, "default");
+        let pod = json!({
+            "metadata": { "name": "web" },
+            "spec": { "containers": [{ "name": "main", "image": "example.com/web:1" }] },
+        });
+        let pod = serde_json::from_value(pod)?;
+        pods.create(&PostParams::default(), &pod).await?;
+        eventually("the pod runs", SOON, || async {
+            let status = pods.get("web").await?.status.context("no status")?;
+            ensure!(status.phase.as_deref() == Some("Running"), "{status:?}");
+            // What the server has found out of it stays.
+            ensure!(
+                status.qos_class.as_deref() == Some("BestEffort"),
+                "{status:?}"
+            );
+            Ok(())
+        })
+        .await
+    };
+    during(&fleet, story).await
 }

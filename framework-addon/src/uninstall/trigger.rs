@@ -6,7 +6,7 @@ use kube::Client;
 use kube::api::{Api, DeleteParams, ListParams};
 use reeve_api::Policy;
 use reeve_runtime::CancellationToken;
-use reeve_runtime::client::{self, ClientOptions};
+use reeve_runtime::client::{self, ClientOptions, Nearby};
 use reeve_runtime::object::{ObjectKey, absent_is_none, api_message};
 use reeve_runtime::uninstallation;
 
@@ -29,6 +29,7 @@ pub async fn run(args: UninstallArgs, stop: CancellationToken) -> Result<(), Err
         qps: 5.0,
         burst: 10,
         user_agent: crate::USER_AGENT,
+        nearby: Nearby::default(),
     };
     let client = client::connect(&options).await?;
     let patience = Duration::from_secs(u64::from(args.timeout_seconds));
