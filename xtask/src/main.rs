@@ -32,8 +32,13 @@ enum Task {
         #[arg(long)]
         quick: bool,
     },
-    /// Everything: the check, then all tests, those on real API servers included.
-    Test,
+    /// Everything: the check, then all tests, those on real API servers included, then the scenarios on the embedded
+    /// server.
+    Test {
+        /// Only the scenarios on the embedded server.
+        #[arg(long)]
+        embedded: bool,
+    },
     /// The image of all components, as an OCI archive.
     Image(image::Options),
     /// A hub, two clusters, the three components, and a policy that becomes Compliant on both.
@@ -142,10 +147,16 @@ fn main() -> Result<()> {
             println!("all checks passed");
             Ok(())
         }
-        Task::Test => {
-            run::cargo(&["xtask", "check"])?;
+        Task::Test { embedded } => {
+            if !embedded {
+                run::cargo(&["xtask", "check"])?;
+            }
             run::cargo(&["build", "--bin", "reeve"])?;
-            test::all()
+            test::run(if embedded {
+                test::Which::Embedded
+            } else {
+                test::Which::All
+            })
         }
         Task::Image(options) => image::build(options),
         Task::Demo => run::cargo(&["run", "--quiet", "--package", "reeve-demo"]),

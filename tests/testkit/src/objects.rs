@@ -159,7 +159,7 @@ impl Objects {
         answer.with_context(|| format!("patching the status of {kind} {name}"))
     }
 
-    /// Waits until the object is absent.
+    /// Waits until the object is absent, if with its kind.
     pub async fn gone(
         &self,
         api_version: &str,
@@ -169,11 +169,11 @@ impl Objects {
         deadline: Duration,
     ) -> Result<()> {
         eventually(format!("{kind} {name} is gone"), deadline, || async {
-            match self.get(api_version, kind, namespace, name).await? {
-                None => Ok(()),
-                Some(object) => {
-                    bail!("still there: {}", yaml::render(&object)?)
-                }
+            match self.get(api_version, kind, namespace, name).await {
+                Ok(None) => Ok(()),
+                Ok(Some(object)) => bail!("still there: {}", yaml::render(&object)?),
+                Err(error) if is_of_no_kind(&error) => Ok(()),
+                Err(error) => Err(error),
             }
         })
         .await
@@ -235,6 +235,22 @@ impl Objects {
         };
         Ok((api, capabilities))
     }
+}
+
+/// Whether not even the kind is there any more: no page, or nothing in discovery.
+fn is_of_no_kind(error: &anyhow::Error) -> bool {
+    use kube::error::DiscoveryError::{MissingApiGroup, MissingKind, MissingResource};
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<kube::Error>())
+        .any(|cause| match cause {
+            kube::Error::Api(status) => status.code == 404,
+            kube::Error::Discovery(missing) => matches!(
+                missing,
+                MissingApiGroup(_) | MissingKind(_) | MissingResource(_)
+            ),
+            _ => false,
+        })
 }
 
 fn describe(object: &DynamicObject) -> String {

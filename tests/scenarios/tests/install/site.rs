@@ -79,6 +79,7 @@ impl Site {
             Plane::start(PlaneOptions {
                 name,
                 audit,
+                workloads: true,
                 ..PlaneOptions::default()
             })
         };

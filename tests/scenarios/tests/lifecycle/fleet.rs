@@ -50,6 +50,7 @@ impl Fleet {
         let planes = ["hub"].iter().chain(names).map(|name| {
             Plane::start(PlaneOptions {
                 name,
+                workloads: true,
                 ..PlaneOptions::default()
             })
         });

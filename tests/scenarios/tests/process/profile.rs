@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use reeve_runtime::CancellationToken;
-use reeve_runtime::client::{ClientOptions, connect};
+use reeve_runtime::client::{ClientOptions, Nearby, connect};
 use reeve_runtime::flags::TlsArgs;
 use reeve_runtime::serving::{TLS_PROFILE, tls_settings};
 use reeve_runtime::supervisor::Supervisor;
@@ -80,6 +80,7 @@ pub(crate) async fn denied(planes: Arc<Planes>) -> Result<()> {
         qps: 50.0,
         burst: 50,
         user_agent: "reeve-tests",
+        nearby: Nearby::default(),
     };
     let client = connect(&options).await?;
     let mut tasks = Supervisor::new(CancellationToken::new());

@@ -9,7 +9,7 @@ use kube::core::{DynamicObject, GroupVersionKind};
 use parking_lot::Mutex;
 use reeve_api::Policy;
 use reeve_runtime::CancellationToken;
-use reeve_runtime::client::{ClientOptions, connect};
+use reeve_runtime::client::{ClientOptions, Nearby, connect};
 use reeve_runtime::dependencies::{DependencyWatches, ReadError};
 use reeve_runtime::discovery::{Discovery, DiscoveryError};
 use reeve_runtime::object::ObjectKey;
@@ -175,6 +175,7 @@ pub(crate) async fn forbidden(plane: Arc<Plane>) -> Result<()> {
         qps: 50.0,
         burst: 50,
         user_agent: "reeve-tests",
+        nearby: Nearby::default(),
     };
     let config_maps = Discovery::new(plane.client())
         .find(&kind("", "v1", "ConfigMap"))

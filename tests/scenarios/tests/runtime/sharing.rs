@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use kube::core::GroupVersionKind;
 use parking_lot::Mutex;
-use reeve_runtime::client::{ClientOptions, connect};
+use reeve_runtime::client::{ClientOptions, Nearby, connect};
 use reeve_runtime::dependencies::{Batch, DependencyWatches};
 use reeve_runtime::discovery::{Discovery, ServedKind};
 use reeve_runtime::metrics::Metrics;
@@ -126,6 +126,7 @@ pub(crate) async fn refused_everywhere(plane: Arc<Plane>) -> Result<()> {
         qps: 500.0,
         burst: 500,
         user_agent: "reeve-tests",
+        nearby: Nearby::default(),
     };
     let watches = DependencyWatches::new(connect(&options).await?, |_: &u32| {});
     let kind = config_maps(&plane).await?;

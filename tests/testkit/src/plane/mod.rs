@@ -15,8 +15,9 @@ use tempfile::TempDir;
 
 use self::embedded::Embedded;
 use self::processes::Processes;
-use crate::assets;
+use crate::assets::{self, Assets};
 use crate::audit::AuditLog;
+use crate::child::Child;
 use crate::net::free_ports;
 use crate::pki::Pki;
 use crate::{Objects, dump, install_crds};
@@ -33,6 +34,9 @@ pub struct PlaneOptions {
     pub audit: bool,
     /// Run kube-controller-manager, if it is there: namespaces are emptied, owned objects collected.
     pub controller_manager: bool,
+    /// Work on Deployments, Jobs and their like, also on an embedded plane: there kube-controller-manager does only that. A
+    /// real plane does it with all else.
+    pub workloads: bool,
     /// How long each program may take to become ready.
     pub deadline: Duration,
 }
@@ -43,6 +47,7 @@ impl Default for PlaneOptions {
             name: "plane",
             audit: false,
             controller_manager: true,
+            workloads: false,
             deadline: Duration::from_mins(2),
         }
     }
@@ -70,8 +75,8 @@ pub struct Plane {
 enum Backend {
     /// The programs of Kubernetes.
     Processes(Box<Processes>),
-    /// The API server of this workspace, in this process.
-    Embedded(Box<Embedded>),
+    /// The API server of this workspace, in this process, and what works on Deployments beside it.
+    Embedded(Box<Embedded>, Option<Child>),
 }
 
 /// Where a plane is, and who may use it.
@@ -111,6 +116,11 @@ impl Site {
         port
     }
 
+    fn manager_port(&self) -> u16 {
+        let [_, _, _, port] = self.ports;
+        port
+    }
+
     /// A client with every right.
     async fn admin(&self) -> Result<Client> {
         let text = fs::read_to_string(&self.kubeconfig).context("reading the kubeconfig")?;
@@ -121,6 +131,12 @@ impl Site {
 /// Whether planes are those of this workspace: API servers in this process, with nothing that runs beside them.
 pub fn planes_are_embedded() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|value| value == "embedded")
+}
+
+async fn located() -> Result<Assets> {
+    tokio::task::spawn_blocking(assets::locate)
+        .await
+        .context("locating")?
 }
 
 impl Deref for Plane {
@@ -150,11 +166,18 @@ impl Plane {
         let site = Site::make(options.name)?;
         let audit = options.audit.then(|| site.dir.path().join("audit.log"));
         let backend = if planes_are_embedded() {
-            Backend::Embedded(Box::new(Embedded::start(&site, audit.as_deref())?))
+            let embedded = Embedded::start(&site, audit.as_deref())?;
+            let workloads = if options.workloads {
+                located().await?.controller_manager
+            } else {
+                None
+            };
+            let workloads = workloads
+                .map(|program| processes::start_workloads(&program, options.name, &site))
+                .transpose()?;
+            Backend::Embedded(Box::new(embedded), workloads)
         } else {
-            let assets = tokio::task::spawn_blocking(assets::locate)
-                .await
-                .context("locating")??;
+            let assets = located().await?;
             let mut processes = Processes::start(&assets, options, &site, audit.as_deref()).await?;
             let program = assets.controller_manager.as_ref();
             if let Some(program) = program.filter(|_| options.controller_manager) {
@@ -248,7 +271,7 @@ impl Plane {
     pub fn has_controller_manager(&self) -> bool {
         match &self.backend {
             Backend::Processes(processes) => processes.has_controller_manager(),
-            Backend::Embedded(_) => true,
+            Backend::Embedded(..) => true,
         }
     }
 
@@ -279,7 +302,7 @@ impl Plane {
     pub fn kill_apiserver(&mut self) {
         match &mut self.backend {
             Backend::Processes(processes) => processes.kill_apiserver(),
-            Backend::Embedded(embedded) => embedded.hang_up(),
+            Backend::Embedded(embedded, _) => embedded.hang_up(),
         }
     }
 
@@ -290,7 +313,7 @@ impl Plane {
             Backend::Processes(processes) => {
                 processes.restart_apiserver(&self.objects.client()).await
             }
-            Backend::Embedded(embedded) => embedded.listen(&self.site),
+            Backend::Embedded(embedded, _) => embedded.listen(&self.site),
         }
     }
 
@@ -303,7 +326,7 @@ impl Plane {
     pub fn pids(&self) -> Vec<u32> {
         match &self.backend {
             Backend::Processes(processes) => processes.pids(),
-            Backend::Embedded(_) => Vec::new(),
+            Backend::Embedded(_, workloads) => workloads.iter().map(Child::pid).collect(),
         }
     }
 }

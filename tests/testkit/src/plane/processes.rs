@@ -76,8 +76,7 @@ impl Processes {
         site: &Site,
         objects: &Objects,
     ) -> Result<()> {
-        let [_, _, _, port] = site.ports;
-        let args = controller_manager_args(&site.pki, &site.kubeconfig, port);
+        let args = controller_manager_args(&site.pki, &site.kubeconfig, site.manager_port());
         let role = "kube-controller-manager";
         let launch = launch(site.dir.path(), name, program, role, args);
         let mut child = launch.start()?;
@@ -222,6 +221,29 @@ fn audit_args(dir: &Path, log: &Path) -> Result<Vec<OsString>> {
         flag("audit-log-path", log),
         "--audit-log-maxsize=65536".into(),
     ])
+}
+
+/// Those controllers of kube-controller-manager that an API server of this workspace has none of.
+const WORKLOADS: &str = "--controllers=deployment-controller,replicaset-controller,statefulset-controller,\
+                         daemonset-controller,job-controller,cronjob-controller";
+
+/// Starts what works on Deployments, Jobs and their like, beside an API server that is not of Kubernetes.
+pub(crate) fn start_workloads(program: &Program, name: &str, site: &Site) -> Result<Child> {
+    let args = vec![
+        flag("kubeconfig", &site.kubeconfig),
+        "--bind-address=127.0.0.1".into(),
+        format!("--secure-port={}", site.manager_port()).into(),
+        "--leader-elect=false".into(),
+        WORKLOADS.into(),
+    ];
+    launch(
+        site.dir.path(),
+        name,
+        program,
+        "kube-controller-manager",
+        args,
+    )
+    .start()
 }
 
 fn controller_manager_args(pki: &Pki, kubeconfig: &Path, port: u16) -> Vec<OsString> {

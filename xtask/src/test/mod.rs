@@ -1,5 +1,7 @@
 //! The whole test, and at its end what failed: a log is read from its end, and may have lost its beginning.
 
+mod embedded;
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
@@ -12,41 +14,30 @@ const MOST_LINES: usize = 120;
 /// All tests, on real control planes.
 const WHOLE: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
 
-/// Scenarios that are played on the API server of this workspace, too.
-const EMBEDDED: [&str; 11] = [
-    "addon",
-    "apart",
-    "approvals",
-    "automation",
-    "configuration",
-    "crds",
-    "flows",
-    "hub",
-    "process",
-    "runtime",
-    "unattended",
-];
+/// Which tests are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// All, and the scenarios on the embedded server after them.
+    All,
+    /// The scenarios on the embedded server.
+    Embedded,
+}
 
-/// Runs all tests. What failed is told again at the end.
-pub(crate) fn all() -> Result<()> {
+/// Runs tests. What failed is told again at the end.
+pub(crate) fn run(which: Which) -> Result<()> {
     let mut failures = Failures::default();
-    let on_real = tested(run::cargo_command(&WHOLE)?, &mut failures)?;
-    let mut arguments = vec!["test", "--workspace", "--no-fail-fast"];
-    arguments.extend(EMBEDDED.iter().flat_map(|name| ["--test", name]));
-    let mut command = run::cargo_command(&arguments)?;
-    command.env("REEVE_PLANE", "embedded");
-    let on_embedded = tested(command, &mut failures)?;
+    let on_real = match which {
+        Which::All => tested(run::cargo_command(&WHOLE)?, &mut failures)?,
+        Which::Embedded => true,
+    };
+    let on_embedded = embedded::play(&mut failures)?;
     let mut out = std::io::stdout().lock();
     for part in &failures.parts {
         // Whoever does not listen any more wants the exit code at least.
         let _ = writeln!(out, "\n==== failed ====\n{}", part.join("\n"));
     }
     ensure!(on_real, "cargo {} failed", WHOLE.join(" "));
-    ensure!(
-        on_embedded,
-        "REEVE_PLANE=embedded cargo {} failed",
-        arguments.join(" ")
-    );
+    ensure!(on_embedded, "scenarios on the embedded server failed");
     Ok(())
 }
 
