@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
 use reeve_testkit::{
     Gatekeeper, Object, Objects, Plane, PlaneOptions, WEBHOOK, WEBHOOK_CONFIGURATION, World,
@@ -414,22 +414,10 @@ impl<'a> Guard<'a> {
 
     /// Waits until there is no such object of a kind that has been waited for before.
     pub async fn lost(&self, api_version: &str, kind: &str, name: &str) -> Result<()> {
-        within(format!("{kind} {name} is gone"), || async {
-            match self.managed.get(api_version, kind, None, name).await {
-                Ok(None) => Ok(()),
-                Ok(Some(found)) => bail!("it is there: {}", rendered(&found)),
-                Err(error) if is_unserved(&error) => Ok(()),
-                Err(error) => Err(error),
-            }
-        })
-        .await
+        self.managed
+            .gone(api_version, kind, None, name, GOING)
+            .await
     }
-}
-
-/// Whether the API server does not know a kind any more. When it was the last one of its group there is no more than a
-/// page that is not found.
-fn is_unserved(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(kube::Error::Api(status)) if status.code == 404)
 }
 
 /// A template of constraints that forbid `ConfigMap`s with a certain key.

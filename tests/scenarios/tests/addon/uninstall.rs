@@ -1,7 +1,6 @@
 //! Letting go of a cluster. The add-ons of these scenarios are their own.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -15,6 +14,8 @@ use crate::templates::CLUSTER_RULE;
 /// Where the add-on's Deployment is, as it is not in a Pod.
 const NAMESPACE: &str = "open-cluster-management-agent-addon";
 const DEPLOYMENT: (&str, &str) = ("apps/v1", "Deployment");
+/// What it logs when it learns that it is being uninstalled.
+const BEGINS: &str = "the add-on is being removed: nothing is synced any more";
 const UNINSTALLING: &str = "policy.open-cluster-management.io/uninstalling";
 
 /// An add-on for a namespace, with a Deployment of that name.
@@ -64,6 +65,16 @@ impl<'a> Own<'a> {
         });
         self.world.hub.apply(&policy.to_string()).await?;
         Ok(())
+    }
+
+    /// Waits until it has learnt for this many times that it is being uninstalled.
+    async fn knows(&self, times: usize) -> Result<()> {
+        within("it knows", || async {
+            let told = self.addon.log().matches(BEGINS).count();
+            ensure!(told == times, "it has said so {told} times");
+            Ok(())
+        })
+        .await
     }
 
     async fn copies(&self) -> Result<Vec<Object>> {
@@ -183,19 +194,7 @@ pub(crate) async fn left_again(world: Arc<Agents>) -> Result<()> {
     own.apply("rough-edge-44-policy", &[]).await?;
     own.has(1).await?;
     own.annotate(json!("true")).await?;
-    // What is copied before it knows is deleted by nobody afterwards, so each try has a policy of its own.
-    let tries = AtomicUsize::new(0);
-    within("it knows", || async {
-        let name = format!(
-            "rough-edge-44-probe-{}",
-            tries.fetch_add(1, Ordering::Relaxed)
-        );
-        own.apply(&name, &[]).await?;
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        ensure!(own.copy(&name).await?.is_none(), "not yet");
-        Ok(())
-    })
-    .await?;
+    own.knows(1).await?;
     own.apply("rough-edge-44-later", &[]).await?;
     let first = json!({ "spec": { "disabled": true } });
     world
@@ -246,7 +245,7 @@ pub(crate) async fn left_again(world: Arc<Agents>) -> Result<()> {
         )
         .await;
     gone?;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    own.knows(2).await?;
     own.apply("rough-edge-44-last", &[]).await?;
     holds("nothing is copied", || async {
         ensure!(own.copy("rough-edge-44-last").await?.is_none());

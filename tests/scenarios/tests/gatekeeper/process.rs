@@ -1,6 +1,7 @@
 //! The real Gatekeeper.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use crate::flows::{CLEAN, made};
 
 const CLUSTER: &str = "c1";
+const SOON: Duration = Duration::from_mins(1);
 
 fn cups(namespace: &str, name: &str, key: &str) -> String {
     json!({
@@ -25,18 +27,11 @@ fn cups(namespace: &str, name: &str, key: &str) -> String {
 /// Waits until nothing of these is left on the cluster.
 async fn gone(cluster: &Plane, policy: &Governed<'_>, kind: &str, name: &str) -> Result<()> {
     policy.gone_from(CLUSTER, &[]).await?;
-    within(format!("{kind} {name} is gone"), || async {
-        let template = cluster
-            .get(TEMPLATES, "ConstraintTemplate", None, &kind.to_lowercase())
-            .await?;
-        ensure!(template.is_none(), "the template is there");
-        ensure!(
-            cluster.get(CONSTRAINTS, kind, None, name).await?.is_none(),
-            "the constraint is there"
-        );
-        Ok(())
-    })
-    .await
+    let template = kind.to_lowercase();
+    cluster
+        .gone(TEMPLATES, "ConstraintTemplate", None, &template, SOON)
+        .await?;
+    cluster.gone(CONSTRAINTS, kind, None, name, SOON).await
 }
 
 async fn governed<'a>(real: &'a Real, name: &str, templates: Vec<Value>) -> Result<Governed<'a>> {
