@@ -207,16 +207,10 @@ fn run<W: Send + Sync + 'static>(
 }
 
 /// Scenarios that need more of a cluster than an API server: not played on embedded planes.
-const ONLY_REAL: [(&str, &str); 2] = [
-    (
-        "case40_an_immutable_field",
-        "waits for the Deployment controller to touch the object",
-    ),
-    (
-        "case45b_a_kind_that_cannot_be_watched",
-        "reads the ComponentStatus of etcd",
-    ),
-];
+const ONLY_REAL: [(&str, &str); 1] = [(
+    "case45b_a_kind_that_cannot_be_watched",
+    "reads the ComponentStatus of etcd",
+)];
 
 fn is_only_real(scenario: &str) -> bool {
     ONLY_REAL.iter().any(|(name, _)| *name == scenario)

@@ -42,7 +42,7 @@ const SUITES: [&str; 21] = [
 const PACKAGE: &str = "scenarios";
 
 /// Suites that are played at once. They wait far more than they compute.
-const AT_ONCE: usize = 6;
+const AT_ONCE: usize = 4;
 
 /// A built suite.
 struct Suite {
