@@ -80,9 +80,9 @@ fn a_store_that_is_opened_again_is_as_it_was() {
     assert_eq!(store.revision(), revision);
     assert!(store.has_uid("a") && !store.has_uid("c"));
     // Who has seen everything goes on, and who has not is told, of whatever table.
-    store.follow(TABLE, revision).unwrap();
-    store.follow(TABLE, revision - 1).unwrap_err();
-    store.follow("/others", revision - 1).unwrap_err();
+    store.follow(TABLE, None, revision).unwrap();
+    store.follow(TABLE, None, revision - 1).unwrap_err();
+    store.follow("/others", None, revision - 1).unwrap_err();
     assert_eq!(create(&store, "d", "1"), revision + 1);
 }
 
@@ -342,7 +342,7 @@ fn a_full_disk_is_no_place_for_changes() {
     let (before, revision) = (content(&store), store.revision());
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     store.with_journal(|journal| journal.write_to(full));
-    let mut follower = store.follow(TABLE, revision).unwrap();
+    let mut follower = store.follow(TABLE, None, revision).unwrap();
     let refused = |name: &str| {
         let write = Write::Create(object(name, "1"));
         store.write(TABLE, &key(name), write).unwrap_err()

@@ -130,16 +130,16 @@ impl Call {
         selection: &Selection,
         after: Option<u64>,
     ) -> (Result<Cursor, Failure>, Vec<(Key, Arc<Stored>)>, u64) {
-        let table = &self.kind.table;
+        let (table, namespace) = (&self.kind.table, selection.namespace.as_deref());
         if let Some(after) = after {
-            let cursor = self.server.store.follow(table, after).map_err(too_old);
-            return (cursor, Vec::new(), after);
+            let cursor = self.server.store.follow(table, namespace, after);
+            return (cursor.map_err(too_old), Vec::new(), after);
         }
         // The list first: what changes in between is told twice rather than never.
         let page = selection.of(&self.server, &self.kind, &Part::default());
         // Only of an earlier revision there might be nothing to tell.
         let page = page.unwrap_or_default();
-        let cursor = self.server.store.follow(table, page.revision);
+        let cursor = self.server.store.follow(table, namespace, page.revision);
         (cursor.map_err(too_old), page.objects, page.revision)
     }
 }

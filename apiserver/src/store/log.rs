@@ -1,6 +1,6 @@
 //! The last changes of a table.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
@@ -52,7 +52,10 @@ pub struct TooOld {
 #[derive(Debug)]
 pub struct Cursor {
     pub(super) log: Arc<RwLock<Log>>,
+    /// Whose changes are followed; those of all, if it is absent.
+    pub(super) namespace: Option<Arc<str>>,
     pub(super) after: u64,
+    /// The revision of the last change that is followed.
     pub(super) newest: watch::Receiver<u64>,
 }
 
@@ -65,11 +68,20 @@ impl Cursor {
 
     /// The changes that were not seen, at most `limit`; the next are those behind them.
     pub fn changes(&mut self, limit: usize) -> Result<Vec<Change>, TooOld> {
-        let changes = self.log.read().after(self.after, limit)?;
-        if let Some(last) = changes.last() {
-            self.after = last.revision;
-        }
+        let log = self.log.read();
+        let namespace = self.namespace.as_deref();
+        let changes = log.after(namespace, self.after, limit)?;
+        self.after = match changes.last() {
+            Some(last) if changes.len() == limit => last.revision,
+            // The others are not followed.
+            _ => self.after.max(log.newest()),
+        };
         Ok(changes)
+    }
+
+    /// Whether there is nothing that was not seen.
+    pub(super) fn is_at_end(&self) -> bool {
+        *self.newest.borrow() <= self.after
     }
 }
 
@@ -80,6 +92,8 @@ pub struct Log {
     bytes: usize,
     /// Changes up to this revision are forgotten, or never were.
     forgotten: u64,
+    /// Of the namespaces that are followed alone: the last change that is forgotten, however many of others are.
+    lost: HashMap<Arc<str>, u64>,
 }
 
 impl Log {
@@ -89,6 +103,7 @@ impl Log {
             changes: VecDeque::new(),
             bytes: 0,
             forgotten,
+            lost: HashMap::new(),
         }
     }
 
@@ -99,12 +114,40 @@ impl Log {
         while self.changes.len() > MOST_CHANGES
             || (self.bytes > MOST_BYTES && self.changes.len() > 1)
         {
-            let Some(oldest) = self.changes.pop_front() else {
-                break;
-            };
-            self.bytes -= oldest.object.bytes.len();
-            self.forgotten = oldest.revision;
+            self.forget_oldest();
         }
+    }
+
+    fn forget_oldest(&mut self) {
+        let Some(oldest) = self.changes.pop_front() else {
+            return;
+        };
+        self.bytes -= oldest.object.bytes.len();
+        self.forgotten = oldest.revision;
+        if let Some(lost) = self.lost.get_mut(&oldest.key.namespace) {
+            *lost = oldest.revision;
+        }
+    }
+
+    /// Forgets all that has happened up to a revision, which is the newest.
+    pub fn forget(&mut self, revision: u64) {
+        while !self.changes.is_empty() {
+            self.forget_oldest();
+        }
+        self.forgotten = revision;
+    }
+
+    /// From now on a namespace is followed alone. The revision of its last change that is remembered; 0 if there is none.
+    pub fn follow(&mut self, namespace: &Arc<str>) -> u64 {
+        self.lost.insert(Arc::clone(namespace), self.forgotten);
+        let mut changes = self.changes.iter().rev();
+        let last = changes.find(|change| change.key.namespace == *namespace);
+        last.map_or(0, |change| change.revision)
+    }
+
+    /// Nobody follows these namespaces alone any more.
+    pub fn unfollow(&mut self, is_followed: impl Fn(&str) -> bool) {
+        self.lost.retain(|namespace, _| is_followed(namespace));
     }
 
     /// Whether everything after a revision is remembered.
@@ -146,12 +189,24 @@ impl Log {
         Ok(())
     }
 
-    /// The changes after a revision, at most `limit`.
-    pub fn after(&self, after: u64, limit: usize) -> Result<Vec<Change>, TooOld> {
-        self.check(after)?;
+    /// The changes of a namespace, or of all, after a revision; at most `limit`.
+    fn after(
+        &self,
+        namespace: Option<&str>,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Change>, TooOld> {
+        let lost = namespace.and_then(|namespace| self.lost.get(namespace));
+        if lost.is_none_or(|lost| after < *lost) {
+            self.check(after)?;
+        }
         let start = self
             .changes
             .partition_point(|change| change.revision <= after);
-        Ok(self.changes.range(start..).take(limit).cloned().collect())
+        let is_followed = |change: &&Change| {
+            namespace.is_none_or(|namespace| *change.key.namespace == *namespace)
+        };
+        let changes = self.changes.range(start..).filter(is_followed);
+        Ok(changes.take(limit).cloned().collect())
     }
 }

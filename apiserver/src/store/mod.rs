@@ -121,6 +121,8 @@ struct Table {
     /// Those who follow it have it, too: they read it to its end when the table is gone.
     log: Arc<RwLock<Log>>,
     newest: watch::Sender<u64>,
+    /// The last change of each namespace that somebody follows alone: he is not woken by those of others.
+    of_namespaces: HashMap<Arc<str>, watch::Sender<u64>>,
 }
 
 impl Table {
@@ -129,7 +131,46 @@ impl Table {
             objects: BTreeMap::new(),
             log: Arc::new(RwLock::new(Log::new(revision))),
             newest: watch::Sender::new(revision),
+            of_namespaces: HashMap::new(),
         }
+    }
+
+    /// Remembers a change, and tells it to those who follow it.
+    fn changed(&self, change: Change) {
+        let revision = change.revision;
+        let of_namespace = self.of_namespaces.get(&change.key.namespace);
+        self.log.write().push(change);
+        self.newest.send_replace(revision);
+        if let Some(newest) = of_namespace {
+            newest.send_replace(revision);
+        }
+    }
+
+    /// A place in the log after a revision.
+    fn follow(&mut self, namespace: Option<&str>, after: u64) -> Cursor {
+        let namespace: Option<Arc<str>> = namespace.map(Arc::from);
+        let newest = match &namespace {
+            Some(namespace) => self.of_namespace(namespace).subscribe(),
+            None => self.newest.subscribe(),
+        };
+        Cursor {
+            log: Arc::clone(&self.log),
+            namespace,
+            after,
+            newest,
+        }
+    }
+
+    fn of_namespace(&mut self, namespace: &Arc<str>) -> &watch::Sender<u64> {
+        if !self.of_namespaces.contains_key(namespace) {
+            let all = &mut self.of_namespaces;
+            all.retain(|_, newest| newest.receiver_count() > 0);
+            let mut log = self.log.write();
+            log.unfollow(|namespace| all.contains_key(namespace));
+            let newest = watch::Sender::new(log.follow(namespace));
+            all.insert(Arc::clone(namespace), newest);
+        }
+        &self.of_namespaces[namespace]
     }
 }
 
@@ -381,7 +422,7 @@ impl Store {
         let mut inner = self.shared.inner.write();
         let revision = inner.revision;
         if let Some(table) = inner.tables.get_mut(table) {
-            *table.log.write() = Log::new(revision);
+            table.log.write().forget(revision);
             table.newest.send_replace(revision);
         }
     }
@@ -398,23 +439,23 @@ impl Store {
         }
     }
 
-    /// Follows a table's changes after a revision.
-    pub fn follow(&self, table: &str, after: u64) -> Result<Cursor, TooOld> {
+    /// Follows the changes of a table, or only those of a namespace, after a revision.
+    pub fn follow(
+        &self,
+        table: &str,
+        namespace: Option<&str>,
+        after: u64,
+    ) -> Result<Cursor, TooOld> {
         let mut inner = self.shared.inner.write();
         let table = inner.table(table);
         table.log.read().check(after)?;
-        Ok(Cursor {
-            log: Arc::clone(&table.log),
-            after,
-            newest: table.newest.subscribe(),
-        })
+        Ok(table.follow(namespace, after))
     }
 
     /// The revision up to which a cursor has seen all there is; nothing if there are changes that it has not.
     pub fn seen_up_to(&self, cursor: &Cursor) -> Option<u64> {
         let inner = self.shared.inner.read();
-        let newest = cursor.log.read().newest();
-        (newest <= cursor.after).then_some(inner.revision)
+        cursor.is_at_end().then_some(inner.revision)
     }
 }
 
@@ -477,14 +518,13 @@ impl Inner {
         } else {
             table.objects.insert(key.clone(), Arc::clone(stored));
         }
-        table.log.write().push(Change {
+        table.changed(Change {
             revision,
             kind,
             key: key.clone(),
             object: Arc::clone(stored),
             before,
         });
-        table.newest.send_replace(revision);
     }
 
     fn index(&mut self, table: &str, key: &Key, before: Option<&Stored>, after: Option<&Stored>) {

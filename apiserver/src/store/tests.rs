@@ -63,7 +63,7 @@ fn a_change_is_made_from_the_newest_state_only() {
 #[test]
 fn a_cursor_sees_every_change_once_and_is_told_when_it_cannot() {
     let store = Store::new();
-    let mut cursor = store.follow("/things", store.revision()).unwrap();
+    let mut cursor = store.follow("/things", None, store.revision()).unwrap();
     for number in 0..10 {
         let name = format!("o{number}");
         store
@@ -82,6 +82,51 @@ fn a_cursor_sees_every_change_once_and_is_told_when_it_cannot() {
             .unwrap();
     }
     cursor.changes(100).unwrap_err();
+}
+
+#[tokio::test]
+async fn who_follows_a_namespace_sees_only_its_changes_and_is_woken_by_no_other() {
+    let store = Store::new();
+    let make = |namespace: &str, name: &str| {
+        let key = Key::new(namespace, name);
+        let made = store.write("/things", &key, Write::Create(object(name, "x")));
+        made.unwrap().stored.revision
+    };
+    let begin = store.revision();
+    make("here", "before");
+    let mut cursor = store.follow("/things", Some("here"), begin).unwrap();
+    assert!(cursor.changed().await);
+    assert_eq!(cursor.changes(10).unwrap().len(), 1);
+    assert_eq!(store.seen_up_to(&cursor), Some(store.revision()));
+
+    // More than is remembered.
+    for number in 0..2000 {
+        make("there", &format!("o{number}"));
+    }
+    let woken = tokio::time::timeout(std::time::Duration::ZERO, cursor.changed()).await;
+    woken.unwrap_err();
+    assert_eq!(store.seen_up_to(&cursor), Some(store.revision()));
+    let revision = make("here", "after");
+    assert_eq!(store.seen_up_to(&cursor), None);
+    assert!(cursor.changed().await);
+    let changes = cursor.changes(10).unwrap();
+    let told: Vec<u64> = changes.iter().map(|change| change.revision).collect();
+    assert_eq!(told, [revision]);
+
+    // What is forgotten of the namespace itself is missed, one way or the other.
+    let mut other = store.follow("/things", Some("here"), revision).unwrap();
+    for number in 0..2000 {
+        make("here", &format!("o{number}"));
+    }
+    cursor.changes(10).unwrap_err();
+    other.changes(10).unwrap_err();
+    let revision = make("here", "last");
+    let mut cursor = store.follow("/things", Some("here"), revision - 1).unwrap();
+    store.compact("/things");
+    cursor.changes(10).unwrap_err();
+    let mut cursor = store.follow("/things", Some("here"), revision).unwrap();
+    store.compact("/things");
+    assert!(cursor.changes(10).unwrap().is_empty());
 }
 
 #[test]
@@ -163,7 +208,7 @@ async fn who_follows_a_forgotten_table_sees_its_end() {
     let first = store
         .write("/things", &key("a"), Write::Create(object("a", "1")))
         .unwrap();
-    let mut cursor = store.follow("/things", store.revision()).unwrap();
+    let mut cursor = store.follow("/things", None, store.revision()).unwrap();
     // Not as long as there is anything.
     store.forget("/things");
     assert_eq!(store.count("/things"), 1);
@@ -182,8 +227,8 @@ async fn who_follows_a_forgotten_table_sees_its_end() {
     assert_eq!(changes[0].kind, ChangeKind::Deleted);
     assert!(!cursor.changed().await);
     // A table of the same name is another one.
-    store.follow("/things", revision).unwrap_err();
-    store.follow("/things", store.revision()).unwrap();
+    store.follow("/things", None, revision).unwrap_err();
+    store.follow("/things", None, store.revision()).unwrap();
 }
 
 #[test]
