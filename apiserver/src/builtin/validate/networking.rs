@@ -164,12 +164,7 @@ fn service_backend(backend: &At<'_>, service: &At<'_>, errors: &mut Errors) {
 fn reference(at: &At<'_>, errors: &mut Errors) {
     optional_name(&at.get("apiGroup"), names::subdomain, errors);
     for field in ["kind", "name"] {
-        let part = at.get(field);
-        if part.is_empty() {
-            errors.push(part.required(""));
-        } else {
-            super::at::named(&part, names::path_segment, errors);
-        }
+        required_name(&at.get(field), names::path_segment, errors);
     }
 }
 

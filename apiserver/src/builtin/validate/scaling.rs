@@ -1,6 +1,6 @@
 //! `HorizontalPodAutoscalers`.
 
-use super::at::{At, Errors};
+use super::at::{At, Errors, required_name};
 use super::common;
 use crate::failure::{Cause, FieldError};
 use crate::names;
@@ -59,12 +59,7 @@ pub(super) fn autoscaler(object: &At<'_>, errors: &mut Errors) {
 
 fn target_object(target: &At<'_>, scaled: bool, errors: &mut Errors) {
     for field in ["kind", "name"] {
-        let at = target.get(field);
-        if at.is_empty() {
-            errors.push(at.required(""));
-        } else {
-            super::at::named(&at, names::path_segment, errors);
-        }
+        required_name(&target.get(field), names::path_segment, errors);
     }
     let version = target.get("apiVersion");
     if version.text().matches('/').count() > 1 {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::at::{At, Errors, immutable, optional_name, required_one_of};
+use super::at::{At, Errors, immutable, one_of, optional_name, required_one_of};
 use super::{common, placing, volumes};
 use crate::failure::{Cause, FieldError};
 use crate::names;
@@ -14,6 +14,7 @@ const MODES: [&str; 4] = [
     "ReadWriteOncePod",
 ];
 const RECLAIMS: [&str; 3] = ["Delete", "Recycle", "Retain"];
+const VOLUME_MODES: [&str; 2] = ["Block", "Filesystem"];
 const OF_CLAIMS: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for \
     bound claims";
 const OF_SOURCES: &str = "spec.persistentvolumesource is immutable after creation";
@@ -76,10 +77,7 @@ pub(super) fn claim_spec(spec: &At<'_>, errors: &mut Errors) {
         errors.push(storage.required(""));
     }
     optional_name(&spec.get("storageClassName"), names::subdomain, errors);
-    let mode = spec.get("volumeMode");
-    if mode.is_set() && !["Block", "Filesystem"].contains(&mode.text()) {
-        errors.push(mode.unsupported(&["Block", "Filesystem"]));
-    }
+    one_of(&spec.get("volumeMode"), &VOLUME_MODES, errors);
     for field in ["dataSource", "dataSourceRef"] {
         let source = spec.get(field);
         if source.is_set() {
@@ -180,10 +178,7 @@ pub(super) fn volume(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors)
         }
     }
     optional_name(&spec.get("storageClassName"), names::subdomain, errors);
-    let mode = spec.get("volumeMode");
-    if mode.is_set() && !["Block", "Filesystem"].contains(&mode.text()) {
-        errors.push(mode.unsupported(&["Block", "Filesystem"]));
-    }
+    one_of(&spec.get("volumeMode"), &VOLUME_MODES, errors);
     if let Some(old) = old {
         volume_update(&spec, &old.get("spec"), errors);
     }
