@@ -8,6 +8,8 @@ mod webhooks;
 pub(crate) use policies::{Outcome, Policies};
 pub(crate) use webhooks::{Occasion, Webhooks};
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use crate::auth::Identity;
@@ -95,16 +97,20 @@ pub(crate) fn sent_kind<'a>(kind: &'a Kind, part: Option<&str>) -> (&'a str, &'a
 }
 
 /// An object that is sent as one kind, as it is sent as another that is kept in the same place.
-fn in_form((from, to): (&Kind, &Kind), part: Option<&str>, object: &Value) -> Value {
-    let mut object = object.clone();
+fn in_form<'a>(
+    (from, to): (&Kind, &Kind),
+    part: Option<&str>,
+    object: &'a Value,
+) -> Cow<'a, Value> {
     let same = (&from.group, &from.version) == (&to.group, &to.version);
     if same || object.is_null() || sent_kind(from, part).2 != from.kind {
-        return object;
+        return Cow::Borrowed(object);
     }
+    let mut object = object.clone();
     convert::to_kept(from, &mut object);
     convert::from_kept(to, &mut object);
     meta::put_type(&mut object, &to.api_version(), &to.kind);
-    object
+    Cow::Owned(object)
 }
 
 /// Looks at writes.

@@ -111,14 +111,13 @@ impl Policies {
         };
         for bound in bound.iter() {
             let (policy, binding) = (&bound.policy["spec"], &bound.binding["spec"]);
-            let constraints = matched(&policy["matchConstraints"], &kinds, &subject);
-            let (Some(kind), Some(_)) = (
-                constraints,
-                matched(&binding["matchResources"], &kinds, &subject),
-            ) else {
+            let Some(kind) = matched(&policy["matchConstraints"], &kinds, &subject) else {
                 continue;
             };
-            let shown = |object: &Value| in_form((of.kind, &kind), of.subresource, object);
+            if matched(&binding["matchResources"], &kinds, &subject).is_none() {
+                continue;
+            }
+            let shown = |object| in_form((of.kind, &kind), of.subresource, object);
             let seen = Seen {
                 of,
                 kind: &kind,

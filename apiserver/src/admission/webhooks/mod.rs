@@ -163,12 +163,10 @@ impl Webhooks {
         if patched == call.new {
             return Ok(None);
         }
-        let object = reread(&call.kind, occasion.of.subresource, patched)?;
-        Ok(Some(in_form(
-            (&call.kind, occasion.of.kind),
-            occasion.of.subresource,
-            &object,
-        )))
+        let of = occasion.of;
+        let object = reread(&call.kind, of.subresource, patched)?;
+        let kept = in_form((&call.kind, of.kind), of.subresource, &object);
+        Ok(Some(kept.into_owned()))
     }
 
     /// Asks those who refuse, all at once. `new` is null of a deletion.
@@ -252,7 +250,7 @@ fn called<'a>(
     let Some(kind) = matching::kind_for(hook, &server.kinds(), &subject) else {
         return Ok(None);
     };
-    let shown = |object: &Value| in_form((of.kind, &kind), of.subresource, object);
+    let shown = |object| in_form((of.kind, &kind), of.subresource, object).into_owned();
     let (new, old) = (shown(new), shown(occasion.old));
     let seen = Seen {
         of,
