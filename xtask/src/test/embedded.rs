@@ -41,7 +41,7 @@ const SUITES: [&str; 21] = [
 /// The folder of the package that they are in.
 const PACKAGE: &str = "scenarios";
 
-/// Suites that are played at once. They wait far more than they compute.
+/// Suites that are played at once. Each waits more than it computes; so many fill two cores.
 const AT_ONCE: usize = 4;
 
 /// A built suite.

@@ -128,7 +128,8 @@ impl Site {
     }
 }
 
-/// Whether planes are those of this workspace: API servers in this process, with nothing that runs beside them.
+/// Whether planes are those of this workspace: API servers in this process, with nothing beside them but what
+/// [`PlaneOptions::workloads`] asks for.
 pub fn planes_are_embedded() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|value| value == "embedded")
 }
