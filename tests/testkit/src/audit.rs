@@ -40,6 +40,8 @@ pub struct AuditEvent {
     pub namespace: String,
     /// Empty for lists, watches and generated names.
     pub name: String,
+    /// Whether it was to be tried only: nothing was written then, whatever the answer.
+    pub dry_run: bool,
     /// The client's `User-Agent`.
     pub user_agent: String,
     /// Who asked, as the API server names users.
@@ -161,6 +163,8 @@ fn is_request(event: &AuditEvent) -> bool {
 struct Line {
     stage: String,
     verb: String,
+    #[serde(rename = "requestURI")]
+    request_uri: String,
     #[serde(default)]
     user_agent: String,
     #[serde(default)]
@@ -208,12 +212,15 @@ impl From<Line> for AuditEvent {
         }
         let mut extra = line.user.extra;
         let credential = extra.remove("authentication.kubernetes.io/credential-id");
+        let query = line.request_uri.split_once('?').map(|(_, query)| query);
+        let mut parameters = query.unwrap_or_default().split('&');
         Self {
             stage: line.stage,
             verb: line.verb,
             resource,
             namespace,
             name,
+            dry_run: parameters.any(|parameter| parameter == "dryRun=All"),
             user_agent: line.user_agent,
             user: line.user.username,
             credential: credential.and_then(|ids| ids.into_iter().next()),

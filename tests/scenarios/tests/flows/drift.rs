@@ -36,6 +36,8 @@ fn written(events: &[AuditEvent], name: &str, verbs: &[&str], by_us: bool) -> Op
             // A create carries no name in its address.
             && (event.name == name || event.name.is_empty())
             && verbs.contains(&event.verb.as_str())
+            // Before it writes the controller asks what would become of it.
+            && !event.dry_run
             && event.code < 300
             && event.user_agent.starts_with("config-policy-controller") == by_us
     });
