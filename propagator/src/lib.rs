@@ -166,9 +166,9 @@ fn templates(
         hub: Arc::clone(hub),
         client: client.clone(),
         kinds,
-        own: DependencyWatches::new(watching.clone(), wake()),
+        own: DependencyWatches::new(watching.clone(), wake()).without_echo(),
         accounts: Accounts::new(client.clone(), options.clone(), schedule, wake()),
-        awaited: DependencyWatches::new(watching.clone(), wake()),
+        awaited: DependencyWatches::new(watching.clone(), wake()).without_echo(),
     })?)
 }
 

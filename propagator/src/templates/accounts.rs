@@ -200,7 +200,7 @@ impl Accounts {
             reason: chain(&error),
         })?;
         let wake = Arc::clone(&self.0.wake);
-        let watches = DependencyWatches::new(client, move |replica| wake(replica));
+        let watches = DependencyWatches::new(client, move |replica| wake(replica)).without_echo();
         let refused = Arc::new(Notify::new());
         let renewal = Renewal {
             inner: Arc::downgrade(&self.0),

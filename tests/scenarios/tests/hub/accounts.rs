@@ -127,6 +127,27 @@ async fn forbidden(site: &Site<'_>, root: &Root<'_>, vault: &str) -> Result<()> 
     Ok(())
 }
 
+/// A read that is refused is tried again later and later: its refusal alone is no reason to try at once.
+pub(crate) async fn refusals_are_not_repeated_at_once(world: Arc<Hubs>) -> Result<()> {
+    const WHILE: Duration = Duration::from_secs(3);
+    const MOST: usize = 20;
+    let site = world.site("own-case-refusals", &["m1"]).await?;
+    account(&site, "reader").await?;
+    let vault = world.site("own-case-refusals-vault", &[]).await?;
+    let audit = world.hub.plane().audit()?;
+    let mark = audit.mark()?;
+    forbidden(&site, &site.root("policy"), &vault.name).await?;
+    tokio::time::sleep(WHILE).await;
+    let mut asked = audit.since(mark)?;
+    asked.retain(|event| {
+        event.resource == "secrets" && event.namespace == vault.name && event.code == 403
+    });
+    ensure!(!asked.is_empty(), "the audit log tells of no refusal");
+    let count = asked.len();
+    ensure!(count <= MOST, "it was asked {count} times within {WHILE:?}");
+    Ok(())
+}
+
 pub(crate) async fn without_rights(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("case-e34", &["m1"]).await?;
     account(&site, "reader").await?;

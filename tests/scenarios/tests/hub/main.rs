@@ -80,6 +80,7 @@ fn main() -> ExitCode {
         case_e33_an_account_with_rights: accounts::own_rights,
         case_e34_an_account_without_rights: accounts::without_rights,
         case_e35_an_account_that_comes_late: accounts::missing,
+        own_case_refusals_are_not_repeated_at_once: accounts::refusals_are_not_repeated_at_once,
         case_e35_an_account_made_anew: accounts::made_anew,
         case_e37_functions_that_are_denied: templates::denied,
         case_e38_replicas_follow_sets_by_rules: sets::follows_sets["case-e38", Via::Rule],
