@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use futures::future::{try_join, try_join_all};
-use reeve_testkit::{Component, Object, Objects, Plane, PlaneOptions, http_get, workspace};
+use reeve_testkit::{
+    Component, Object, Objects, Plane, PlaneOptions, free_port, http_get, workspace,
+};
 use serde_json::json;
 
 use crate::Replicated;
-use crate::evaluator::{key, port, rendered, series, steadily_for, within};
+use crate::evaluator::{key, rendered, series, steadily_for, within};
 
 /// The component's name.
 pub const ADDON: &str = "governance-policy-framework-addon";
@@ -235,7 +237,7 @@ impl Addon {
 
     /// Starts one with these flags and this environment, and pages of its own; it need not be ready when this returns.
     pub fn start(flags: &[&str], env: &[(&str, &str)]) -> Result<Self> {
-        let (health, metrics) = (port()?, port()?);
+        let (health, metrics) = (free_port()?, free_port()?);
         let of_health = format!("--health-probe-bind-address=127.0.0.1:{health}");
         let of_metrics = format!("--metrics-bind-address=127.0.0.1:{metrics}");
         let common = [

@@ -1,14 +1,14 @@
 //! A managed cluster with the `ConfigurationPolicy` controller and nothing else.
 
 use std::fmt::Display;
-use std::net::{Ipv4Addr, TcpListener};
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use reeve_testkit::{Component, Object, Objects, Plane, PlaneOptions, eventually, http_get};
+use reeve_testkit::{
+    Component, Object, Objects, Plane, PlaneOptions, eventually, free_port, http_get,
+};
 use serde_json::json;
 
 use crate::Subject;
@@ -221,8 +221,8 @@ impl Controller {
 
     /// Like [`Controller::start`], with the identity of a kubeconfig.
     pub async fn start_as(kubeconfig: PathBuf, namespace: &str, args: &[&str]) -> Result<Self> {
-        let probes = format!("127.0.0.1:{}", port()?);
-        let metrics = format!("127.0.0.1:{}", port()?);
+        let probes = format!("127.0.0.1:{}", free_port()?);
+        let metrics = format!("127.0.0.1:{}", free_port()?);
         let of_probes = format!("--health-probe-bind-address={probes}");
         let of_metrics = format!("--metrics-bind-address={metrics}");
         let common = [
@@ -321,24 +321,6 @@ pub(crate) async fn series(url: &str, name: &str, labels: &[&str]) -> Result<Vec
         Ok((series.to_owned(), value))
     });
     values.collect()
-}
-
-/// A port that stays free until it is listened on, and between a stop and a start: below those that the
-/// kernel gives to outgoing connections, and never the same one twice.
-pub fn port() -> Result<u16> {
-    const FIRST: u32 = 20_000;
-    const COUNT: u32 = 12_000;
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    // Several test programs may run at once.
-    let start = std::process::id().wrapping_mul(64);
-    for _ in 0..COUNT {
-        let number = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
-        let port = u16::try_from(FIRST + number % COUNT)?;
-        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
-            return Ok(port);
-        }
-    }
-    bail!("no port is free");
 }
 
 /// Creates a namespace, and waits until Pods can be made in it.

@@ -4,12 +4,12 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use reeve_testkit::{Component, Object, Objects, Plane, PlaneOptions, http_get};
+use reeve_testkit::{Component, Object, Objects, Plane, PlaneOptions, free_port, http_get};
 use serde_json::json;
 use tokio::sync::{Mutex, OnceCell};
 
 use crate::Site;
-use crate::evaluator::{install_test_crds, key, port, rendered};
+use crate::evaluator::{install_test_crds, key, rendered};
 
 /// How long the propagator may take until it is ready.
 const READY: Duration = Duration::from_mins(1);
@@ -174,7 +174,7 @@ pub struct Propagator {
 
 impl Propagator {
     async fn start(plane: &Plane) -> Result<Self> {
-        let (health, metrics) = (port()?, port()?);
+        let (health, metrics) = (free_port()?, free_port()?);
         let flags = [
             format!("--health-probe-bind-address=127.0.0.1:{health}"),
             format!("--metrics-bind-address=127.0.0.1:{metrics}"),

@@ -20,9 +20,7 @@ mod told;
 
 pub use addon::{ADDON, Addon, Agents, Mode, Place, holds, install, make_namespace};
 pub use dice::Dice;
-pub use evaluator::{
-    Controller, Evaluator, Pair, install_test_crds, namespace, port, steadily, within,
-};
+pub use evaluator::{Controller, Evaluator, Pair, install_test_crds, namespace, steadily, within};
 pub use governed::{Governed, history};
 pub use harness::{
     Dump, Scenario, run_beside, run_in_turns, run_on, run_on_agents, run_on_evaluator,

@@ -1,33 +1,51 @@
 //! Ports and the smallest HTTP client that can read a health or metrics page.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// `N` different ports of 127.0.0.1 that were free a moment ago. Another process may take one before
-/// it is used: callers retry with new ports.
+/// The first of the ports that are chosen: all are below those that the kernel gives to connections.
+const FIRST: u32 = 20_000;
+/// How many there are to choose from.
+const COUNT: u32 = 12_000;
+
+/// What holds the ports that this process has chosen. UDP is not spoken on any of them: that its port is taken keeps other
+/// test programs, of which several may run, from choosing the same one.
+static CLAIMS: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
+
+/// `N` ports of [`free_port`].
 pub(crate) fn free_ports<const N: usize>() -> Result<[u16; N]> {
-    // All are held until all are chosen, so that the kernel cannot give one twice.
-    let mut held = Vec::with_capacity(N);
     let mut ports = [0; N];
     for port in &mut ports {
-        let listener =
-            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("looking for a free port")?;
-        *port = listener
-            .local_addr()
-            .context("looking for a free port")?
-            .port();
-        held.push(listener);
+        *port = free_port()?;
     }
     Ok(ports)
 }
 
-/// A port of 127.0.0.1 that was free a moment ago.
+/// A port of 127.0.0.1 on which nothing listens, and which no test program chooses again while this one lives: it stays free
+/// until it is listened on, and between a stop and a start.
 pub fn free_port() -> Result<u16> {
-    let [port] = free_ports()?;
-    Ok(port)
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // Programs that run at once rarely meet.
+    let start = std::process::id().wrapping_mul(64);
+    for _ in 0..COUNT {
+        let number = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = u16::try_from(FIRST + number % COUNT)?;
+        let address = (Ipv4Addr::LOCALHOST, port);
+        let Ok(claim) = UdpSocket::bind(address) else {
+            continue;
+        };
+        if TcpListener::bind(address).is_ok() {
+            let mut claims = CLAIMS.lock().unwrap_or_else(PoisonError::into_inner);
+            claims.push(claim);
+            return Ok(port);
+        }
+    }
+    bail!("no port is free");
 }
 
 /// Status code and body of a plain `http://host:port/path`, for health and metrics pages.

@@ -34,7 +34,7 @@ pub(crate) async fn at_start(planes: Arc<Planes>) -> Result<()> {
     let namespace = "outage";
     let folder = tempfile::tempdir()?;
     let kubeconfig = folder.path().join("kubeconfig");
-    let port = reeve_scenarios::port()?;
+    let port = reeve_testkit::free_port()?;
     let server = planes.hub.server();
     let text = fs::read_to_string(planes.hub.kubeconfig())?;
     let away = text.replace(server, &format!("https://127.0.0.1:{port}"));

@@ -12,8 +12,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use reeve_scenarios::{port, run_on, scenario};
-use reeve_testkit::{Component, Plane, PlaneOptions};
+use reeve_scenarios::{run_on, scenario};
+use reeve_testkit::{Component, Plane, PlaneOptions, free_port};
 
 pub(crate) const V1: &str = "policy.open-cluster-management.io/v1";
 /// The annotation with the initialization vector of what is encrypted.
@@ -50,7 +50,7 @@ pub(crate) struct Propagator {
 impl Propagator {
     /// Starts one, without a lease unless `flags` say otherwise; it may not be ready yet.
     pub(crate) fn spawn(plane: &Plane, flags: &[&str], env: &[(&str, &str)]) -> Result<Self> {
-        let (health, metrics) = (port()?, port()?);
+        let (health, metrics) = (free_port()?, free_port()?);
         let health_flag = format!("--health-probe-bind-address=127.0.0.1:{health}");
         let metrics_flag = format!("--metrics-bind-address=127.0.0.1:{metrics}");
         let fixed = [
