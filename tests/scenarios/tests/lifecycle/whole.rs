@@ -12,6 +12,8 @@ use crate::inventory::{self, Inventory};
 const CLUSTERS: [&str; 2] = ["c1", "c2"];
 const POLICY: &str = "policy.open-cluster-management.io/v1";
 const SOON: Duration = Duration::from_mins(1);
+/// Until a controller has acted on what it has heard.
+const HEARD: Duration = Duration::from_secs(2);
 
 pub(crate) async fn installed_used_and_removed() -> Result<()> {
     let fleet = Fleet::start(&CLUSTERS).await?;
@@ -147,7 +149,15 @@ async fn ungovern(fleet: &Fleet) -> Result<()> {
             .plane
             .gone(POLICY, kind, place, template, SOON)
             .await?;
-        delete_namespace(&cluster.plane, "prod").await?;
+        // The controller may hear of this end before it hears of the policy's, and enforce the policy once more.
+        eventually("the namespace stays away", SOON, || async {
+            delete_namespace(&cluster.plane, "prod").await?;
+            tokio::time::sleep(HEARD).await;
+            let found = cluster.plane.get("v1", "Namespace", None, "prod").await?;
+            ensure!(found.is_none(), "it is there again");
+            Ok(())
+        })
+        .await?;
     }
     Ok(())
 }
