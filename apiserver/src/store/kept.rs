@@ -22,9 +22,9 @@ impl Store {
         for ((table, key), (revision, bytes)) in restored.objects {
             // It was serialized from one, and its checksum is right.
             let object = serde_json::from_slice(&bytes).unwrap_or_default();
-            let stored = Arc::new(summarized(&object, bytes, revision));
+            let stored = Arc::new(summarized(&object, bytes, revision, None));
             inner.index(&table, &key, None, Some(&stored));
-            inner.table(&table).objects.insert(key, stored);
+            inner.table(&table).restore(key, stored);
         }
         Ok(Self::of(inner, Some(restored.journal)))
     }

@@ -10,8 +10,6 @@ use super::{Key, Stored};
 
 /// How many changes of a table are remembered. Who falls further behind has to list again.
 const MOST_CHANGES: usize = 1024;
-/// How many bytes the remembered changes of a table may have.
-const MOST_BYTES: usize = 8 << 20;
 
 /// What happened to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,11 +83,23 @@ impl Cursor {
     }
 }
 
+impl Change {
+    /// How many bytes it keeps that are of no current object: of the version before it, and of the last state.
+    fn superseded(&self) -> usize {
+        let before = self.before.as_ref().map_or(0, |before| before.bytes.len());
+        match self.kind {
+            ChangeKind::Deleted => before + self.object.bytes.len(),
+            ChangeKind::Added | ChangeKind::Modified => before,
+        }
+    }
+}
+
 /// A bounded log.
 #[derive(Debug)]
 pub struct Log {
     changes: VecDeque<Change>,
-    bytes: usize,
+    /// How many bytes they keep that are of no current object.
+    superseded: usize,
     /// Changes up to this revision are forgotten, or never were.
     forgotten: u64,
     /// Of the namespaces that are followed alone: the last change that is forgotten, however many of others are.
@@ -101,18 +111,19 @@ impl Log {
     pub fn new(forgotten: u64) -> Self {
         Self {
             changes: VecDeque::new(),
-            bytes: 0,
+            superseded: 0,
             forgotten,
             lost: HashMap::new(),
         }
     }
 
-    /// Appends a change and forgets the oldest ones if there are too many.
-    pub fn push(&mut self, change: Change) {
-        self.bytes += change.object.bytes.len();
+    /// Appends a change. Forgets the oldest ones if there are too many, or if what is kept only for them has more bytes than
+    /// there is `room` for.
+    pub fn push(&mut self, change: Change, room: usize) {
+        self.superseded += change.superseded();
         self.changes.push_back(change);
         while self.changes.len() > MOST_CHANGES
-            || (self.bytes > MOST_BYTES && self.changes.len() > 1)
+            || (self.superseded > room && self.changes.len() > 1)
         {
             self.forget_oldest();
         }
@@ -122,7 +133,7 @@ impl Log {
         let Some(oldest) = self.changes.pop_front() else {
             return;
         };
-        self.bytes -= oldest.object.bytes.len();
+        self.superseded -= oldest.superseded();
         self.forgotten = oldest.revision;
         if let Some(lost) = self.lost.get_mut(&oldest.key.namespace) {
             *lost = oldest.revision;

@@ -6,20 +6,20 @@
 
 mod kept;
 mod log;
+mod table;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::ops::Bound;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
-use tokio::sync::watch;
 
-pub use log::{Change, ChangeKind, Cursor, Log, TooOld};
+pub use log::{Change, ChangeKind, Cursor, TooOld};
 
+use self::table::{Range, Table};
 use crate::data::{Entry, Journal};
 
 /// The revision of a store in which nothing has changed yet.
@@ -114,111 +114,6 @@ pub enum Write {
 pub struct Written {
     /// The object, or its last state.
     pub stored: Arc<Stored>,
-}
-
-struct Table {
-    objects: BTreeMap<Key, Arc<Stored>>,
-    /// Those who follow it have it, too: they read it to its end when the table is gone.
-    log: Arc<RwLock<Log>>,
-    newest: watch::Sender<u64>,
-    /// The last change of each namespace that somebody follows alone: he is not woken by those of others.
-    of_namespaces: HashMap<Arc<str>, watch::Sender<u64>>,
-}
-
-impl Table {
-    fn new(revision: u64) -> Self {
-        Self {
-            objects: BTreeMap::new(),
-            log: Arc::new(RwLock::new(Log::new(revision))),
-            newest: watch::Sender::new(revision),
-            of_namespaces: HashMap::new(),
-        }
-    }
-
-    /// Remembers a change, and tells it to those who follow it.
-    fn changed(&self, change: Change) {
-        let revision = change.revision;
-        let of_namespace = self.of_namespaces.get(&change.key.namespace);
-        self.log.write().push(change);
-        self.newest.send_replace(revision);
-        if let Some(newest) = of_namespace {
-            newest.send_replace(revision);
-        }
-    }
-
-    /// A place in the log after a revision.
-    fn follow(&mut self, namespace: Option<&str>, after: u64) -> Cursor {
-        let namespace: Option<Arc<str>> = namespace.map(Arc::from);
-        let newest = match &namespace {
-            Some(namespace) => self.of_namespace(namespace).subscribe(),
-            None => self.newest.subscribe(),
-        };
-        Cursor {
-            log: Arc::clone(&self.log),
-            namespace,
-            after,
-            newest,
-        }
-    }
-
-    fn of_namespace(&mut self, namespace: &Arc<str>) -> &watch::Sender<u64> {
-        if !self.of_namespaces.contains_key(namespace) {
-            let all = &mut self.of_namespaces;
-            all.retain(|_, newest| newest.receiver_count() > 0);
-            let mut log = self.log.write();
-            log.unfollow(|namespace| all.contains_key(namespace));
-            let newest = watch::Sender::new(log.follow(namespace));
-            all.insert(Arc::clone(namespace), newest);
-        }
-        &self.of_namespaces[namespace]
-    }
-}
-
-/// Which part of a table is asked for.
-struct Range<'a> {
-    namespace: Option<&'a str>,
-    after: Option<&'a Key>,
-    limit: Option<usize>,
-}
-
-impl Range<'_> {
-    fn page(
-        &self,
-        objects: &BTreeMap<Key, Arc<Stored>>,
-        revision: u64,
-        mut wanted: impl FnMut(&Key, &Stored) -> bool,
-    ) -> Page {
-        let start = match (self.after, self.namespace) {
-            (Some(key), _) => Bound::Excluded(key.clone()),
-            (None, Some(namespace)) => Bound::Included(Key::new(namespace, "")),
-            (None, None) => Bound::Unbounded,
-        };
-        let inside = |key: &Key| {
-            self.namespace
-                .is_none_or(|namespace| &*key.namespace == namespace)
-        };
-        let mut rest = objects
-            .range((start, Bound::Unbounded))
-            .take_while(|(key, _)| inside(key))
-            .filter(|(key, stored)| wanted(key, stored));
-        let most = self.limit.unwrap_or(usize::MAX);
-        let objects = rest
-            .by_ref()
-            .take(most)
-            .map(|(key, stored)| (key.clone(), Arc::clone(stored)))
-            .collect();
-        // Only those who ask for pages are told what is left.
-        let remaining = if self.limit.is_some() {
-            rest.count()
-        } else {
-            0
-        };
-        Page {
-            objects,
-            revision,
-            remaining,
-        }
-    }
 }
 
 struct Inner {
@@ -392,7 +287,7 @@ impl Store {
             Write::Replace(_, object) => (ChangeKind::Modified, object),
             Write::Delete(_, object) => (ChangeKind::Deleted, object),
         };
-        let stored = Arc::new(serialized(object, revision));
+        let stored = Arc::new(serialized(object, revision, before.as_deref()));
         if let Some(journal) = &mut *journal {
             let gone = kind == ChangeKind::Deleted;
             let entry = Entry {
@@ -512,13 +407,7 @@ impl Inner {
         let revision = stored.revision;
         let after = (kind != ChangeKind::Deleted).then_some(&**stored);
         self.index(name, key, before.as_deref(), after);
-        let table = self.table(name);
-        if kind == ChangeKind::Deleted {
-            table.objects.remove(key);
-        } else {
-            table.objects.insert(key.clone(), Arc::clone(stored));
-        }
-        table.changed(Change {
+        self.table(name).put(Change {
             revision,
             kind,
             key: key.clone(),
@@ -551,26 +440,38 @@ impl Inner {
 }
 
 /// An object with its resource version, as JSON.
-fn serialized(mut object: Value, revision: u64) -> Stored {
+fn serialized(mut object: Value, revision: u64, before: Option<&Stored>) -> Stored {
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
         metadata.insert("resourceVersion".to_owned(), revision.to_string().into());
     }
-    let bytes = Bytes::from(object.to_string());
-    summarized(&object, bytes, revision)
+    // It grew as it was written, and is kept for long.
+    let text = object.to_string().into_boxed_str();
+    summarized(
+        &object,
+        Bytes::from(text.into_boxed_bytes()),
+        revision,
+        before,
+    )
 }
 
-fn summarized(object: &Value, bytes: Bytes, revision: u64) -> Stored {
+/// What is told of an object without reading it. What is as it was before has no memory of its own: many versions of an object
+/// are remembered.
+fn summarized(object: &Value, bytes: Bytes, revision: u64, before: Option<&Stored>) -> Stored {
     let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
+    let uid = uid.unwrap_or_default();
     let owners = object
         .pointer("/metadata/ownerReferences")
         .and_then(Value::as_array);
     let owners = owners.into_iter().flatten();
     let owners = owners.filter_map(|owner| owner.get("uid")?.as_str().map(Arc::from));
+    let labels = labels(object);
+    let same_labels = before.filter(|before| *before.labels == labels);
+    let same_uid = before.filter(|before| *before.uid == *uid);
     Stored {
         bytes,
         revision,
-        labels: Arc::new(labels(object)),
-        uid: uid.unwrap_or_default().into(),
+        labels: same_labels.map_or_else(|| Arc::new(labels), |before| Arc::clone(&before.labels)),
+        uid: same_uid.map_or_else(|| uid.into(), |before| Arc::clone(&before.uid)),
         owners: owners.collect(),
     }
 }

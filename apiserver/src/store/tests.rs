@@ -84,6 +84,46 @@ fn a_cursor_sees_every_change_once_and_is_told_when_it_cannot() {
     cursor.changes(100).unwrap_err();
 }
 
+#[test]
+fn what_only_the_log_still_has_takes_no_more_than_the_objects() {
+    let long = |text: &str| json!({ "metadata": {}, "data": text.repeat(10_000) });
+    let replaced_after = |beside: usize| {
+        let store = Store::new();
+        for number in 0..beside {
+            let key = key(&format!("beside-{number}"));
+            store
+                .write("/things", &key, Write::Create(long("x")))
+                .unwrap();
+        }
+        let first = Write::Create(long("x"));
+        let mut stored = store.write("/things", &key("a"), first).unwrap().stored;
+        let begin = stored.revision;
+        let next = |revision| Write::Replace(revision, long("y"));
+        (1..100).find(|_| {
+            let written = store.write("/things", &key("a"), next(stored.revision));
+            stored = written.unwrap().stored;
+            store.follow("/things", None, begin).is_err()
+        })
+    };
+    // 64 KiB are always remembered; as many bytes as the objects have, if they have more.
+    assert_eq!(replaced_after(0), Some(7));
+    assert_eq!(replaced_after(20), Some(21));
+}
+
+#[test]
+fn versions_of_an_object_share_what_is_the_same() {
+    let store = Store::new();
+    let mut labelled = object("a", "x");
+    labelled["metadata"] = json!({ "name": "a", "uid": "u", "labels": { "l": "m" } });
+    let write = |write| store.write("/things", &key("a"), write).unwrap().stored;
+    let first = write(Write::Create(labelled.clone()));
+    let second = write(Write::Replace(first.revision, labelled.clone()));
+    assert!(Arc::ptr_eq(&first.labels, &second.labels) && Arc::ptr_eq(&first.uid, &second.uid));
+    labelled["metadata"]["labels"]["l"] = json!("n");
+    let third = write(Write::Replace(second.revision, labelled));
+    assert_eq!(third.labels["l"], "n");
+}
+
 #[tokio::test]
 async fn who_follows_a_namespace_sees_only_its_changes_and_is_woken_by_no_other() {
     let store = Store::new();

@@ -1,0 +1,139 @@
+//! A table: the objects of one resource, and the last changes of them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use tokio::sync::watch;
+
+use super::log::Log;
+use super::{Change, ChangeKind, Cursor, Key, Page, Stored};
+
+/// How many bytes the versions that are remembered, and are nobody's current one, may have at least.
+const LEAST_BYTES: usize = 64 << 10;
+/// And at most. In between as many as the current ones: who lists anew then reads no more than who catches up.
+const MOST_BYTES: usize = 8 << 20;
+
+pub(super) struct Table {
+    pub(super) objects: BTreeMap<Key, Arc<Stored>>,
+    /// How many bytes they have.
+    bytes: usize,
+    /// Those who follow it have it, too: they read it to its end when the table is gone.
+    pub(super) log: Arc<RwLock<Log>>,
+    pub(super) newest: watch::Sender<u64>,
+    /// The last change of each namespace that somebody follows alone: he is not woken by those of others.
+    of_namespaces: HashMap<Arc<str>, watch::Sender<u64>>,
+}
+
+impl Table {
+    /// Without an object; changes up to a revision are forgotten.
+    pub(super) fn new(revision: u64) -> Self {
+        Self {
+            objects: BTreeMap::new(),
+            bytes: 0,
+            log: Arc::new(RwLock::new(Log::new(revision))),
+            newest: watch::Sender::new(revision),
+            of_namespaces: HashMap::new(),
+        }
+    }
+
+    /// Takes an object that is there before anything changes.
+    pub(super) fn restore(&mut self, key: Key, stored: Arc<Stored>) {
+        self.bytes += stored.bytes.len();
+        self.objects.insert(key, stored);
+    }
+
+    /// Makes a change, remembers it, and tells it to those who follow it.
+    pub(super) fn put(&mut self, change: Change) {
+        let (revision, key) = (change.revision, change.key.clone());
+        let replaced = if change.kind == ChangeKind::Deleted {
+            self.objects.remove(&key)
+        } else {
+            self.bytes += change.object.bytes.len();
+            self.objects.insert(key, Arc::clone(&change.object))
+        };
+        self.bytes -= replaced.map_or(0, |replaced| replaced.bytes.len());
+        let of_namespace = self.of_namespaces.get(&change.key.namespace);
+        let room = self.bytes.clamp(LEAST_BYTES, MOST_BYTES);
+        self.log.write().push(change, room);
+        self.newest.send_replace(revision);
+        if let Some(newest) = of_namespace {
+            newest.send_replace(revision);
+        }
+    }
+
+    /// A place in the log after a revision.
+    pub(super) fn follow(&mut self, namespace: Option<&str>, after: u64) -> Cursor {
+        let namespace: Option<Arc<str>> = namespace.map(Arc::from);
+        let newest = match &namespace {
+            Some(namespace) => self.of_namespace(namespace).subscribe(),
+            None => self.newest.subscribe(),
+        };
+        Cursor {
+            log: Arc::clone(&self.log),
+            namespace,
+            after,
+            newest,
+        }
+    }
+
+    fn of_namespace(&mut self, namespace: &Arc<str>) -> &watch::Sender<u64> {
+        if !self.of_namespaces.contains_key(namespace) {
+            let all = &mut self.of_namespaces;
+            all.retain(|_, newest| newest.receiver_count() > 0);
+            let mut log = self.log.write();
+            log.unfollow(|namespace| all.contains_key(namespace));
+            let newest = watch::Sender::new(log.follow(namespace));
+            all.insert(Arc::clone(namespace), newest);
+        }
+        &self.of_namespaces[namespace]
+    }
+}
+
+/// Which part of a table is asked for.
+pub(super) struct Range<'a> {
+    pub(super) namespace: Option<&'a str>,
+    pub(super) after: Option<&'a Key>,
+    pub(super) limit: Option<usize>,
+}
+
+impl Range<'_> {
+    pub(super) fn page(
+        &self,
+        objects: &BTreeMap<Key, Arc<Stored>>,
+        revision: u64,
+        mut wanted: impl FnMut(&Key, &Stored) -> bool,
+    ) -> Page {
+        let start = match (self.after, self.namespace) {
+            (Some(key), _) => Bound::Excluded(key.clone()),
+            (None, Some(namespace)) => Bound::Included(Key::new(namespace, "")),
+            (None, None) => Bound::Unbounded,
+        };
+        let inside = |key: &Key| {
+            self.namespace
+                .is_none_or(|namespace| &*key.namespace == namespace)
+        };
+        let mut rest = objects
+            .range((start, Bound::Unbounded))
+            .take_while(|(key, _)| inside(key))
+            .filter(|(key, stored)| wanted(key, stored));
+        let most = self.limit.unwrap_or(usize::MAX);
+        let objects = rest
+            .by_ref()
+            .take(most)
+            .map(|(key, stored)| (key.clone(), Arc::clone(stored)))
+            .collect();
+        // Only those who ask for pages are told what is left.
+        let remaining = if self.limit.is_some() {
+            rest.count()
+        } else {
+            0
+        };
+        Page {
+            objects,
+            revision,
+            remaining,
+        }
+    }
+}
