@@ -51,7 +51,8 @@ impl AnnouncementMetrics {
 /// Takes informational events for one cluster; clones share the queue.
 #[derive(Clone)]
 pub struct Announcements {
-    queue: Sender<Event>,
+    /// Boxed: a queue has room for several before there is one, and an event is large.
+    queue: Sender<Box<Event>>,
     metrics: AnnouncementMetrics,
 }
 
@@ -66,7 +67,7 @@ impl Announcements {
 
     /// Queues an event, or counts it as dropped when too many wait.
     pub(crate) fn send(&self, event: Event) {
-        if self.queue.try_send(event).is_err() {
+        if self.queue.try_send(Box::new(event)).is_err() {
             self.metrics.count("dropped");
         }
     }
@@ -74,7 +75,7 @@ impl Announcements {
 
 async fn create(
     client: Client,
-    mut waiting: Receiver<Event>,
+    mut waiting: Receiver<Box<Event>>,
     metrics: AnnouncementMetrics,
     stop: CancellationToken,
 ) {
@@ -88,7 +89,7 @@ async fn create(
             return stop.cancelled().await;
         };
         let namespace = event.metadata.namespace.as_deref().unwrap_or_default();
-        match unread::create(&client, namespace, &event).await {
+        match unread::create(&client, namespace, &*event).await {
             Ok(()) => metrics.count("created"),
             Err(error) => {
                 metrics.count("failed");
