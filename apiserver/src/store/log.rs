@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
 use tokio::sync::watch;
@@ -10,6 +11,13 @@ use super::{Key, Stored};
 
 /// How many changes of a table are remembered. Who falls further behind has to list again.
 const MOST_CHANGES: usize = 1024;
+/// How many bytes the versions may have that are remembered, and are of no current object.
+const MOST_BYTES: usize = 8 << 20;
+/// How many they may have after a while, if the current objects have fewer. Beyond as many as those have, who lists anew reads
+/// no more than who catches up.
+const FEW_BYTES: usize = 64 << 10;
+/// That while: as long as a kube-apiserver's cache remembers whatever else there is.
+const WHILE: Duration = Duration::from_secs(75);
 
 /// What happened to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +35,8 @@ pub enum ChangeKind {
 pub struct Change {
     /// The revision that it made.
     pub revision: u64,
+    /// When.
+    pub at: Instant,
     /// What happened.
     pub kind: ChangeKind,
     /// To which object.
@@ -117,16 +127,26 @@ impl Log {
         }
     }
 
-    /// Appends a change. Forgets the oldest ones if there are too many, or if what is kept only for them has more bytes than
-    /// there is `room` for.
-    pub fn push(&mut self, change: Change, room: usize) {
+    /// Appends a change to the objects, which have so many bytes now, and forgets the oldest ones if there are too many.
+    pub fn push(&mut self, change: Change, current_bytes: usize) {
+        let now = change.at;
         self.superseded += change.superseded();
         self.changes.push_back(change);
-        while self.changes.len() > MOST_CHANGES
-            || (self.superseded > room && self.changes.len() > 1)
-        {
+        while self.is_too_much(current_bytes, now) {
             self.forget_oldest();
         }
+    }
+
+    fn is_too_much(&self, current_bytes: usize, now: Instant) -> bool {
+        let Some(oldest) = self.changes.front() else {
+            return false;
+        };
+        let room = if now.duration_since(oldest.at) < WHILE {
+            MOST_BYTES
+        } else {
+            current_bytes.clamp(FEW_BYTES, MOST_BYTES)
+        };
+        self.changes.len() > MOST_CHANGES || (self.superseded > room && self.changes.len() > 1)
     }
 
     fn forget_oldest(&mut self) {

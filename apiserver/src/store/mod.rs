@@ -12,6 +12,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
@@ -409,6 +410,7 @@ impl Inner {
         self.index(name, key, before.as_deref(), after);
         self.table(name).put(Change {
             revision,
+            at: Instant::now(),
             kind,
             key: key.clone(),
             object: Arc::clone(stored),

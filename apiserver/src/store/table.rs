@@ -10,11 +10,6 @@ use tokio::sync::watch;
 use super::log::Log;
 use super::{Change, ChangeKind, Cursor, Key, Page, Stored};
 
-/// How many bytes the versions that are remembered, and are nobody's current one, may have at least.
-const LEAST_BYTES: usize = 64 << 10;
-/// And at most. In between as many as the current ones: who lists anew then reads no more than who catches up.
-const MOST_BYTES: usize = 8 << 20;
-
 pub(super) struct Table {
     pub(super) objects: BTreeMap<Key, Arc<Stored>>,
     /// How many bytes they have.
@@ -55,8 +50,7 @@ impl Table {
         };
         self.bytes -= replaced.map_or(0, |replaced| replaced.bytes.len());
         let of_namespace = self.of_namespaces.get(&change.key.namespace);
-        let room = self.bytes.clamp(LEAST_BYTES, MOST_BYTES);
-        self.log.write().push(change, room);
+        self.log.write().push(change, self.bytes);
         self.newest.send_replace(revision);
         if let Some(newest) = of_namespace {
             newest.send_replace(revision);

@@ -1,5 +1,8 @@
+use std::time::Duration;
+
 use serde_json::json;
 
+use super::log::Log;
 use super::*;
 
 fn object(name: &str, text: &str) -> Value {
@@ -85,29 +88,31 @@ fn a_cursor_sees_every_change_once_and_is_told_when_it_cannot() {
 }
 
 #[test]
-fn what_only_the_log_still_has_takes_no_more_than_the_objects() {
-    let long = |text: &str| json!({ "metadata": {}, "data": text.repeat(10_000) });
-    let replaced_after = |beside: usize| {
-        let store = Store::new();
-        for number in 0..beside {
-            let key = key(&format!("beside-{number}"));
-            store
-                .write("/things", &key, Write::Create(long("x")))
-                .unwrap();
-        }
-        let first = Write::Create(long("x"));
-        let mut stored = store.write("/things", &key("a"), first).unwrap().stored;
-        let begin = stored.revision;
-        let next = |revision| Write::Replace(revision, long("y"));
-        (1..100).find(|_| {
-            let written = store.write("/things", &key("a"), next(stored.revision));
-            stored = written.unwrap().stored;
-            store.follow("/things", None, begin).is_err()
+fn what_only_the_log_still_has_takes_no_more_than_the_objects_after_a_while() {
+    let begin = Instant::now();
+    // Versions of 10,000 bytes that replace each other, one a second; after which of them the first is forgotten.
+    let forgotten_after = |current_bytes: usize| {
+        let mut log = Log::new(0);
+        let mut before = None;
+        (1..200).find(|revision| {
+            let bytes = Bytes::from(vec![b'x'; 10_000]);
+            let object = Arc::new(summarized(&Value::Null, bytes, *revision, None));
+            let change = Change {
+                revision: *revision,
+                at: begin + Duration::from_secs(*revision),
+                kind: ChangeKind::Modified,
+                key: key("a"),
+                object: Arc::clone(&object),
+                before: before.replace(object),
+            };
+            log.push(change, current_bytes);
+            log.check(0).is_err()
         })
     };
-    // 64 KiB are always remembered; as many bytes as the objects have, if they have more.
-    assert_eq!(replaced_after(0), Some(7));
-    assert_eq!(replaced_after(20), Some(21));
+    assert_eq!(forgotten_after(0), Some(76));
+    assert_eq!(forgotten_after(1_000_000), Some(102));
+    // What there is room for stays.
+    assert_eq!(forgotten_after(usize::MAX), None);
 }
 
 #[test]
