@@ -126,7 +126,7 @@ pub(crate) fn encoded(form: Form, json: Bytes) -> (&'static str, Bytes) {
     match form.encoding {
         Encoding::Json => ("application/json", json),
         Encoding::Yaml => {
-            let value: Value = serde_json::from_slice(&json).unwrap_or_default();
+            let value: Value = crate::json::parse_own(&json).unwrap_or_default();
             match serde_saphyr::to_string(&value) {
                 Ok(text) => ("application/yaml", Bytes::from(text)),
                 Err(_) => ("application/json", json),

@@ -116,7 +116,7 @@ fn named(asking: &Asking<'_>) -> Option<String> {
     if asking.verb != "create" {
         return None;
     }
-    let body: Value = serde_json::from_slice(asking.body).ok()?;
+    let body: Value = crate::json::parse(asking.body).ok()?;
     let name = body.pointer("/metadata/name")?.as_str()?;
     Some(name.to_owned())
 }

@@ -1,5 +1,7 @@
 //! Certificates for loopback HTTPS: an authority of one's own, whom clients trust and who vouches for them.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{
@@ -8,11 +10,14 @@ use rcgen::{
 };
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 use sha2::{Digest as _, Sha256};
 use x509_cert::der::{Decode as _, Tagged as _, asn1::AnyRef};
 
 use crate::auth::Identity;
 use crate::certificates::{Request, SignError};
+use crate::client_certificates::AnyOwned;
 use crate::listen::Listener;
 
 /// Why a certificate could not be made.
@@ -148,8 +153,22 @@ impl Authority {
         })
     }
 
-    /// What a listener on this machine's own addresses needs.
-    pub(crate) fn server_config(&self) -> Result<rustls::ServerConfig, AuthorityError> {
+    /// Who decides which certificates of clients are trusted: those of this authority.
+    pub(crate) fn client_verifier(&self) -> Result<Arc<dyn ClientCertVerifier>, AuthorityError> {
+        let mut roots = rustls::RootCertStore::empty();
+        roots
+            .add(CertificateDer::from_pem_slice(self.pem().as_bytes())?)
+            .map_err(AuthorityError::Serve)?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+        Ok(builder.allow_unauthenticated().build()?)
+    }
+
+    /// What a listener on this machine's own addresses needs. Clients are told whose certificates are `trusted`.
+    pub(crate) fn server_config(
+        &self,
+        trusted: Arc<dyn ClientCertVerifier>,
+    ) -> Result<rustls::ServerConfig, AuthorityError> {
         let names = ["127.0.0.1", "::1", "localhost", "kubernetes.default.svc"]
             .map(str::to_owned)
             .to_vec();
@@ -159,23 +178,13 @@ impl Authority {
             ExtendedKeyUsagePurpose::ServerAuth,
             names,
         )?;
-        let mut roots = rustls::RootCertStore::empty();
-        roots
-            .add(CertificateDer::from_pem_slice(self.pem().as_bytes())?)
-            .map_err(AuthorityError::Serve)?;
-        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-        let clients = rustls::server::WebPkiClientVerifier::builder_with_provider(
-            std::sync::Arc::new(roots),
-            std::sync::Arc::clone(&provider),
-        )
-        .allow_unauthenticated()
-        .build()?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
         let certificate = CertificateDer::from_pem_slice(own.certificate.as_bytes())?;
         let key = PrivateKeyDer::from_pem_slice(own.key.as_bytes())?;
         let mut config = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(AuthorityError::Serve)?
-            .with_client_cert_verifier(clients)
+            .with_client_cert_verifier(Arc::new(AnyOwned(trusted)))
             .with_single_cert(vec![certificate], key)
             .map_err(AuthorityError::Serve)?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];

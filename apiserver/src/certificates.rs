@@ -166,7 +166,9 @@ impl Request {
         getrandom::fill(&mut serial).map_err(|_| SignError::Random)?;
         let now = SystemTime::now();
         let length = seconds.map_or(YEAR, Duration::from_secs);
-        let end = (now + length).min(issuer.validity.not_after.to_system_time());
+        // No certificate outlives its issuer, however long was asked for.
+        let last = issuer.validity.not_after.to_system_time();
+        let end = now.checked_add(length).map_or(last, |end| end.min(last));
         let algorithm = AlgorithmIdentifierOwned {
             oid: ECDSA_SHA256,
             parameters: None,

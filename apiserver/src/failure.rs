@@ -221,6 +221,11 @@ impl Failure {
         Self::of(401, "Unauthorized", "Unauthorized")
     }
 
+    /// 500 for what has no time at all.
+    pub fn deadline() -> Self {
+        Self::of(500, "InternalError", "context deadline exceeded")
+    }
+
     /// 403 with the whole text.
     pub fn forbidden(about: &About, name: &str, why: &str) -> Self {
         let message = if name.is_empty() {

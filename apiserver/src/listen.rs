@@ -8,12 +8,13 @@ use std::time::Duration;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
+use rustls::server::danger::ClientCertVerifier;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-use crate::auth::Identity;
-use crate::authority::{Authority, AuthorityError, bearer};
+use crate::authority::{Authority, AuthorityError};
+use crate::client_certificates::identity;
 use crate::server::Server;
 
 /// How long a client may take until it talks TLS.
@@ -62,17 +63,20 @@ impl Drop for Listener {
 
 impl Server {
     /// Answers requests over HTTPS. Those who show a certificate of the authority are whom it names, those with a token
-    /// whom it stands for, and all others nobody. Port 0 is any that is free.
+    /// whom it stands for, and all others nobody; a certificate of anybody else is answered with 401. Port 0 is any that is
+    /// free.
     pub async fn listen(
         &self,
         authority: &Authority,
         address: SocketAddr,
     ) -> Result<Listener, ListenError> {
         let bind = |source| ListenError::Bind { address, source };
-        let acceptor = TlsAcceptor::from(Arc::new(authority.server_config()?));
+        let trusted = authority.client_verifier()?;
+        let config = authority.server_config(Arc::clone(&trusted))?;
+        let acceptor = TlsAcceptor::from(Arc::new(config));
         let listener = TcpListener::bind(address).await.map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
-        let task = tokio::spawn(accept(self.clone(), listener, acceptor));
+        let task = tokio::spawn(accept(self.clone(), listener, acceptor, trusted));
         Ok(Listener {
             address,
             task: task.abort_handle(),
@@ -80,14 +84,20 @@ impl Server {
     }
 }
 
-async fn accept(server: Server, listener: TcpListener, acceptor: TlsAcceptor) {
+async fn accept(
+    server: Server,
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    trusted: Arc<dyn ClientCertVerifier>,
+) {
     // Ends with this task, and all connections with it.
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(attend(server.clone(), stream, acceptor.clone()));
+                    let trusted = Arc::clone(&trusted);
+                    connections.spawn(attend(server.clone(), stream, acceptor.clone(), trusted));
                 }
                 // Of too many open files, for one: those who are connected may go.
                 Err(error) => {
@@ -100,7 +110,12 @@ async fn accept(server: Server, listener: TcpListener, acceptor: TlsAcceptor) {
     }
 }
 
-async fn attend(server: Server, stream: TcpStream, acceptor: TlsAcceptor) {
+async fn attend(
+    server: Server,
+    stream: TcpStream,
+    acceptor: TlsAcceptor,
+    trusted: Arc<dyn ClientCertVerifier>,
+) {
     let _ = stream.set_nodelay(true);
     let stream = match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => stream,
@@ -108,13 +123,9 @@ async fn attend(server: Server, stream: TcpStream, acceptor: TlsAcceptor) {
         Ok(Err(error)) => return tracing::debug!(%error, "no TLS connection"),
         Err(_) => return tracing::debug!("a client did not say what it wants"),
     };
-    let shown = stream
-        .get_ref()
-        .1
-        .peer_certificates()
-        .and_then(|all| all.first());
-    let user = shown.and_then(bearer).unwrap_or_else(Identity::anonymous);
-    let service = TowerToHyperService::new(server.service(user));
+    let shown = stream.get_ref().1.peer_certificates();
+    let user = identity(&*trusted, shown.unwrap_or_default());
+    let service = TowerToHyperService::new(server.service_of(user));
     let connection = Builder::new(TokioExecutor::new());
     if let Err(error) = connection
         .serve_connection_with_upgrades(TokioIo::new(stream), service)

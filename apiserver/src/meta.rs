@@ -56,32 +56,6 @@ pub fn hex(bytes: &[u8]) -> String {
         })
 }
 
-/// Whether a value is nested deeper than so many levels. Does not recurse: this is asked to keep others from it.
-pub fn is_deeper_than(value: &Value, most: usize) -> bool {
-    let mut level = vec![value];
-    for _ in 0..=most {
-        let mut next: Vec<&Value> = Vec::new();
-        for value in level {
-            match value {
-                Value::Object(fields) => next.extend(
-                    fields
-                        .values()
-                        .filter(|one| one.is_object() || one.is_array()),
-                ),
-                Value::Array(items) => {
-                    next.extend(items.iter().filter(|one| one.is_object() || one.is_array()));
-                }
-                _ => {}
-            }
-        }
-        if next.is_empty() {
-            return false;
-        }
-        level = next;
-    }
-    true
-}
-
 /// Five letters for `generateName`.
 pub fn suffix() -> String {
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -246,7 +220,7 @@ pub fn count_change(object: &mut Value) {
             .get("generation")
             .and_then(Value::as_i64)
             .unwrap_or_default();
-        metadata.insert("generation".to_owned(), (generation + 1).into());
+        metadata.insert("generation".to_owned(), generation.saturating_add(1).into());
     }
 }
 

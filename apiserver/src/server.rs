@@ -14,6 +14,7 @@ use crate::controllers::{self, Note};
 use crate::data::{self, DataError, Folder};
 use crate::faults::Faults;
 use crate::kinds::{self, Kinds, table_name};
+use crate::stack::{self, Large};
 use crate::store::{Key, Store, Write};
 
 /// How a server is made.
@@ -59,8 +60,10 @@ impl Server {
     /// if it is not there.
     pub fn open(options: Options, folder: &Folder) -> Result<Self, DataError> {
         let secret = data::secret(folder)?;
-        let store = Store::open(folder)?;
-        Ok(Self::begin(options, store, Auth::with_secret(secret)))
+        stack::large(|| {
+            let store = Store::open(folder)?;
+            Ok(Self::begin(options, store, Auth::with_secret(secret)))
+        })
     }
 
     fn begin(options: Options, store: Store, auth: Auth) -> Self {
@@ -77,7 +80,7 @@ impl Server {
         });
         inner.bootstrap();
         inner.define_all();
-        tokio::spawn(controllers::run(Arc::downgrade(&inner), inbox));
+        tokio::spawn(Large::new(controllers::run(Arc::downgrade(&inner), inbox)));
         inner.note(Note::Started);
         Self { inner }
     }
@@ -95,6 +98,13 @@ impl Server {
     /// Forgets the changes of a resource up to now, so that watches from earlier revisions have expired.
     pub fn compact(&self, group: &str, resource: &str) {
         self.inner.store.compact(&table_name(group, resource));
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Schemas have defaults and examples as deep as objects.
+        stack::large(|| drop(std::mem::take(&mut *self.kinds.write())));
     }
 }
 

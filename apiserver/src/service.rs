@@ -24,6 +24,7 @@ use crate::request::accept::{self, Form, RowObject};
 use crate::request::path::{Route, Target, route};
 use crate::request::query::Query;
 use crate::server::{Inner, Server};
+use crate::stack::Large;
 
 /// The largest body that is read.
 const LARGEST: usize = 3 << 20;
@@ -32,12 +33,18 @@ const LARGEST: usize = 3 << 20;
 #[derive(Clone)]
 pub struct Service {
     server: Server,
-    user: Identity,
+    /// Nobody, if this somebody has shown a credential that is not accepted here.
+    user: Option<Identity>,
 }
 
 impl Server {
     /// The server as somebody sees it, for a client in this process.
     pub fn service(&self, user: Identity) -> Service {
+        self.service_of(Some(user))
+    }
+
+    /// The same for a client elsewhere; without a user for one whose credential is not accepted.
+    pub(crate) fn service_of(&self, user: Option<Identity>) -> Service {
         Service {
             server: self.clone(),
             user,
@@ -60,11 +67,17 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (server, user) = (Arc::clone(&self.server.inner), self.user.clone());
-        Box::pin(async move { Ok(answered(server, user, request).await) })
+        Box::pin(Large::new(async move {
+            Ok(answered(server, user, request).await)
+        }))
     }
 }
 
-async fn answered<B>(server: Arc<Inner>, user: Identity, request: Request<B>) -> Response<Body>
+async fn answered<B>(
+    server: Arc<Inner>,
+    user: Option<Identity>,
+    request: Request<B>,
+) -> Response<Body>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: std::error::Error + Send + Sync + 'static,
@@ -125,13 +138,17 @@ fn recorded(mut record: Record, response: Response<Body>) -> Response<Body> {
 }
 
 /// Who asks: whoever the token stands for, or whose name may be borrowed.
-fn identified(server: &Inner, headers: &HeaderMap, user: Identity) -> Result<Identity, Failure> {
+fn identified(
+    server: &Inner,
+    headers: &HeaderMap,
+    user: Option<Identity>,
+) -> Result<Identity, Failure> {
     let bearer = headers
         .get(AUTHORIZATION)
         .and_then(|value| value.to_str().ok());
     let bearer = bearer.and_then(|text| text.strip_prefix("Bearer "));
     let user = match bearer {
-        None => user,
+        None => user.ok_or_else(Failure::unauthorized)?,
         Some(token) => match server.read_token(token.trim()) {
             // A token that was made for somebody else opens nothing here.
             Some(claims) if claims.audiences.iter().any(|one| one == AUDIENCE) => claims.identity,
@@ -478,7 +495,7 @@ fn replied(kind: &Kind, form: Form, reply: Reply, warnings: &[String]) -> Respon
 }
 
 fn streamed(lines: Lines, warnings: &[String]) -> Response<Body> {
-    let body = Body::from_stream(lines.map(Ok::<_, Infallible>));
+    let body = Body::from_stream(Large::new(lines.map(Ok::<_, Infallible>)));
     let mut response = Response::new(body);
     response.extensions_mut().insert(Streamed);
     let headers = response.headers_mut();

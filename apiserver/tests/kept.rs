@@ -11,18 +11,18 @@ use kube::api::{
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::watcher;
 use kube::{Client, ResourceExt as _};
-use reeve_apiserver::{Data, DataError, Identity, Options, Server};
+use reeve_apiserver::{Data, DataError, DataKind, Identity, Options, Server};
 use serde_json::{Value, json};
 
 /// A server of a folder that nobody else has.
 fn open(path: &Path) -> Result<(Server, Client), DataError> {
-    let data = Data::open(path)?;
+    let folder = Data::open(path, DataKind::ApiServer)?.folder("one")?;
     let options = Options {
         rbac: true,
-        authority: data.authority().pem(),
+        authority: folder.authority()?.pem(),
         ..Options::default()
     };
-    let server = Server::open(options, &data.folder("one")?)?;
+    let server = Server::open(options, &folder)?;
     let client = Client::new(server.service(Identity::admin()), "default");
     Ok((server, client))
 }
@@ -30,7 +30,10 @@ fn open(path: &Path) -> Result<(Server, Client), DataError> {
 /// Ends a server. Its controllers let it go a moment later.
 async fn close(path: &Path, server: Server, client: Client) {
     drop((server, client));
-    until("the folder to be free", async || Data::open(path).is_ok()).await;
+    until("the folder to be free", async || {
+        Data::open(path, DataKind::ApiServer).is_ok()
+    })
+    .await;
 }
 
 async fn until(what: &str, mut so: impl AsyncFnMut() -> bool) {

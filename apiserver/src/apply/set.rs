@@ -163,23 +163,22 @@ impl Set {
     /// The paths as errors show them: of every level the members first.
     pub(super) fn paths(&self) -> Vec<String> {
         let mut all = Vec::new();
-        self.collect("", &mut all);
+        self.collect(&mut String::new(), &mut all);
         all
     }
 
-    fn collect(&self, path: &str, all: &mut Vec<String>) {
-        let shown: Vec<(String, &Self)> = self
-            .children
-            .iter()
-            .map(|(element, child)| (format!("{path}{}", shown(element)), child))
-            .collect();
-        for (path, child) in &shown {
+    /// One text for the path of all levels: one a level would take memory with the square of the depth.
+    fn collect(&self, path: &mut String, all: &mut Vec<String>) {
+        for (element, child) in &self.children {
             if child.member {
-                all.push(path.clone());
+                all.push(format!("{path}{}", shown(element)));
             }
         }
-        for (path, child) in &shown {
+        let length = path.len();
+        for (element, child) in &self.children {
+            path.push_str(&shown(element));
             child.collect(path, all);
+            path.truncate(length);
         }
     }
 }

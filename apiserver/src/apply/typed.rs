@@ -1,6 +1,7 @@
 //! Values by their types: which fields they have, and what is different between two.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
@@ -235,7 +236,12 @@ impl<'a> Typed<'a> {
                     found.put(element, inner);
                 }
             }
-            (_, old, new) => found.modified.member = old != new,
+            (_, old, new) => {
+                found.modified.member = old != new;
+                // What was taken apart and is a whole now, or the other way round: its fields are gone, or new.
+                found.removed.children = self.all(old).children;
+                found.added.children = self.all(new).children;
+            }
         }
         found
     }
@@ -256,11 +262,11 @@ impl<'a> Typed<'a> {
     /// What is wrong with the types of a value, with the server's words.
     pub(super) fn errors(self, path: &str, value: &Value) -> Vec<String> {
         let mut errors = Vec::new();
-        self.check(path, value, &mut errors);
+        self.check(&mut path.to_owned(), value, &mut errors);
         errors
     }
 
-    fn check(self, path: &str, value: &Value, errors: &mut Vec<String>) {
+    fn check(self, path: &mut String, value: &Value, errors: &mut Vec<String>) {
         let Some(node) = self.node() else {
             return;
         };
@@ -295,21 +301,31 @@ impl<'a> Typed<'a> {
     fn check_map(
         self,
         node: &'a Node,
-        path: &str,
+        path: &mut String,
         object: &Map<String, Value>,
         errors: &mut Vec<String>,
     ) {
+        let length = path.len();
         for (name, inner) in object {
-            let path = format!("{path}.{name}");
+            path.push('.');
+            path.push_str(name);
             let Some(typed) = self.field(Some(node), name) else {
                 errors.push(format!("{path}: field not declared in schema"));
                 return;
             };
-            typed.check(&path, inner, errors);
+            typed.check(path, inner, errors);
+            path.truncate(length);
         }
     }
 
-    fn check_list(self, node: &'a Node, path: &str, list: &[Value], errors: &mut Vec<String>) {
+    fn check_list(
+        self,
+        node: &'a Node,
+        path: &mut String,
+        list: &[Value],
+        errors: &mut Vec<String>,
+    ) {
+        let length = path.len();
         let items = node.items.as_ref();
         let keys: Option<&[String]> = match &node.list_type {
             ListType::Map(keys) => Some(keys),
@@ -319,8 +335,9 @@ impl<'a> Typed<'a> {
         let mut seen = HashSet::new();
         for (index, item) in list.iter().enumerate() {
             let Some(keys) = keys else {
-                self.item(items)
-                    .check(&format!("{path}[{index}]"), item, errors);
+                let _ = write!(path, "[{index}]");
+                self.item(items).check(path, item, errors);
+                path.truncate(length);
                 continue;
             };
             if !keys.is_empty() && !item.is_object() {
@@ -334,8 +351,9 @@ impl<'a> Typed<'a> {
                 errors.push(format!("{path}: duplicate entries for key {shown}"));
                 continue;
             }
-            self.item(items)
-                .check(&format!("{path}{shown}"), item, errors);
+            path.push_str(&shown);
+            self.item(items).check(path, item, errors);
+            path.truncate(length);
         }
     }
 }

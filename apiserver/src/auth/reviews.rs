@@ -15,6 +15,8 @@ use crate::tracking;
 /// Answers a question.
 type Reviewer = fn(&Call, Value) -> Result<Value, Failure>;
 
+/// How long a token lives that is asked for without a number of seconds.
+const LIFETIME: i64 = 3600;
 /// The shortest and longest life of a token, in seconds.
 const LIFE: std::ops::RangeInclusive<i64> = 600..=4_294_967_296;
 
@@ -273,10 +275,7 @@ impl Call {
                 .collect(),
             _ => vec![AUDIENCE.to_owned()],
         };
-        let seconds = request
-            .pointer("/spec/expirationSeconds")
-            .and_then(Value::as_i64)
-            .unwrap_or(3600);
+        let seconds = seconds_of(&request)?;
         if !LIFE.contains(&seconds) {
             let why = if seconds < *LIFE.start() {
                 "may not specify a duration less than 10 minutes"
@@ -314,6 +313,24 @@ impl Call {
         request["status"] = json!({ "token": token, "expirationTimestamp": end.to_string() });
         Ok((self, Reply::Object(201, request)))
     }
+}
+
+/// How long a requested token should live, as Go's type holds it.
+fn seconds_of(request: &Value) -> Result<i64, Failure> {
+    let asked = request.pointer("/spec/expirationSeconds");
+    let Some(asked) = asked.filter(|asked| !asked.is_null()) else {
+        return Ok(LIFETIME);
+    };
+    asked.as_i64().ok_or_else(|| {
+        let what = match asked {
+            Value::Number(number) => format!("number {number}"),
+            other => crate::schema::json_kind(other).to_owned(),
+        };
+        Failure::bad_request(format!(
+            "TokenRequest in version \"v1\" cannot be handled as a TokenRequest: json: cannot unmarshal {what} into Go \
+             struct field TokenRequestSpec.spec.expirationSeconds of type int64"
+        ))
+    })
 }
 
 /// A review that is wrong is refused without saying what it is.

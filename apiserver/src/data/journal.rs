@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
+use super::files::{private, put_file};
 use super::record::{Entry, Title};
-use super::{DataError, Folder, private, put_file};
+use super::{DataError, Folder};
 use crate::store::{Key, Stored, TableName};
 
 /// A log is not followed by another one before it has so many bytes, however small the snapshot is.

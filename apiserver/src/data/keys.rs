@@ -3,7 +3,8 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use super::{DataError, Folder, put_file};
+use super::files::{put_file, text};
+use super::{DataError, Folder};
 use crate::auth::Tokens;
 use crate::authority::Authority;
 
@@ -38,13 +39,5 @@ pub(crate) fn secret(folder: &Folder) -> Result<String, DataError> {
             put_file(&path, |file| file.write_all(secret.as_bytes()))?;
             Ok(secret)
         }
-    }
-}
-
-fn text(path: &Path) -> Result<Option<String>, DataError> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(DataError::read(path)(error)),
     }
 }

@@ -1,31 +1,35 @@
 //! What a server keeps on disk: a folder with a snapshot of its objects and a log of the changes since.
 //!
-//! A folder of servers ([`Data`]) has the certificate authority that vouches for all of them, and a folder for each
-//! ([`Folder`]): `snapshot.N` has the objects as they were at revision N, `log.N` every change after it, in the order of
+//! A data folder ([`Data`]) has a marker (`marker`), and a folder for each server ([`Folder`]) with its own certificate
+//! authority and its own keys. There `snapshot.N` has the objects as they were at revision N, `log.N` every change after it, in the order of
 //! their revisions (`record` has the form). A change is in the log before anybody sees it, and before it is answered. It
 //! got there by a plain write: it outlives the process, however that ends. It is not forced to the disk one by one, which
 //! would cost milliseconds each, so when the *machine* dies, the last seconds may be gone. What is forced to the disk are
 //! snapshots, the end of a log that is followed by another, and the log when the server ends in peace.
 
+mod files;
 mod journal;
 mod keys;
+mod marker;
 mod record;
 mod restore;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(crate) use journal::Journal;
 pub(crate) use keys::secret;
+pub use marker::DataKind;
 pub(crate) use record::Entry;
 pub(crate) use restore::restore;
 
 use crate::authority::{Authority, AuthorityError};
+use crate::names;
+use files::{check_entries, folder_exists, own_folder};
 
 /// Why nothing can be kept in a folder, or read from it.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +57,77 @@ pub enum DataError {
     InUse {
         /// The folder.
         path: PathBuf,
+    },
+    /// A folder has content, and no marker.
+    #[error(
+        "{path} is neither empty nor a data folder of Reeve, and nothing in it was changed: name a folder that is empty \
+         or does not exist, for example {subfolder}",
+        subfolder = .path.join("reeve").display()
+    )]
+    Unmarked {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A data folder keeps something else.
+    #[error(
+        "{path} keeps {kept}, not {wanted}: name another folder, or use the command that it belongs to"
+    )]
+    OtherKind {
+        /// The folder.
+        path: PathBuf,
+        /// What it keeps.
+        kept: DataKind,
+        /// What is asked for.
+        wanted: DataKind,
+    },
+    /// A data folder was written by a later version.
+    #[error(
+        "{path} has data of format {format}, and this version of Reeve reads formats up to {known}: use the version \
+         that wrote it, or a later one"
+    )]
+    Newer {
+        /// The folder.
+        path: PathBuf,
+        /// Its format.
+        format: u64,
+        /// The newest format that is read.
+        known: u64,
+    },
+    /// A marker cannot be read.
+    #[error("{path} is not the marker of a data folder of Reeve: {why}")]
+    Marker {
+        /// The marker.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A symbolic link where a file or a folder should be.
+    #[error(
+        "{path} is a symbolic link, and Reeve keeps no data behind links: put the file or folder itself in its place"
+    )]
+    Symlink {
+        /// The link.
+        path: PathBuf,
+    },
+    /// Something else where a folder should be.
+    #[error("{path} is not a folder")]
+    NotFolder {
+        /// What is there.
+        path: PathBuf,
+    },
+    /// Something else where a file should be.
+    #[error("{path} is not a regular file")]
+    NotFile {
+        /// What is there.
+        path: PathBuf,
+    },
+    /// A folder of servers has an entry that cannot be one.
+    #[error("{path} cannot be the folder of a cluster: its name is not a DNS label ({why})")]
+    Name {
+        /// The entry.
+        path: PathBuf,
+        /// What is wrong with its name.
+        why: String,
     },
     /// What a file says cannot be what was written.
     #[error("{path} is damaged at byte {offset}: {why}")]
@@ -91,7 +166,6 @@ impl DataError {
 /// gone.
 pub struct Data {
     path: PathBuf,
-    authority: Arc<Authority>,
     lock: Arc<File>,
 }
 
@@ -103,58 +177,67 @@ pub struct Folder {
 }
 
 impl Data {
-    /// Opens a folder, and makes it with an authority if it is not there. It can be read by its owner only.
-    pub fn open(path: &Path) -> Result<Self, DataError> {
-        make_folder(path)?;
-        let name = path.join("lock");
-        let lock = private(&name).map_err(DataError::write(&name))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let path = path.to_owned();
-                return Err(DataError::InUse { path });
-            }
-            Err(TryLockError::Error(source)) => return Err(DataError::write(&name)(source)),
-        }
+    /// Opens a data folder of a kind. One that does not exist is made for its owner only; an empty one is taken as it is.
+    pub fn open(path: &Path, kind: DataKind) -> Result<Self, DataError> {
+        let lock = marker::claim(path, kind)?;
         Ok(Self {
             path: path.to_owned(),
-            authority: Arc::new(keys::authority(path)?),
             lock: Arc::new(lock),
         })
     }
 
-    /// Who vouches for the servers and their clients, today as when the folder was made.
-    pub fn authority(&self) -> &Arc<Authority> {
-        &self.authority
+    /// The folder of the only server, or of the one server of its kind.
+    pub fn folder(&self, name: &str) -> Result<Folder, DataError> {
+        self.own(self.path.join(name))
     }
 
-    /// The folder of a server, which is made if it is not there.
-    pub fn folder(&self, name: &str) -> Result<Folder, DataError> {
-        let path = self.path.join(name);
-        make_folder(&path)?;
+    /// The folder of one server among many of its kind.
+    pub fn folder_in(&self, group: &str, name: &str) -> Result<Folder, DataError> {
+        let path = self.path.join(group);
+        own_folder(&path)?;
+        self.own(path.join(name))
+    }
+
+    fn own(&self, path: PathBuf) -> Result<Folder, DataError> {
+        own_folder(&path)?;
+        check_entries(&path)?;
         Ok(Folder {
             path,
             _lock: Arc::clone(&self.lock),
         })
     }
 
-    /// The names of the servers that have a folder here, in order.
-    pub fn servers(&self) -> Result<Vec<String>, DataError> {
-        let mut names = Vec::new();
-        for entry in std::fs::read_dir(&self.path).map_err(DataError::read(&self.path))? {
-            let entry = entry.map_err(DataError::read(&self.path))?;
-            if entry.path().is_dir()
-                && let Some(name) = entry.file_name().to_str()
-            {
-                names.push(name.to_owned());
-            }
+    /// The names of the servers of a group, in order. An entry that is no folder, or has no name for a server, is an error.
+    pub fn names_in(&self, group: &str) -> Result<Vec<String>, DataError> {
+        let path = self.path.join(group);
+        if !folder_exists(&path)? {
+            return Ok(Vec::new());
         }
-        names.sort();
-        Ok(names)
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(&path).map_err(DataError::read(&path))? {
+            let entry = entry.map_err(DataError::read(&path))?;
+            let (path, name) = (entry.path(), entry.file_name());
+            let Some(name) = name.to_str() else {
+                let why = "it is not UTF-8".to_owned();
+                return Err(DataError::Name { path, why });
+            };
+            if let Some(why) = names::label(name).into_iter().next() {
+                return Err(DataError::Name { path, why });
+            }
+            folder_exists(&path)?;
+            found.push(name.to_owned());
+        }
+        found.sort();
+        Ok(found)
     }
 }
 
 impl Folder {
+    /// Who vouches for this server and its clients, today as when the folder was made.
+    pub fn authority(&self) -> Result<Authority, DataError> {
+        keys::authority(&self.path)
+    }
+
     fn snapshot(&self, revision: u64) -> PathBuf {
         self.path.join(format!("snapshot.{revision:020}"))
     }
@@ -182,47 +265,4 @@ impl Folder {
         let folder = File::open(&self.path).map_err(DataError::read(&self.path))?;
         folder.sync_all().map_err(DataError::write(&self.path))
     }
-}
-
-/// A folder that its owner may look into, and nobody else.
-fn make_folder(path: &Path) -> Result<(), DataError> {
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.map_err(DataError::write(path))?;
-    let rights = std::fs::Permissions::from_mode(0o700);
-    std::fs::set_permissions(path, rights).map_err(DataError::write(path))
-}
-
-/// Opens a file that its owner may read and write, and nobody else; makes it if it is not there.
-fn private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    options.mode(0o600).open(path)
-}
-
-/// Puts a file there whole or not at all: written, forced to the disk, and named as the last step.
-fn put_file(
-    path: &Path,
-    write: impl FnOnce(&mut io::BufWriter<File>) -> io::Result<()>,
-) -> Result<u64, DataError> {
-    let draft = path.with_extension("draft");
-    let put = || {
-        // What a process left behind that was killed here.
-        match std::fs::remove_file(&draft) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = io::BufWriter::new(private(&draft)?);
-        write(&mut file)?;
-        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.sync_all()?;
-        let length = file.metadata()?.len();
-        std::fs::rename(&draft, path)?;
-        Ok(length)
-    };
-    let length = put().map_err(DataError::write(path))?;
-    if let Some(folder) = path.parent() {
-        let synced = File::open(folder).and_then(|folder| folder.sync_all());
-        synced.map_err(DataError::write(folder))?;
-    }
-    Ok(length)
 }

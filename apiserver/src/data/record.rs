@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::DataError;
+use super::files::open;
 
 /// The only form so far.
 const FORM: u32 = 1;
@@ -120,7 +121,7 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn open(path: &Path) -> Result<Self, DataError> {
-        let file = File::open(path).map_err(DataError::read(path))?;
+        let file = open(path).map_err(DataError::read(path))?;
         let length = file.metadata().map_err(DataError::read(path))?.len();
         Ok(Self {
             path: path.to_owned(),

@@ -5,9 +5,10 @@ use std::io::{Seek as _, SeekFrom};
 
 use bytes::Bytes;
 
+use super::files::private;
 use super::journal::{Journal, begin_log, clean};
 use super::record::{Entry, Next, Reader};
-use super::{DataError, Folder, private};
+use super::{DataError, Folder};
 use crate::store::{FIRST_REVISION, Key, TableName};
 
 /// The objects of a server as they were when it ended.

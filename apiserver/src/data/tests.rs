@@ -36,14 +36,14 @@ fn content(store: &Store) -> BTreeMap<String, (u64, String)> {
 }
 
 fn opened(path: &Path) -> (Store, Data) {
-    let data = Data::open(path).unwrap();
+    let data = Data::open(path, DataKind::ApiServer).unwrap();
     let store = Store::open(&data.folder("one").unwrap()).unwrap();
     (store, data)
 }
 
 /// Why a folder cannot be opened.
 fn refusal(path: &Path) -> DataError {
-    let data = Data::open(path).unwrap();
+    let data = Data::open(path, DataKind::ApiServer).unwrap();
     Store::open(&data.folder("one").unwrap()).err().unwrap()
 }
 
@@ -110,25 +110,29 @@ fn a_folder_is_held_until_its_last_server_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let (store, data) = opened(folder.path());
     drop(data);
-    let refused = Data::open(folder.path()).err().unwrap();
+    let refused = Data::open(folder.path(), DataKind::ApiServer)
+        .err()
+        .unwrap();
     assert!(matches!(refused, DataError::InUse { .. }), "{refused}");
     assert!(refused.to_string().contains("in use by another process"));
     drop(store);
-    Data::open(folder.path()).unwrap();
+    Data::open(folder.path(), DataKind::ApiServer).unwrap();
 }
 
 #[test]
 fn keys_stay_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let read = || {
-        let data = Data::open(folder.path()).unwrap();
-        let secret = secret(&data.folder("one").unwrap()).unwrap();
-        (data.authority().pem(), data.authority().key(), secret)
+        let data = Data::open(folder.path(), DataKind::ApiServer).unwrap();
+        let folder = data.folder("one").unwrap();
+        let authority = folder.authority().unwrap();
+        (authority.pem(), authority.key(), secret(&folder).unwrap())
     };
     assert_eq!(read(), read());
     let other = Authority::new().unwrap();
-    std::fs::write(folder.path().join("authority.key"), other.key()).unwrap();
-    let refused = Data::open(folder.path()).err().unwrap();
+    std::fs::write(folder.path().join("one/authority.key"), other.key()).unwrap();
+    let data = Data::open(folder.path(), DataKind::ApiServer).unwrap();
+    let refused = data.folder("one").unwrap().authority().err().unwrap();
     assert!(matches!(
         refused,
         DataError::Authority(AuthorityError::Mismatch)

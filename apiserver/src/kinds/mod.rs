@@ -140,7 +140,7 @@ pub struct Group {
 }
 
 /// All resources that a server knows at one moment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Kinds {
     groups: Vec<Group>,
     by_path: HashMap<(String, String, String), Arc<Kind>>,

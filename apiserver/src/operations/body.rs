@@ -6,25 +6,45 @@ use super::Call;
 use crate::builtin;
 use crate::convert;
 use crate::failure::{Failure, go_quoted};
+use crate::json::{self, JsonError, MOST_DEPTH};
 use crate::kinds::Kind;
 use crate::protobuf;
 use crate::request::query::FieldValidation;
 use crate::schema;
 
-/// What is known of one that can be read.
-/// How deep objects may be. What is deeper could be written, and not be read again.
-const MOST_DEPTH: usize = 100;
+/// How much of a body is shown that cannot be read, in bytes.
+const SHOWN: usize = 30;
 /// The Go type that the kind of an object is read into; it is part of a text.
 pub(crate) const TYPE_META: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+/// What a kube-apiserver does first with JSON.
+const UNTYPED: &str = "couldn't get version/kind; json parse error: ";
 const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 /// Reads a body by its type: JSON or YAML. `kind` is what it should hold.
 pub(crate) fn parse(content_type: &str, body: &[u8], kind: &str) -> Result<Value, Failure> {
+    read(content_type, body, |why| unrecognized(kind, why, body))
+}
+
+/// Reads a body of which a refusal shows nothing, such as options.
+pub(crate) fn parse_options(content_type: &str, body: &[u8]) -> Result<Value, Failure> {
+    read(content_type, body, str::to_owned)
+}
+
+fn read(
+    content_type: &str,
+    body: &[u8],
+    refusal: impl Fn(&str) -> String,
+) -> Result<Value, Failure> {
     let media = content_type.split(';').next().unwrap_or_default().trim();
     match media {
-        "" | "application/json" => serde_json::from_slice(body)
-            .map_err(|error| Failure::bad_request(unrecognized(kind, &json_error(&error), body))),
-        "application/yaml" => yaml(body),
+        "" | "application/json" => json::parse(body).map_err(|error| {
+            let why = format!("{UNTYPED}{}", json_error(&error));
+            Failure::bad_request(refusal(&why))
+        }),
+        "application/yaml" => read_yaml(body).map_err(|error| match error {
+            YamlError::TooDeep => Failure::bad_request(refusal(&error.to_string())),
+            YamlError::Syntax(_) => Failure::bad_request(format!("error decoding YAML: {error}")),
+        }),
         "application/vnd.kubernetes.protobuf" => {
             protobuf::parse(body).map_err(|error| Failure::bad_request(error.to_string()))
         }
@@ -35,41 +55,63 @@ pub(crate) fn parse(content_type: &str, body: &[u8], kind: &str) -> Result<Value
 }
 
 fn unrecognized(kind: &str, why: &str, body: &[u8]) -> String {
+    let part = body.get(..SHOWN).unwrap_or(body);
+    let more = if body.len() > SHOWN { " ..." } else { "" };
     let shown = match body.first() {
         None => "<empty>".to_owned(),
-        Some(b'{') => String::from_utf8_lossy(body.get(..1024).unwrap_or(body)).into_owned(),
-        Some(_) => crate::meta::hex(body.get(..1024).unwrap_or(body)),
+        Some(b'{') => String::from_utf8_lossy(part).into_owned(),
+        Some(_) => crate::meta::hex(part),
     };
-    format!(
-        "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error: \
-         {why} ({shown})"
-    )
+    format!("the object provided is unrecognized (must be of type {kind}): {why} ({shown}{more})")
+}
+
+/// Why YAML cannot be read.
+#[derive(Debug, thiserror::Error)]
+enum YamlError {
+    #[error("yaml: exceeded max depth of {MOST_DEPTH}")]
+    TooDeep,
+    #[error("{0}")]
+    Syntax(String),
 }
 
 /// Reads YAML.
 pub(crate) fn yaml(body: &[u8]) -> Result<Value, Failure> {
-    let text = std::str::from_utf8(body)
-        .map_err(|_| Failure::bad_request("error decoding YAML: the body is not UTF-8"))?;
-    let options = serde_saphyr::options! { legacy_octal_numbers: true };
-    serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| Failure::bad_request(format!("error decoding YAML: {error}")))
+    read_yaml(body).map_err(|error| {
+        let step = match error {
+            YamlError::TooDeep => "error converting YAML to JSON: ",
+            YamlError::Syntax(_) => "",
+        };
+        Failure::bad_request(format!("error decoding YAML: {step}{error}"))
+    })
 }
 
-fn json_error(error: &serde_json::Error) -> String {
-    if error.is_eof() {
-        "unexpected end of JSON input".to_owned()
-    } else {
-        error.to_string()
+/// Deep YAML is JSON in practice: the decoder of YAML itself stops at some hundred levels.
+fn read_yaml(body: &[u8]) -> Result<Value, YamlError> {
+    match json::parse(body) {
+        Err(JsonError::TooDeep(_)) => return Err(YamlError::TooDeep),
+        Ok(value) if json::is_deep(body) => return Ok(value),
+        _ => {}
+    }
+    let text = std::str::from_utf8(body);
+    let text = text.map_err(|_| YamlError::Syntax("the body is not UTF-8".to_owned()))?;
+    let options = serde_saphyr::options! { legacy_octal_numbers: true };
+    let read = serde_saphyr::from_str_with_options(text, options);
+    read.map_err(|error| YamlError::Syntax(error.to_string()))
+}
+
+fn json_error(error: &JsonError) -> String {
+    match error {
+        JsonError::Syntax(error) if error.is_eof() => "unexpected end of JSON input".to_owned(),
+        error => error.to_string(),
     }
 }
 
 /// Reads an object that is to be written, or a part of one, after somebody has changed what was sent, and leaves it as
 /// it is sent.
 pub(crate) fn reread(kind: &Kind, part: Option<&str>, mut object: Value) -> Result<Value, Failure> {
-    if crate::meta::is_deeper_than(&object, MOST_DEPTH) {
-        return Err(Failure::internal(format!(
-            "the object is nested deeper than {MOST_DEPTH} levels"
-        )));
+    if let Some(opening) = json::too_deep(&object) {
+        let error = json_error(&JsonError::TooDeep(opening));
+        return Err(Failure::internal(format!("{UNTYPED}{error}")));
     }
     if crate::admission::sent_kind(kind, part).2 != kind.kind {
         return Ok(object);
@@ -143,11 +185,6 @@ impl Call {
         mut object: Value,
         validation: FieldValidation,
     ) -> Result<Value, Failure> {
-        if crate::meta::is_deeper_than(&object, MOST_DEPTH) {
-            return Err(Failure::bad_request(format!(
-                "the object is nested deeper than {MOST_DEPTH} levels"
-            )));
-        }
         let kind = std::sync::Arc::clone(&self.kind);
         if let Some((types, id)) = &kind.schema {
             let preserve = self
@@ -215,10 +252,12 @@ impl Call {
             };
             let why =
                 format!("json: cannot unmarshal {json_type} into Go value of type {TYPE_META}");
+            let why = format!("{UNTYPED}{why}");
+            let shown = body.to_string();
             return Err(Failure::bad_request(unrecognized(
                 kind,
                 &why,
-                body.to_string().as_bytes(),
+                shown.as_bytes(),
             )));
         };
         let field = |key: &str| {

@@ -43,7 +43,7 @@ impl Call {
         let body = if body.is_empty() {
             Value::Null
         } else {
-            super::body::parse(&self.content_type, body, "DeleteOptions")?
+            super::body::parse_options(&self.content_type, body)?
         };
         let options = DeleteOptions::of(&self.query, &body)?;
         self.deletion = match body {

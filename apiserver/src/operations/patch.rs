@@ -48,6 +48,9 @@ impl Call {
             let current = self.current()?;
             let before = self.presented(current.value());
             let patched = self.patched(manner, &before, &patch)?;
+            if let Some(failure) = patch::too_deep(&patched) {
+                return Err(failure);
+            }
             self.warnings.truncate(said);
             self.check_is_of_kind(&patched)?;
             let read = self.known_fields(patched, options.field_validation);

@@ -23,6 +23,8 @@ const BATCH: usize = 128;
 const BOOKMARKS: Duration = Duration::from_mins(1);
 /// How long a watch lives that names no end: as a real server, between half an hour and an hour.
 const LIFETIME: Duration = Duration::from_mins(45);
+/// In a second.
+const NANOSECONDS: i64 = 1_000_000_000;
 
 /// The lines of a watch.
 pub(crate) type Lines = std::pin::Pin<Box<dyn Stream<Item = Bytes> + Send>>;
@@ -38,7 +40,8 @@ struct Watch {
     /// The first table has its columns, the later ones do not repeat them.
     first: bool,
     next_bookmark: Instant,
-    end: Instant,
+    /// When the watch ends; absent if the clock does not go that far.
+    end: Option<Instant>,
     over: bool,
     seen: u64,
 }
@@ -46,13 +49,10 @@ struct Watch {
 impl Call {
     pub(crate) fn watch(self) -> Result<(Self, Reply), Failure> {
         let selection = self.selection()?;
-        let timeout = self
-            .query
-            .number("timeoutSeconds")?
-            .and_then(|seconds| u64::try_from(seconds).ok());
-        let lifetime = timeout
-            .filter(|seconds| *seconds > 0)
-            .map_or(LIFETIME, Duration::from_secs);
+        let lifetime = lifetime(self.query.number("timeoutSeconds")?);
+        if lifetime.is_zero() {
+            return Ok((self, Reply::Lines(only_error(&Failure::deadline()))));
+        }
         let version = self.query.text("resourceVersion").unwrap_or_default();
         let initial_events = self
             .query
@@ -83,7 +83,7 @@ impl Call {
             bookmarks: self.query.on("allowWatchBookmarks"),
             first: true,
             next_bookmark: now + BOOKMARKS,
-            end: now + lifetime,
+            end: now.checked_add(lifetime),
             over: false,
             seen: revision,
             cursor: match cursor {
@@ -180,7 +180,7 @@ impl Watch {
         tokio::select! {
             there = self.cursor.changed() => there,
             () = dropped => true,
-            () = tokio::time::sleep_until(self.end) => false,
+            () = at(self.end) => false,
             () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks => {
                 self.next_bookmark = Instant::now() + BOOKMARKS;
                 // Not if there are changes that were not told yet: who comes back from here would never see them.
@@ -249,6 +249,23 @@ impl Watch {
         };
         let object = json!({ "kind": kind, "apiVersion": api_version, "metadata": metadata });
         line("BOOKMARK", &Bytes::from(object.to_string()))
+    }
+}
+
+/// How long a watch of `timeoutSeconds` lives. A kube-apiserver multiplies them in 64 bits, which wraps around: a number
+/// that is too large may come out as a shorter time, or as one that is over.
+fn lifetime(seconds: Option<i64>) -> Duration {
+    match seconds.map(|seconds| seconds.wrapping_mul(NANOSECONDS)) {
+        None | Some(0) => LIFETIME,
+        Some(nanoseconds) => Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or_default()),
+    }
+}
+
+/// Waits until a moment; for ever if there is none.
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -5,13 +5,11 @@ use serde_json::{Map, Value};
 
 use super::{rejected, undecodable};
 use crate::failure::Failure;
-use crate::meta;
+use crate::json::{self, MOST_DEPTH};
 use crate::schema::json_kind;
 
 /// The most operations of one patch.
 const MOST_OPERATIONS: usize = 10_000;
-/// How deep a place, and what is put there, may be.
-const MOST_DEPTH: usize = 100;
 /// The most bytes that `copy` operations of one patch may copy.
 const MOST_COPIED: usize = 3 * 1024 * 1024;
 
@@ -69,7 +67,7 @@ fn apply(document: &mut Value, operation: &Value, copied: &mut usize) -> Option<
         "replace" => replace(document, &path, value()),
         "move" => {
             let moved = remove(document, &steps(text("from")?))?;
-            if meta::is_deeper_than(&moved, MOST_DEPTH) {
+            if json::too_deep(&moved).is_some() {
                 return None;
             }
             add(document, &path, moved)
@@ -77,7 +75,7 @@ fn apply(document: &mut Value, operation: &Value, copied: &mut usize) -> Option<
         "copy" => {
             let from = steps(text("from")?);
             let source = get(document, &from)?.unwrap_or(&Value::Null);
-            if meta::is_deeper_than(source, MOST_DEPTH) {
+            if json::too_deep(source).is_some() {
                 return None;
             }
             let source = source.clone();

@@ -15,6 +15,7 @@ pub use strategic::strategic;
 use serde_json::Value;
 
 use crate::failure::{About, Cause, Failure, FieldError};
+use crate::json::{self as json_of, JsonError};
 
 /// The server's answer to a patch that makes an object it cannot read. `shown` is what it shows: of strategic patches
 /// the patch as Go prints it ([`printed`]), of the others the object that came out, as JSON.
@@ -29,10 +30,20 @@ pub fn printed(value: &Value) -> String {
     go::printed(value)
 }
 
+/// The server's answer to a patch that makes an object deeper than any that can be read.
+pub fn too_deep(made: &Value) -> Option<Failure> {
+    let error = JsonError::TooDeep(json_of::too_deep(made)?);
+    let why = format!("couldn't get version/kind; json parse error: {error}");
+    Some(unreadable(&made.to_string(), &why))
+}
+
 /// Reads the body of a patch; the error is as Go tells it. Of JSON and merge patches it is answered after
 /// `error decoding patch: `, of strategic ones as it is.
 pub fn parse(body: &[u8]) -> Result<Value, String> {
-    serde_json::from_slice(body).map_err(|error| {
+    json_of::parse(body).map_err(|error| {
+        let JsonError::Syntax(error) = error else {
+            return error.to_string();
+        };
         if error.is_eof() {
             return "unexpected end of JSON input".to_owned();
         }

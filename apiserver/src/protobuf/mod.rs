@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
+use crate::json::MOST_DEPTH;
 use types::Type;
 use wire::{Field, Fields};
 
@@ -25,6 +26,9 @@ pub(crate) enum ProtobufError {
     /// It ends early, or is none at all.
     #[error("unexpected EOF")]
     Broken,
+    /// Its messages are nested deeper than those of any object that can be kept.
+    #[error("exceeded max depth of {MOST_DEPTH}")]
+    TooDeep,
     /// There is no such kind, or it is not known in this form.
     #[error("no kind {kind:?} is registered for version {version:?}")]
     Kind {
@@ -58,14 +62,21 @@ pub(crate) fn parse(body: &[u8]) -> Result<Value, ProtobufError> {
     let Some(name) = types::of_kind(&version, &kind) else {
         return Err(ProtobufError::Kind { version, kind });
     };
-    let mut object = message(name, raw)?;
+    let mut object = message(name, raw, 0)?;
     object.insert("apiVersion".to_owned(), version.into());
     object.insert("kind".to_owned(), kind.into());
     Ok(Value::Object(object))
 }
 
 /// Fields that are unknown are left out, as Go leaves them out.
-fn message(name: &'static str, bytes: &[u8]) -> Result<Map<String, Value>, ProtobufError> {
+fn message(
+    name: &'static str,
+    bytes: &[u8],
+    depth: usize,
+) -> Result<Map<String, Value>, ProtobufError> {
+    if depth > MOST_DEPTH {
+        return Err(ProtobufError::TooDeep);
+    }
     let mut object = Map::new();
     for field in Fields::of(bytes) {
         let (number, field) = field?;
@@ -74,26 +85,26 @@ fn message(name: &'static str, bytes: &[u8]) -> Result<Map<String, Value>, Proto
         };
         match (of, property) {
             (Type::Message(inner), "") => {
-                for (key, value) in message(inner, field.bytes()?)? {
+                for (key, value) in message(inner, field.bytes()?, depth + 1)? {
                     object.insert(key, value);
                 }
             }
             (Type::List(of), _) => {
-                let value = single(of, field)?;
+                let value = single(of, field, depth)?;
                 let list = object.entry(property).or_insert_with(|| json!([]));
                 list.as_array_mut()
                     .ok_or(ProtobufError::Broken)?
                     .push(value);
             }
             (Type::Map(of), _) => {
-                let (key, value) = entry(of, field.bytes()?)?;
+                let (key, value) = entry(of, field.bytes()?, depth)?;
                 let map = object.entry(property).or_insert_with(|| json!({}));
                 map.as_object_mut()
                     .ok_or(ProtobufError::Broken)?
                     .insert(key, value);
             }
             (of, _) => {
-                let value = single(of, field)?;
+                let value = single(of, field, depth)?;
                 if !value.is_null() {
                     object.insert(property.to_owned(), value);
                 }
@@ -103,12 +114,12 @@ fn message(name: &'static str, bytes: &[u8]) -> Result<Map<String, Value>, Proto
     Ok(object)
 }
 
-fn entry(of: &'static Type, bytes: &[u8]) -> Result<(String, Value), ProtobufError> {
+fn entry(of: &'static Type, bytes: &[u8], depth: usize) -> Result<(String, Value), ProtobufError> {
     let (mut key, mut value) = (String::new(), None);
     for field in Fields::of(bytes) {
         match field? {
             (1, field) => key = lossy(field.bytes()?),
-            (2, field) => value = Some(single(of, field)?),
+            (2, field) => value = Some(single(of, field, depth)?),
             _ => {}
         }
     }
@@ -120,14 +131,14 @@ fn entry(of: &'static Type, bytes: &[u8]) -> Result<(String, Value), ProtobufErr
     Ok((key, value))
 }
 
-fn single(of: &'static Type, field: Field<'_>) -> Result<Value, ProtobufError> {
+fn single(of: &'static Type, field: Field<'_>, depth: usize) -> Result<Value, ProtobufError> {
     Ok(match of {
         Type::Text => lossy(field.bytes()?).into(),
         Type::Integer => field.integer()?.into(),
         Type::Bool => (field.integer()? != 0).into(),
         Type::Double => field.double()?.into(),
         Type::Bytes => STANDARD.encode(field.bytes()?).into(),
-        Type::Message(name) => Value::Object(message(name, field.bytes()?)?),
+        Type::Message(name) => Value::Object(message(name, field.bytes()?, depth + 1)?),
         Type::Time => time(field.bytes()?)?,
         Type::Duration => {
             let nanos = find(field.bytes()?, 1)?.map_or(Ok(0), Field::integer)?;
@@ -139,7 +150,7 @@ fn single(of: &'static Type, field: Field<'_>) -> Result<Value, ProtobufError> {
         },
         Type::IntegerOrText => integer_or_text(field.bytes()?)?,
         Type::Raw => match find(field.bytes()?, 1)? {
-            Some(raw) => serde_json::from_slice(raw.bytes()?).map_err(|_| ProtobufError::Broken)?,
+            Some(raw) => crate::json::parse(raw.bytes()?).map_err(|_| ProtobufError::Broken)?,
             None => Value::Null,
         },
         Type::Texts => {

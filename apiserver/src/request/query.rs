@@ -1,5 +1,7 @@
 //! Queries.
 
+use std::num::{IntErrorKind, ParseIntError};
+
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
@@ -51,11 +53,13 @@ impl Query {
         let Some(text) = self.text(key) else {
             return Ok(None);
         };
-        text.parse().map(Some).map_err(|_| {
-            Failure::bad_request(format!(
-                "strconv.ParseInt: parsing {}: invalid syntax",
-                crate::failure::go_quoted(text)
-            ))
+        text.parse().map(Some).map_err(|error: ParseIntError| {
+            let why = match error.kind() {
+                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+                _ => "invalid syntax",
+            };
+            let shown = crate::failure::go_quoted(text);
+            Failure::bad_request(format!("strconv.ParseInt: parsing {shown}: {why}"))
         })
     }
 }

@@ -23,6 +23,8 @@ const A_SEARCH: u64 = 100;
 const LONGEST: usize = 16 * 1024;
 /// How deep an expression may be: the evaluator recurses.
 const DEEPEST: usize = 160;
+/// How deep the brackets of an expression may be: the parser recurses, many frames for a bracket.
+const DEEPEST_BRACKETS: usize = 250;
 /// What a compiler may take of the stack: it recurses over the whole of a chain of operators.
 const STACK: usize = 128 * 1024 * 1024;
 
@@ -78,6 +80,11 @@ pub(crate) fn parse(text: &str) -> Result<Expression, String> {
             "ERROR: <input>: expression code point size exceeds limit: size: {size}, limit {LONGEST}"
         ));
     }
+    if brackets(text) > DEEPEST_BRACKETS {
+        return Err(format!(
+            "ERROR: <input>: expression recursion limit exceeded: {DEEPEST_BRACKETS}"
+        ));
+    }
     on_a_large_stack(|| {
         // The parser panics on some of what it cannot read.
         let parsed = catch_unwind(|| {
@@ -94,6 +101,22 @@ pub(crate) fn parse(text: &str) -> Result<Expression, String> {
         }
         Ok(expression)
     })
+}
+
+/// How deep brackets are at most. Those in texts count, too, which no expression of reason is refused for.
+fn brackets(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'(' | b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// What an expression amounts to.

@@ -1,5 +1,7 @@
 //! Reads an object of a built-in kind as the API server's types do, and leaves it as they would write it.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Number, Value};
 
 use super::MAX_DEPTH;
@@ -12,7 +14,7 @@ use super::{quantity, scalars};
 pub fn decode(types: &Types, id: TypeId, value: &mut Value) -> Result<(), String> {
     let node = types.node(id);
     if node.embedded {
-        return resource(types, id, value, "", 0);
+        return resource(types, id, value, &mut String::new(), 0);
     }
     let root = Edge::to(id);
     let mut decoder = Decoder {
@@ -28,29 +30,30 @@ pub fn decode(types: &Types, id: TypeId, value: &mut Value) -> Result<(), String
     decoder.wrong.map_or(Ok(()), Err)
 }
 
-/// Custom resources: the metadata of this one and of those in it.
+/// Custom resources: the metadata of this one and of those in it. The path is one text for all levels: one a level would
+/// take memory with the square of the depth.
 fn resource(
     types: &Types,
     id: TypeId,
     value: &mut Value,
-    path: &str,
+    path: &mut String,
     depth: usize,
 ) -> Result<(), String> {
     let node = types.node(id);
     if depth > MAX_DEPTH {
         return Ok(());
     }
+    let length = path.len();
     match value {
         Value::Object(object) => {
             for (name, inner) in object {
                 let Some(edge) = node.field(name) else {
                     continue;
                 };
-                let path = if path.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{path}.{name}")
-                };
+                if length > 0 {
+                    path.push('.');
+                }
+                path.push_str(name);
                 let versioned = matches!(name.as_str(), "apiVersion" | "kind");
                 if node.embedded && depth > 0 && versioned && !inner.is_string() {
                     return Err(format!("{path}: Invalid value: {inner}: must be a string"));
@@ -61,8 +64,9 @@ fn resource(
                         _ => format!("{path}: Invalid value: {inner}: {error}"),
                     })?;
                 } else if matches!(inner, Value::Object(_) | Value::Array(_)) {
-                    resource(types, edge.id, inner, &path, depth + 1)?;
+                    resource(types, edge.id, inner, path, depth + 1)?;
                 }
+                path.truncate(length);
             }
         }
         Value::Array(list) => {
@@ -71,13 +75,9 @@ fn resource(
             };
             for (index, item) in list.iter_mut().enumerate() {
                 if item.is_object() || item.is_array() {
-                    resource(
-                        types,
-                        items.id,
-                        item,
-                        &format!("{path}[{index}]"),
-                        depth + 1,
-                    )?;
+                    let _ = write!(path, "[{index}]");
+                    resource(types, items.id, item, path, depth + 1)?;
+                    path.truncate(length);
                 }
             }
         }

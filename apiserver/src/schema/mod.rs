@@ -33,8 +33,8 @@ pub(crate) use cost::parse as parse_expression;
 pub(crate) use quantity::billionths;
 pub(crate) use scalars::kind as json_kind;
 
-/// How deep objects may be: deeper ones are refused, or left alone, rather than overflow the stack.
-pub(crate) const MAX_DEPTH: usize = 512;
+/// How deep objects may be: what is deeper is left alone. What is sent is refused before that.
+pub(crate) const MAX_DEPTH: usize = crate::json::MOST_DEPTH;
 
 #[cfg(test)]
 mod tests;

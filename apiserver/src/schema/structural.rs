@@ -1,5 +1,7 @@
 //! Whether the schema of a custom resource is a structural one.
 
+use std::fmt::Write as _;
+
 use regex::Regex;
 use serde_json::Value;
 
@@ -21,7 +23,7 @@ enum Place {
 
 /// Checks the schema at `path`.
 pub(super) fn check(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    walk(schema, path, Place::Root, 0, errors);
+    walk(schema, &mut path.to_owned(), Place::Root, 0, errors);
 }
 
 fn forbidden(field: String, why: &str) -> FieldError {
@@ -36,7 +38,14 @@ fn is_set(schema: &Value, key: &str) -> bool {
     schema.get(key) == Some(&Value::Bool(true))
 }
 
-fn walk(schema: &Value, path: &str, place: Place, depth: usize, errors: &mut Vec<FieldError>) {
+/// The path is one text for all levels: one a level would take memory with the square of the depth.
+fn walk(
+    schema: &Value,
+    path: &mut String,
+    place: Place,
+    depth: usize,
+    errors: &mut Vec<FieldError>,
+) {
     if depth > MAX_DEPTH {
         return;
     }
@@ -54,29 +63,27 @@ fn walk(schema: &Value, path: &str, place: Place, depth: usize, errors: &mut Vec
     } else {
         Place::Field
     };
+    let length = path.len();
     if let Some(Value::Object(properties)) = schema.get("properties") {
         for (name, inner) in properties {
-            let path = format!("{path}.properties[{name}]");
+            let _ = write!(path, ".properties[{name}]");
             if place == Place::Root && name == "metadata" {
-                metadata(inner, &path, errors);
+                metadata(inner, path, errors);
             } else {
-                walk(inner, &path, below, depth + 1, errors);
+                walk(inner, path, below, depth + 1, errors);
             }
             let implied = matches!(name.as_str(), "apiVersion" | "kind");
             if place == Place::Root && implied && inner["type"] != "string" {
                 let field = format!("{path}.type");
                 errors.push(invalid(field, &inner["type"], "must be string"));
             }
+            path.truncate(length);
         }
     }
     if let Some(inner @ Value::Object(_)) = schema.get("additionalProperties") {
-        walk(
-            inner,
-            &format!("{path}.additionalProperties"),
-            below,
-            depth + 1,
-            errors,
-        );
+        path.push_str(".additionalProperties");
+        walk(inner, path, below, depth + 1, errors);
+        path.truncate(length);
     }
     if let Some(inner @ Value::Object(_)) = schema.get("items") {
         let below = if place == Place::Junction {
@@ -84,7 +91,9 @@ fn walk(schema: &Value, path: &str, place: Place, depth: usize, errors: &mut Vec
         } else {
             Place::Items
         };
-        walk(inner, &format!("{path}.items"), below, depth + 1, errors);
+        path.push_str(".items");
+        walk(inner, path, below, depth + 1, errors);
+        path.truncate(length);
     }
     for key in ["allOf", "anyOf", "oneOf"] {
         let all = schema.get(key).and_then(Value::as_array);
@@ -93,23 +102,15 @@ fn walk(schema: &Value, path: &str, place: Place, depth: usize, errors: &mut Vec
             if is_set(schema, "x-kubernetes-int-or-string") {
                 continue;
             }
-            walk(
-                inner,
-                &format!("{path}.{key}[{index}]"),
-                Place::Junction,
-                depth + 1,
-                errors,
-            );
+            let _ = write!(path, ".{key}[{index}]");
+            walk(inner, path, Place::Junction, depth + 1, errors);
+            path.truncate(length);
         }
     }
     if let Some(inner @ Value::Object(_)) = schema.get("not") {
-        walk(
-            inner,
-            &format!("{path}.not"),
-            Place::Junction,
-            depth + 1,
-            errors,
-        );
+        path.push_str(".not");
+        walk(inner, path, Place::Junction, depth + 1, errors);
+        path.truncate(length);
     }
 }
 

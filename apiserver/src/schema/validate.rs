@@ -397,7 +397,6 @@ impl Validator<'_> {
     }
 
     fn junctions(&mut self, checks: &Checks, value: &Value, depth: usize) {
-        let path = self.path.clone();
         if !checks.any_of.is_empty() || !checks.one_of.is_empty() {
             for (all, one) in [(&checks.any_of, false), (&checks.one_of, true)] {
                 self.alternatives(all, one, value, depth);
@@ -415,6 +414,7 @@ impl Validator<'_> {
             } else {
                 ""
             };
+            let path = &self.path;
             self.of_all(&format!(
                 "\"{path}\" must validate all the schemas (allOf){none}"
             ));
@@ -422,6 +422,7 @@ impl Validator<'_> {
         if let Some(not) = checks.not
             && self.attempt(not, value, depth).is_empty()
         {
+            let path = &self.path;
             self.of_all(&format!("\"{path}\" must not validate the schema (not)"));
         }
     }

@@ -21,7 +21,7 @@ impl Store {
         let mut inner = Inner::new(restored.revision, forgotten);
         for ((table, key), (revision, bytes)) in restored.objects {
             // It was serialized from one, and its checksum is right.
-            let object = serde_json::from_slice(&bytes).unwrap_or_default();
+            let object = crate::json::parse_own(&bytes).unwrap_or_default();
             let stored = Arc::new(summarized(&object, bytes, revision, None));
             inner.index(&table, &key, None, Some(&stored));
             inner.table(&table).restore(key, stored);

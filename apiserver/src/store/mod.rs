@@ -84,7 +84,7 @@ impl Stored {
 
     /// The object. It was made by serializing one.
     pub fn value(&self) -> Value {
-        serde_json::from_slice(&self.bytes).unwrap_or_default()
+        crate::json::parse_own(&self.bytes).unwrap_or_default()
     }
 }
 

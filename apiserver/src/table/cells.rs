@@ -162,7 +162,7 @@ fn in_bracket<'a>(value: &'a Value, inside: &str) -> Vec<&'a Value> {
         let items = value.as_array();
         let length = items.map_or(0, Vec::len);
         let place = if place < 0 {
-            length.checked_sub(usize::try_from(-place).unwrap_or(usize::MAX))
+            length.checked_sub(usize::try_from(place.unsigned_abs()).unwrap_or(usize::MAX))
         } else {
             usize::try_from(place).ok()
         };

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
+use crate::deep;
+
 /// What a server has answered.
 #[derive(Clone, Debug)]
 pub struct Answer {
@@ -31,6 +33,7 @@ impl Answer {
 
     pub(crate) fn of(parts: &http::response::Parts, bytes: &[u8]) -> Self {
         let text = |value: &http::HeaderValue| value.to_str().unwrap_or_default().to_owned();
+        let bytes = &*deep::cut(bytes);
         let body = serde_json::from_slice(bytes).unwrap_or_else(|_| {
             let lines: Result<Vec<Value>, _> = serde_json::Deserializer::from_slice(bytes)
                 .into_iter()

@@ -21,6 +21,8 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::{Value, json};
 
+use crate::deep;
+
 const CREDENTIAL: &str = "authentication.kubernetes.io/credential-id";
 
 /// Who has signed the certificates of all webhooks of this process.
@@ -121,7 +123,7 @@ impl Drop for Hooks {
 }
 
 async fn answer(State(known): State<Arc<Known>>, uri: Uri, body: Bytes) -> Response<Body> {
-    let review: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let review: Value = serde_json::from_slice(&deep::cut(&body)).unwrap_or_default();
     let uid = review.pointer("/request/uid").cloned().unwrap_or_default();
     known.seen.lock().push(remembered(&uri, review.clone()));
     let told = known.answers.lock().get(uri.path()).cloned();
@@ -130,7 +132,7 @@ async fn answer(State(known): State<Arc<Known>>, uri: Uri, body: Bytes) -> Respo
         tokio::time::sleep(Duration::from_millis(time)).await;
     }
     let text = match &told["raw"] {
-        Value::String(text) => text.clone(),
+        Value::String(text) => deep::written(text).unwrap_or_default(),
         _ => said(&told, &review["apiVersion"], uid).to_string(),
     };
     let mut response = Response::new(Body::from(text));

@@ -2,6 +2,7 @@
 //! has to be the same, but for times, uids and resource versions. Likewise for what kubectl says of them.
 
 mod answer;
+mod deep;
 pub mod hooks;
 mod kubectl;
 mod script;

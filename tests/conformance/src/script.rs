@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::answer::Answer;
+use crate::deep;
 use crate::hooks::{Authority, Hooks};
 
 /// One request.
@@ -34,7 +35,7 @@ pub struct Step {
     /// In whose name.
     #[serde(default)]
     pub user: Option<String>,
-    /// The body: an object, or a text that is sent as it is.
+    /// The body: an object, or a text that is sent as it is. `$DEEP(200)` in it becomes 200 objects inside each other.
     #[serde(default)]
     pub body: Option<Value>,
     /// What later steps refer to: a name and a pointer into the answer.
@@ -178,10 +179,11 @@ async fn ask(client: &Client, step: &Step, saved: &BTreeMap<String, String>) -> 
         bail!("{:?} is no method and path", step.request);
     };
     let body = match &step.body {
-        None => Vec::new(),
-        Some(Value::String(text)) => filled(text).into_bytes(),
-        Some(value) => filled(&value.to_string()).into_bytes(),
+        None => String::new(),
+        Some(Value::String(text)) => filled(text),
+        Some(value) => filled(&value.to_string()),
     };
+    let body = deep::written(&body)?.into_bytes();
     let mut request = http::Request::builder()
         .method(method)
         .uri(filled(path))

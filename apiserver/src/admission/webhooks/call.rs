@@ -280,7 +280,7 @@ fn plain(name: &str) -> Option<String> {
 /// The body of an answer. The error is what client-go says of one that is none.
 fn read(code: u16, body: &[u8]) -> Result<Value, String> {
     let text = String::from_utf8_lossy(body);
-    let value = serde_json::from_slice::<Value>(body);
+    let value = crate::json::parse(body);
     if code >= 400 {
         let status = value.ok().filter(|value| value["kind"] == "Status");
         let message = status.and_then(|status| status["message"].as_str().map(str::to_owned));

@@ -9,7 +9,7 @@ use crate::schema::json_kind;
 /// The operations of a patch. The error follows `failed calling webhook "...": `.
 pub(super) fn read(patch: &[u8]) -> Result<Vec<Value>, String> {
     let undecodable = |why: &str| format!("received undecodable patch in webhook response: {why}");
-    match serde_json::from_slice(patch) {
+    match crate::json::parse(patch) {
         Ok(Value::Array(operations)) => Ok(operations),
         Ok(other) => Err(undecodable(&format!(
             "json: cannot unmarshal {} into Go value of type jsonpatch.Patch",

@@ -107,7 +107,7 @@ fn json(value: &At<'_>, errors: &mut Errors) {
     let bytes = base64::engine::general_purpose::STANDARD
         .decode(value.text())
         .unwrap_or_default();
-    if serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&bytes).is_err() {
+    if !crate::json::parse(&bytes).is_ok_and(|read| read.is_object()) {
         errors.push(FieldError::of_value(
             Cause::Invalid,
             &value.path,

@@ -1,0 +1,137 @@
+//! JSON as deep as a kube-apiserver takes it. `serde_json` by itself refuses more than 128 levels.
+
+use serde::Deserialize as _;
+use serde_json::Value;
+
+/// How many levels of lists and objects a document may have: as many as Go's decoder reads.
+pub(crate) const MOST_DEPTH: usize = 10_000;
+/// So many levels are decoded without a stack that grows.
+const SHALLOW: usize = 100;
+
+/// Why a document cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum JsonError {
+    /// It is nested deeper than [`MOST_DEPTH`]; this character begins the first level too many.
+    #[error("invalid character '{0}' exceeded max depth")]
+    TooDeep(char),
+    /// It is no JSON.
+    #[error(transparent)]
+    Syntax(#[from] serde_json::Error),
+}
+
+/// Reads a document that somebody has sent.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
+    match depth(bytes) {
+        Ok(depth) if depth <= SHALLOW => Ok(serde_json::from_slice(bytes)?),
+        Ok(_) => Ok(deep(bytes)?),
+        Err(opening) => Err(JsonError::TooDeep(opening)),
+    }
+}
+
+/// Reads a document that this server has written, however deep it is: the managed fields of an object may be deeper
+/// than what was sent.
+pub(crate) fn parse_own(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    match depth(bytes) {
+        Ok(depth) if depth <= SHALLOW => serde_json::from_slice(bytes),
+        _ => deep(bytes),
+    }
+}
+
+/// Whether a document has more levels than can be decoded without care.
+pub(crate) fn is_deep(bytes: &[u8]) -> bool {
+    depth(bytes).is_ok_and(|depth| depth > SHALLOW)
+}
+
+fn deep(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    let mut decoder = serde_json::Deserializer::from_slice(bytes);
+    decoder.disable_recursion_limit();
+    let value = Value::deserialize(serde_stacker::Deserializer::new(&mut decoder))?;
+    decoder.end()?;
+    Ok(value)
+}
+
+/// The levels of a document, or what begins the first one too many. It may be no JSON at all.
+fn depth(bytes: &[u8]) -> Result<usize, char> {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut in_text, mut escaped) = (false, false);
+    for byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            _ if in_text => {}
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > MOST_DEPTH {
+                    return Err(char::from(*byte));
+                }
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Ok(deepest)
+}
+
+/// What begins the first level too many of a value, if it has one. Does not recurse.
+pub(crate) fn too_deep(value: &Value) -> Option<char> {
+    let mut level = vec![value];
+    for _ in 0..MOST_DEPTH {
+        level = level.into_iter().flat_map(inner).collect();
+        if level.is_empty() {
+            return None;
+        }
+    }
+    level.into_iter().find_map(|value| match value {
+        Value::Object(_) => Some('{'),
+        Value::Array(_) => Some('['),
+        _ => None,
+    })
+}
+
+/// The lists and objects right inside a value.
+fn inner(value: &Value) -> Vec<&Value> {
+    let nested = |value: &&Value| value.is_object() || value.is_array();
+    match value {
+        Value::Object(fields) => fields.values().filter(nested).collect(),
+        Value::Array(items) => items.iter().filter(nested).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lists(depth: usize) -> String {
+        format!("{}{}", "[".repeat(depth), "]".repeat(depth))
+    }
+
+    #[test]
+    fn document_of_ten_thousand_levels_is_read_and_deeper_one_refused() {
+        crate::stack::large(|| {
+            for depth in [1, 100, 101, 127, 128, 9_999, 10_000] {
+                let value = parse(lists(depth).as_bytes()).unwrap();
+                assert_eq!(value.to_string(), lists(depth));
+                assert_eq!(too_deep(&value), None, "{depth}");
+            }
+        });
+        for depth in [10_001, 1_000_000] {
+            let refused = parse(lists(depth).as_bytes()).unwrap_err();
+            let text = refused.to_string();
+            assert_eq!(text, "invalid character '[' exceeded max depth");
+        }
+        crate::stack::large(|| {
+            let value = parse_own(lists(10_001).as_bytes()).unwrap();
+            assert_eq!(too_deep(&value), Some('['));
+        });
+    }
+
+    #[test]
+    fn brackets_in_texts_are_no_levels() {
+        let text = format!(r#"{{"a\"{}": "\\"}}"#, "[".repeat(20_000));
+        assert!(!is_deep(text.as_bytes()));
+        parse(text.as_bytes()).unwrap();
+    }
+}
