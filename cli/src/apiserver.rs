@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use reeve_apiserver::{Access, AuditLog, Authority, Data, Options, Server, kubeconfig};
+use reeve_apiserver::{Access, AuditLog, Authority, Data, DataKind, Options, Server, kubeconfig};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::flags::LogArgs;
 
@@ -33,11 +33,14 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
     reeve_runtime::logging::start(&args.log)?;
-    let data = args.data.as_deref().map(Data::open).transpose()?;
-    let authority = match &data {
-        Some(data) => Arc::clone(data.authority()),
-        None => Arc::new(Authority::new()?),
+    let folder = match &args.data {
+        Some(path) => Some(Data::open(path, DataKind::ApiServer)?.folder(NAME)?),
+        None => None,
     };
+    let authority = Arc::new(match &folder {
+        Some(folder) => folder.authority()?,
+        None => Authority::new()?,
+    });
     let audit = match &args.audit_log_path {
         Some(path) => {
             let opened = AuditLog::open(path);
@@ -53,8 +56,8 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
         signer: Some(Arc::clone(&authority)),
         ..Options::default()
     };
-    let server = match &data {
-        Some(data) => Server::open(options, &data.folder(NAME)?)?,
+    let server = match &folder {
+        Some(folder) => Server::open(options, folder)?,
         None => Server::start(options),
     };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 use reeve_runtime::CancellationToken;
+use reeve_runtime::decode::STACK_BYTES;
 use reeve_runtime::supervisor::stop_on_signal;
 
 /// Reeve holds the clusters of an Open Cluster Management fleet to their policies.
@@ -92,13 +93,33 @@ fn run(component: Component) -> Result<ExitCode> {
     // Several crates in the tree bring a TLS provider; the process must name its own. An error only
     // says that this has been done.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async {
+    let runtime = runtime()?;
+    // On a thread of the runtime: the stack of the main thread is as large as the user's shell wants it.
+    let work = runtime.spawn(async {
         let stop = stop_on_signal()?;
-        start(component, stop).await
-    })
+        Box::pin(start(component, stop)).await
+    });
+    let outcome = match runtime.block_on(work) {
+        Ok(ended) => ended,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(error) => Err(error.into()),
+        },
+    };
+    if outcome.is_err() {
+        // A process that lost its leadership ends at once, whatever it is computing.
+        runtime.shutdown_background();
+    }
+    outcome
+}
+
+/// A runtime whose threads have room for objects of ten thousand levels, which an API server stores: what walks, copies
+/// and drops them recurses, and the end of a stack is the end of the process.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(STACK_BYTES)
+        .enable_all()
+        .build()
 }
 
 async fn start(component: Component, stop: CancellationToken) -> Result<ExitCode> {

@@ -1,5 +1,6 @@
 //! `reeve up`: a hub and managed clusters in this process, with every controller.
 
+mod policies;
 mod table;
 
 use std::path::PathBuf;
@@ -9,12 +10,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use clap::ValueEnum;
 use kube::Client;
-use kube::api::{Api, ListParams};
-use reeve_api::{Policy, names};
 use reeve_fleet::{Fleet, FleetOptions, Pods, apply};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::flags::LogArgs;
 
+use policies::root_policies;
 use table::Table;
 
 /// How often the hub is asked for changes.
@@ -169,10 +169,4 @@ async fn show(
             () = tokio::time::sleep(EVERY) => {}
         }
     }
-}
-
-async fn root_policies(hub: &Client) -> Result<Vec<Policy>> {
-    let of_users = ListParams::default().labels(&format!("!{}", names::ROOT_POLICY_LABEL));
-    let found = Api::<Policy>::all(hub.clone()).list(&of_users).await;
-    Ok(found.context("listing the policies of the hub")?.items)
 }

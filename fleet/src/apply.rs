@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams, ResourceExt as _};
+use kube::core::Request;
 use kube::discovery::{Discovery, Scope};
 use serde_json::Value;
 
@@ -151,7 +152,12 @@ async fn apply_one(
         }
     };
     let how = PatchParams::apply(MANAGER).force();
-    let applied = api.patch(&name, &how, &Patch::Apply(&object)).await;
+    let request = Request::new(api.resource_url()).patch(&name, &how, &Patch::Apply(&object));
+    // The answer may be nested more deeply than a decoder takes, and is not needed.
+    let applied = match request.map_err(kube::Error::BuildRequest) {
+        Ok(request) => client.request_text(request).await,
+        Err(error) => Err(error),
+    };
     applied.map(|_| ()).map_err(|source| ApplyError::Refused {
         path: path.to_owned(),
         kind: types.kind,

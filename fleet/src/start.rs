@@ -7,8 +7,8 @@ use std::sync::Arc;
 use kube::Client;
 use kube::core::Request;
 use reeve_apiserver::{
-    Access, Authority, AuthorityError, Data, DataError, Identity, ListenError, Listener, Options,
-    Server, kubeconfig,
+    Access, Authority, AuthorityError, Data, DataError, DataKind, Identity, ListenError, Listener,
+    Options, Server, kubeconfig,
 };
 use serde_json::Value;
 
@@ -17,8 +17,10 @@ use crate::objects;
 use crate::placement;
 use crate::private::write_private;
 
-/// The name of the hub among the servers of a fleet.
+/// The name of the hub among the servers of a fleet, and of its folder.
 const HUB: &str = "hub";
+/// The folder with the folders of the clusters.
+const CLUSTERS: &str = "clusters";
 
 /// How a fleet is made.
 #[derive(Clone, Debug)]
@@ -54,6 +56,9 @@ pub enum FleetError {
     /// What was kept cannot be read, or nothing can be kept.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// A cluster has the hub's name.
+    #[error("no cluster can be called {HUB}: that is the name of the hub")]
+    Name,
     /// A server does not listen.
     #[error("the server of {of}")]
     Listen {
@@ -101,6 +106,9 @@ pub struct Member {
     pub listener: Listener,
     /// A file for those who connect to it alone.
     pub kubeconfig: PathBuf,
+    /// Who vouches for the server and its clients: of this member alone, so that nobody's certificate of one cluster is
+    /// good for another.
+    authority: Arc<Authority>,
 }
 
 impl Member {
@@ -117,25 +125,17 @@ pub struct Fleet {
     /// The managed clusters.
     pub clusters: Vec<Member>,
     pub(crate) pods: Pods,
-    authority: Arc<Authority>,
 }
 
 impl Fleet {
     /// Makes the servers, the definitions, and the clusters on the hub. Controllers come with [`Fleet::run`]. If there
     /// was a fleet in the folder of [`FleetOptions::data`], all its clusters are part of this one, too.
     pub async fn start(options: FleetOptions) -> Result<Self, FleetError> {
-        let data = options.data.as_deref().map(Data::open).transpose()?;
-        let authority = match &data {
-            Some(data) => Arc::clone(data.authority()),
-            None => Arc::new(Authority::new()?),
-        };
+        let open = |path: &PathBuf| Data::open(path, DataKind::Fleet);
+        let data = options.data.as_ref().map(open).transpose()?;
         let names = names(&options, data.as_ref())?;
         let pods = options.pods;
-        let members = Members {
-            authority: Arc::clone(&authority),
-            options,
-            data,
-        };
+        let members = Members { options, data };
         let of_placement = placement::crds::crds()?;
         let of_policies = reeve_api::crds::all()?.into_iter();
         let of_policies: Vec<Value> = of_policies.map(|(_, crd)| crd).collect();
@@ -162,7 +162,6 @@ impl Fleet {
             hub,
             clusters,
             pods,
-            authority,
         })
     }
 
@@ -170,29 +169,29 @@ impl Fleet {
     pub fn kubeconfig(&self) -> Result<String, FleetError> {
         let members = std::iter::once(&self.hub).chain(&self.clusters);
         let all: Result<Vec<Access>, AuthorityError> = members
-            .map(|member| Access::admin(&member.name, &self.authority, &member.listener))
+            .map(|member| Access::admin(&member.name, &member.authority, &member.listener))
             .collect();
         Ok(kubeconfig(&all?))
     }
 }
 
 /// The clusters that are asked for, then those that the folder has beside them.
-fn names(options: &FleetOptions, data: Option<&Data>) -> Result<Vec<String>, DataError> {
+fn names(options: &FleetOptions, data: Option<&Data>) -> Result<Vec<String>, FleetError> {
     let mut names = options.clusters.clone();
-    let kept = data.map(Data::servers).transpose()?.unwrap_or_default();
-    let mut others: Vec<String> = kept
-        .into_iter()
-        .filter(|name| name != HUB && !names.contains(name))
-        .collect();
+    let kept = data.map(|data| data.names_in(CLUSTERS)).transpose()?;
+    let kept = kept.unwrap_or_default().into_iter();
+    let mut others: Vec<String> = kept.filter(|name| !names.contains(name)).collect();
     // cluster10 comes after cluster9.
     others.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     names.extend(others);
+    if names.iter().any(|name| name == HUB) {
+        return Err(FleetError::Name);
+    }
     Ok(names)
 }
 
 /// How the servers of a fleet are made.
 struct Members {
-    authority: Arc<Authority>,
     options: FleetOptions,
     data: Option<Data>,
 }
@@ -200,19 +199,31 @@ struct Members {
 impl Members {
     async fn start(&self, name: &str, offset: u16) -> Result<Member, FleetError> {
         let is_hub = offset == 0;
+        let folder = self.data.as_ref().map(|data| {
+            if is_hub {
+                data.folder(HUB)
+            } else {
+                data.folder_in(CLUSTERS, name)
+            }
+        });
+        let folder = folder.transpose()?;
+        let authority = Arc::new(match &folder {
+            Some(folder) => folder.authority()?,
+            None => Authority::new()?,
+        });
         let options = Options {
             admission: if is_hub {
                 vec![Arc::new(Registration)]
             } else {
                 Vec::new()
             },
-            authority: self.authority.pem(),
-            signer: Some(Arc::clone(&self.authority)),
+            authority: authority.pem(),
+            signer: Some(Arc::clone(&authority)),
             rbac: true,
             ..Options::default()
         };
-        let server = match &self.data {
-            Some(data) => Server::open(options, &data.folder(name)?)?,
+        let server = match &folder {
+            Some(folder) => Server::open(options, folder)?,
             None => Server::start(options),
         };
         let port = match self.options.port {
@@ -220,13 +231,13 @@ impl Members {
             port => port.saturating_add(offset),
         };
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let listening = server.listen(&self.authority, address).await;
+        let listening = server.listen(&authority, address).await;
         let listener = listening.map_err(|source| FleetError::Listen {
             of: name.to_owned(),
             source,
         })?;
         let path = self.options.folder.join(format!("{name}.kubeconfig"));
-        let text = kubeconfig(&[Access::admin(name, &self.authority, &listener)?]);
+        let text = kubeconfig(&[Access::admin(name, &authority, &listener)?]);
         write_private(&path, &text).map_err(|source| FleetError::Write {
             path: path.clone(),
             source,
@@ -236,6 +247,7 @@ impl Members {
             server,
             listener,
             kubeconfig: path,
+            authority,
         })
     }
 }
@@ -271,7 +283,7 @@ pub(crate) async fn merge(client: &Client, path: &str, change: &Value) -> Result
         .header(http::header::CONTENT_TYPE, "application/merge-patch+json")
         .body(change.to_string().into_bytes())
         .map_err(kube::Error::HttpError)?;
-    client.request::<Value>(request).await.map(|_| ())
+    client.request_text(request).await.map(|_| ())
 }
 
 /// Creates an object of a kind that every fleet has. One that is there stays as it is, but that a definition becomes
@@ -306,7 +318,7 @@ async fn make(client: &Client, of: &str, object: &Value) -> Result<(), FleetErro
         object.to_string().into_bytes(),
     );
     let request = request.map_err(|error| refused(kube::Error::BuildRequest(error)))?;
-    let made = match client.request::<Value>(request).await {
+    let made = match client.request_text(request).await {
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
             let path = format!("{path}/{}", text("/metadata/name"));
             match kind {

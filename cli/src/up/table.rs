@@ -3,7 +3,9 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Instant;
 
-use reeve_api::{Compliance, Policy};
+use reeve_api::Compliance;
+
+use super::policies::RootPolicy;
 
 /// How many clusters have a column of their own. More are counted.
 const MOST_COLUMNS: usize = 6;
@@ -25,7 +27,7 @@ impl Table {
     }
 
     /// Shows what has changed.
-    pub(super) fn show(&mut self, policies: &[Policy]) {
+    pub(super) fn show(&mut self, policies: &[RootPolicy]) {
         let rows: Vec<String> = policies.iter().map(row).collect();
         if rows == self.rows {
             return;
@@ -54,7 +56,7 @@ impl Table {
 }
 
 /// One policy: its name, its compliance, and the clusters'.
-fn row(policy: &Policy) -> String {
+fn row(policy: &RootPolicy) -> String {
     let name = policy.metadata.name.as_deref().unwrap_or_default();
     let namespace = policy.metadata.namespace.as_deref().unwrap_or_default();
     let answers = answers(policy);
@@ -94,7 +96,7 @@ fn text(said: Option<Compliance>) -> &'static str {
 }
 
 /// What each cluster says of a policy.
-fn answers(policy: &Policy) -> Vec<(&str, Option<Compliance>)> {
+fn answers(policy: &RootPolicy) -> Vec<(&str, Option<Compliance>)> {
     let status = policy.status.as_ref();
     let clusters = status
         .and_then(|status| status.status.as_deref())
@@ -110,7 +112,7 @@ fn answers(policy: &Policy) -> Vec<(&str, Option<Compliance>)> {
 
 /// Whether every policy has an answer from every cluster that it is bound to, of which there is one, and whether all are
 /// Compliant if that is asked for. A fleet without policies has reached nothing.
-pub(super) fn is_reached(policies: &[Policy], compliant: bool) -> bool {
+pub(super) fn is_reached(policies: &[RootPolicy], compliant: bool) -> bool {
     let enough = |said: Option<Compliance>| match said {
         Some(Compliance::Compliant) => true,
         Some(_) => !compliant,

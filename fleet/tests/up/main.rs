@@ -1,5 +1,7 @@
 //! A fleet in this process governs its clusters.
 
+mod authorities;
+
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
