@@ -7,6 +7,7 @@
 pub mod secrets;
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -70,6 +71,8 @@ pub struct Fetched<L> {
     lookups: L,
     kept: RefCell<Snapshot>,
     secrets: RefCell<Vec<String>>,
+    /// The names of all fields of the Secrets that were read, those of their data among them.
+    field_names: RefCell<HashSet<String>>,
 }
 
 impl<L: Lookups + 'static> Fetched<L> {
@@ -79,6 +82,7 @@ impl<L: Lookups + 'static> Fetched<L> {
             lookups,
             kept: RefCell::default(),
             secrets: RefCell::default(),
+            field_names: RefCell::default(),
         }
     }
 
@@ -92,6 +96,11 @@ impl<L: Lookups + 'static> Fetched<L> {
         self.secrets.borrow().iter().cloned().collect()
     }
 
+    /// Whether a Secret that was read has this name, or a field of this name, in its data or elsewhere.
+    pub fn is_field_of_a_secret(&self, name: &str) -> bool {
+        self.field_names.borrow().contains(name)
+    }
+
     /// Resolves a document, its constant reads made at once.
     pub fn resolve(self: &Rc<Self>, prepared: &Prepared) -> Result<Resolved, Failed> {
         self.fetch(prepared.constant_reads());
@@ -101,6 +110,9 @@ impl<L: Lookups + 'static> Fetched<L> {
     fn noted(&self, kind: &ServedKind, object: &Value) -> Object {
         if kind.resource.api_version == "v1" && kind.resource.kind == "Secret" {
             self.secrets.borrow_mut().extend(secrets::of_object(object));
+            let mut names = self.field_names.borrow_mut();
+            secrets::field_names(object, &mut names);
+            names.extend(secrets::own_names(object));
         }
         Object::new(object)
     }

@@ -1,6 +1,7 @@
 //! The secret values that an evaluation came across, to take them out of texts that others make: errors of templates
 //! and of the API server quote what they were given.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -99,6 +100,29 @@ pub fn of_object(secret: &Value) -> impl Iterator<Item = String> {
             .into_iter()
             .flatten()
     })
+}
+
+/// The names of all fields of an object.
+pub(crate) fn field_names(object: &Value, names: &mut HashSet<String>) {
+    match object {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                names.insert(name.clone());
+                field_names(value, names);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| field_names(item, names)),
+        _ => {}
+    }
+}
+
+/// The name and the namespace of an object, which are no secrets of a Secret.
+pub(crate) fn own_names(object: &Value) -> impl Iterator<Item = String> {
+    let names = ["/metadata/name", "/metadata/namespace"];
+    let names = names
+        .into_iter()
+        .filter_map(|path| object.pointer(path)?.as_str());
+    names.map(str::to_owned)
 }
 
 /// The strings in a document at JSON pointers.

@@ -7,6 +7,8 @@ mod encode;
 mod number;
 mod syntax;
 
+use serde::Deserialize as _;
+
 use crate::value::Value;
 
 pub use encode::{encode, encode_charged, encode_indented, indent};
@@ -54,6 +56,15 @@ pub fn decode(text: &[u8]) -> Result<Value, JsonError> {
 /// number that does not fit.
 pub fn decode_partly(text: &[u8]) -> (Value, Option<JsonError>) {
     decode::decode(text)
+}
+
+/// Reads JSON into the tree that objects are made of, however deeply it is nested.
+pub fn tree(text: &[u8]) -> Result<serde_json::Value, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    deserializer.disable_recursion_limit();
+    let tree = serde_json::Value::deserialize(serde_stacker::Deserializer::new(&mut deserializer))?;
+    deserializer.end()?;
+    Ok(tree)
 }
 
 /// The text with `\u{fffd}` for every byte that is not part of a character.

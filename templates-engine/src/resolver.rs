@@ -15,6 +15,7 @@ use std::rc::Rc;
 
 pub use context::{Context, ContextError};
 pub use error::{Failed, ResolveError};
+pub use sensitive::DerivedField;
 pub use skip::SkipObject;
 
 use crate::budget::{Budget, Meter};
@@ -126,8 +127,10 @@ pub struct Resolved {
     pub json: Vec<u8>,
     /// Whether a secret was read or an encrypted value decrypted, whether or not it shows.
     pub has_sensitive_data: bool,
-    /// The fields whose text was computed from secrets, as JSON pointers into `json`.
+    /// The fields whose text was computed from secrets or chosen by them, as JSON pointers into `json`.
     pub sensitive_fields: Vec<String>,
+    /// The fields that a value computed from secrets reached without being encrypted, beyond what a condition tells.
+    pub derived_fields: Vec<DerivedField>,
     /// The reads made, in their order, each once.
     pub reads: Vec<Read>,
 }
@@ -266,8 +269,8 @@ impl Resolver {
             Input::Yaml(text) => return Ok((text.to_owned(), Vec::new())),
             Input::Json(json) => json,
         };
-        let json: serde_json::Value = serde_json::from_slice(json)
-            .map_err(|error| ResolveError::ToYaml(error.to_string()))?;
+        let json: serde_json::Value =
+            crate::json::tree(json).map_err(|error| ResolveError::ToYaml(error.to_string()))?;
         let yaml = yaml::encode_json_with_actions(&json, &self.style())
             .map_err(|error| ResolveError::ToYaml(error.to_string()))?;
         let text = String::from_utf8_lossy(&yaml.text).into_owned();
@@ -368,26 +371,30 @@ impl Prepared {
             env,
         );
         let has_sensitive_data = cluster.found_secret() || self.revealed.any();
-        let failed = |error| Failed {
+        let failed = |error, quotes_secrets| Failed {
             error,
             has_sensitive_data,
+            quotes_secrets,
             reads: cluster.made(),
         };
         let rendered = rendered.map_err(|source| {
-            failed(ResolveError::Execute {
+            let quotes_secrets = source.derived;
+            let error = ResolveError::Execute {
                 input: error::shown(&self.input),
                 source,
-            })
+            };
+            failed(error, quotes_secrets)
         })?;
-        let to_json = |error: String| failed(ResolveError::ToJson(error));
-        let (value, sensitive_fields) =
-            sensitive::decode(&rendered).map_err(|error| to_json(error.to_string()))?;
-        let json =
-            json::encode(&value, Escape::Html).map_err(|error| to_json(error.to_string()))?;
+        let quotes_secrets = !rendered.derived.is_empty();
+        let to_json = |error: String| failed(ResolveError::ToJson(error), quotes_secrets);
+        let decoded = sensitive::decode(&rendered).map_err(|error| to_json(error.to_string()))?;
+        let json = json::encode(&decoded.value, Escape::Html)
+            .map_err(|error| to_json(error.to_string()))?;
         Ok(Resolved {
             json,
             has_sensitive_data,
-            sensitive_fields,
+            sensitive_fields: decoded.sensitive,
+            derived_fields: decoded.derived,
             reads: cluster.made(),
         })
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::exec::{Done, Exec};
-use super::scope::Held;
+use super::scope::{Held, Sensitivity};
 use super::table::{Callee, Denial};
 use super::tree::{Index, NodeId};
 use crate::function::{Arguments, Failure, Parameter, Signature};
@@ -16,7 +16,7 @@ use crate::value::{Method, Native, Value};
 pub(super) enum Target {
     Callee(Callee),
     /// A method with its receiver, and whether that came from a secret.
-    Method(Rc<dyn Native>, Method, bool),
+    Method(Rc<dyn Native>, Method, Sensitivity),
 }
 
 /// `and`, `or` and denied functions have no body of their own.
@@ -95,17 +95,17 @@ impl Exec<'_, '_> {
         let count = arguments.len() + usize::from(last.is_some());
         // Few calls have more; those need no allocation.
         let mut values: SmallVec<[Value; 4]> = SmallVec::with_capacity(count);
-        let mut sensitive = false;
+        let mut sensitivity = Sensitivity::Open;
         for (place, argument) in arguments.iter().enumerate() {
             let parameter = parameter_at(&signature, place);
             let held = self.argument(dot, parameter, *argument)?;
-            sensitive |= held.sensitive || self.contains_secret(&held.value);
+            sensitivity = sensitivity.max(self.sensitivity_of(&held));
             values.push(held.value);
         }
         let piped = last.is_some();
         if let Some(last) = last {
             let held = self.validate(last, parameter_at(&signature, values.len()))?;
-            sensitive |= held.sensitive || self.contains_secret(&held.value);
+            sensitivity = sensitivity.max(self.sensitivity_of(&held));
             values.push(held.value);
         }
         if name == "call" && matches!(target, Target::Callee(Callee::Function(_))) {
@@ -116,7 +116,7 @@ impl Exec<'_, '_> {
             };
             values.insert(0, Value::str(shown));
         }
-        self.invoke(target, node, name, &values, signature, sensitive)
+        self.invoke(target, node, name, &values, signature, sensitivity)
     }
 
     fn check_arity(
@@ -150,20 +150,20 @@ impl Exec<'_, '_> {
         last: Option<Held>,
     ) -> Done<Held> {
         let mut value = Held::missing();
-        let mut sensitive = false;
+        let mut sensitivity = Sensitivity::Open;
         for argument in arguments {
             value = self
                 .argument(dot, Some(Parameter::Reflect), *argument)?
                 .unboxed();
-            sensitive |= value.sensitive || self.contains_secret(&value.value);
-            value.sensitive = sensitive;
+            sensitivity = sensitivity.max(self.sensitivity_of(&value));
+            value.sensitivity = sensitivity;
             if value.value.truth() == stops_at {
                 return Ok(value);
             }
         }
         if let Some(last) = last {
             value = last;
-            value.sensitive |= sensitive;
+            value.sensitivity = value.sensitivity.max(sensitivity);
         }
         Ok(value)
     }
@@ -175,10 +175,12 @@ impl Exec<'_, '_> {
         name: &str,
         values: &[Value],
         signature: Signature,
-        sensitive: bool,
+        mut sensitivity: Sensitivity,
     ) -> Done<Held> {
         let arguments = Arguments::new(values);
-        let mut sensitive = sensitive || matches!(target, Target::Method(_, _, true));
+        if let Target::Method(_, _, of_receiver) = target {
+            sensitivity = sensitivity.max(*of_receiver);
+        }
         self.env.cluster.begin_call();
         let result = match target {
             Target::Method(native, method, _) => (method.call)(native.as_ref(), &arguments),
@@ -199,8 +201,11 @@ impl Exec<'_, '_> {
             Ok(value) => value,
             Err(why) => return self.call_failed(node, name, why),
         };
-        sensitive |= self.env.cluster.read_secret_in_call();
-        if sensitive && MUTATORS.contains(&name) {
+        if self.env.cluster.read_secret_in_call() {
+            sensitivity = Sensitivity::Derived;
+        }
+        self.worked_on = self.worked_on.max(sensitivity);
+        if sensitivity != Sensitivity::Open && MUTATORS.contains(&name) {
             self.tainted_maps = true;
             for value in values {
                 if let Value::Map(map) = value {
@@ -212,7 +217,11 @@ impl Exec<'_, '_> {
             value,
             boxed: signature.returns_any,
             // What is encrypted gives nothing away.
-            sensitive: sensitive && name != "protect",
+            sensitivity: if name == "protect" {
+                Sensitivity::Open
+            } else {
+                sensitivity
+            },
         })
     }
 }

@@ -1,7 +1,7 @@
 //! `if`, `with`, `range` and `template`.
 
 use super::exec::{Done, Exec, Flow};
-use super::scope::Held;
+use super::scope::{Held, Sensitivity};
 use super::tree::{Control, Index, Node, NodeId};
 use crate::printing;
 use crate::runes::{Quoting, quote};
@@ -27,13 +27,16 @@ impl Exec<'_, '_> {
     ) -> Done<Flow> {
         let mark = self.variables.mark();
         let outer = self.control;
+        self.worked_on = Sensitivity::Open;
         let flow = match control {
             Control::Range => self.range(dot, pipe, list, otherwise),
             Control::If | Control::With => {
                 self.if_or_with(dot, control == Control::With, pipe, list, otherwise)
             }
         };
-        self.control = outer;
+        // Whether the loop goes on is what a condition on a secret has chosen, and so is all that it writes from here on.
+        let leaves = flow.as_ref().is_ok_and(|flow| *flow != Flow::Next);
+        self.control = outer || (leaves && self.control);
         self.variables.pop_to(mark);
         flow
     }
@@ -47,7 +50,7 @@ impl Exec<'_, '_> {
         otherwise: Option<NodeId>,
     ) -> Done<Flow> {
         let held = self.pipeline(dot, pipe)?;
-        self.control |= held.sensitive || self.contains_secret(&held.value);
+        self.control |= self.sensitivity_of(&held) != Sensitivity::Open;
         if held.value.truth() {
             let dot = if rebinds { &held } else { dot };
             return self.walk(dot, list);
@@ -67,36 +70,48 @@ impl Exec<'_, '_> {
     ) -> Done<Flow> {
         let held = self.pipeline(dot, pipe)?;
         let variables = self.loop_variables(pipe);
-        let sensitive = held.sensitive || self.contains_secret(&held.value);
-        self.control |= sensitive;
+        let sensitivity = self.sensitivity_of(&held);
+        self.control |= sensitivity != Sensitivity::Open;
         let turned = match &held.value {
-            Value::Int(count) => {
-                self.count(*count, Value::Int, &held.value, variables, list, sensitive)?
-            }
+            Value::Int(count) => self.count(
+                *count,
+                Value::Int,
+                &held.value,
+                variables,
+                list,
+                sensitivity,
+            )?,
             Value::Int64(count) => self.count(
                 *count,
                 Value::Int64,
                 &held.value,
                 variables,
                 list,
-                sensitive,
+                sensitivity,
             )?,
             Value::Uint8(count) => {
                 let of = |place| Value::Uint8(u8::try_from(place).unwrap_or(u8::MAX));
-                self.count((*count).into(), of, &held.value, variables, list, sensitive)?
+                self.count(
+                    (*count).into(),
+                    of,
+                    &held.value,
+                    variables,
+                    list,
+                    sensitivity,
+                )?
             }
             Value::Uint64(count) => {
                 let of = |place: i64| Value::Uint64(place.unsigned_abs());
                 let count = i64::try_from(*count).unwrap_or(i64::MAX);
-                self.count(count, of, &held.value, variables, list, sensitive)?
+                self.count(count, of, &held.value, variables, list, sensitivity)?
             }
             Value::List(items) => {
                 let boxed = *items.element() == Element::Any;
                 let items = items.clone();
                 for (place, item) in items.iter().enumerate() {
                     let index = Value::Int(i64::try_from(place).unwrap_or(i64::MAX));
-                    let index = held_as(index, false, sensitive);
-                    let item = held_as(item.clone(), boxed, sensitive);
+                    let index = held_as(index, false, sensitivity);
+                    let item = held_as(item.clone(), boxed, sensitivity);
                     if self.turn(variables, index, &item, list)? == Flow::Break {
                         break;
                     }
@@ -109,8 +124,8 @@ impl Exec<'_, '_> {
                 let entries = map.entries();
                 let any = !entries.is_empty();
                 for (key, value) in entries {
-                    let key = held_as(key.to_value(), boxed_key, sensitive);
-                    let value = held_as(value, boxed, sensitive);
+                    let key = held_as(key.to_value(), boxed_key, sensitivity);
+                    let value = held_as(value, boxed, sensitivity);
                     if self.turn(variables, key, &value, list)? == Flow::Break {
                         break;
                     }
@@ -153,7 +168,7 @@ impl Exec<'_, '_> {
         shown: &Value,
         variables: Loop,
         list: NodeId,
-        sensitive: bool,
+        sensitivity: Sensitivity,
     ) -> Done<bool> {
         if matches!(variables, Loop::Declares(2) | Loop::Assigns(_, Some(_))) {
             let text = String::from_utf8_lossy(&printing::display(shown)).into_owned();
@@ -162,7 +177,7 @@ impl Exec<'_, '_> {
             ));
         }
         for place in 0..count {
-            let item = held_as(of(place), false, sensitive);
+            let item = held_as(of(place), false, sensitivity);
             if self.turn(variables, Held::missing(), &item, list)? == Flow::Break {
                 break;
             }
@@ -199,7 +214,7 @@ impl Exec<'_, '_> {
         let Node::Variable { name, .. } = self.template.node(variable) else {
             return Ok(());
         };
-        held.sensitive |= self.control;
+        held.sensitivity = held.sensitivity.max(self.chosen());
         if self.variables.set(name, held) {
             return Ok(());
         }
@@ -242,10 +257,10 @@ impl Exec<'_, '_> {
     }
 }
 
-fn held_as(value: Value, boxed: bool, sensitive: bool) -> Held {
+fn held_as(value: Value, boxed: bool, sensitivity: Sensitivity) -> Held {
     Held {
         value,
         boxed,
-        sensitive,
+        sensitivity,
     }
 }

@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
-use super::output::{Output, Rendered};
-use super::scope::{Held, Variables};
+use super::output::{Origin, Output, Rendered};
+use super::scope::{Held, Sensitivity, Variables};
 use super::table::FunctionTable;
 use super::tree::{Name, Node, NodeId, Template};
 use crate::budget::Exceeded;
@@ -23,6 +23,10 @@ use crate::value::Value;
 pub struct ExecError {
     /// Go's text: `template: tmpl:1:3: executing "tmpl" at <.x>: …`.
     pub text: String,
+    /// The beginning of it, which says where and quotes nothing but the template.
+    pub place: String,
+    /// Whether values that were computed from secrets were being worked on, so that the text may quote them.
+    pub derived: bool,
     /// What lay behind it, for callers that treat some failures differently.
     #[source]
     pub cause: Option<Cause>,
@@ -72,6 +76,7 @@ pub fn execute(
         depth: 0,
         tainted_maps: false,
         control: false,
+        worked_on: Sensitivity::Open,
     };
     exec.variables = exec.fresh_variables(&data);
     let Some(root) = root else {
@@ -79,7 +84,7 @@ pub fn execute(
         return exec.fail(format!("{quoted} is an incomplete or empty template"));
     };
     exec.walk(&data, root)?;
-    Ok(exec.out.finish())
+    Ok(exec.out.finish(|node| template.render(node)))
 }
 
 pub(super) struct Exec<'t, 'e> {
@@ -99,6 +104,8 @@ pub(super) struct Exec<'t, 'e> {
     pub(super) tainted_maps: bool,
     /// A condition above depends on a secret, and so does all that is written below it.
     pub(super) control: bool,
+    /// What the values tell that the statement has worked on so far.
+    pub(super) worked_on: Sensitivity,
 }
 
 impl<'t> Exec<'t, '_> {
@@ -122,19 +129,22 @@ impl<'t> Exec<'t, '_> {
     ) -> Done<T> {
         let message = message.as_ref();
         let name = &self.template.name;
-        let text = match self.node {
-            None => format!("template: {}: {message}", self.name),
+        let place = match self.node {
+            None => format!("template: {}", self.name),
             Some(node) => {
                 let position = self.template.position(node);
                 let (line, column) = self.template.line_and_column(position);
                 let executing = quote(self.name.as_bytes(), Quoting::Printable);
                 let context = self.template.render(node);
-                format!(
-                    "template: {name}:{line}:{column}: executing {executing} at <{context}>: {message}"
-                )
+                format!("template: {name}:{line}:{column}: executing {executing} at <{context}>")
             }
         };
-        Err(Box::new(ExecError { text, cause }))
+        Err(Box::new(ExecError {
+            text: format!("{place}: {message}"),
+            place,
+            derived: self.worked_on == Sensitivity::Derived,
+            cause,
+        }))
     }
 
     pub(super) fn exceeded<T>(&self, limit: Exceeded) -> Done<T> {
@@ -160,9 +170,12 @@ impl<'t> Exec<'t, '_> {
         self.fail_because(format!("error calling {name}: {text}"), cause)
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8], sensitive: bool) -> Done<()> {
-        let sensitive = sensitive || self.control;
-        match self.out.write(bytes, sensitive, self.env.meter) {
+    pub(super) fn write(&mut self, bytes: &[u8], sensitivity: Sensitivity) -> Done<()> {
+        let origin = Origin {
+            sensitivity: sensitivity.max(self.chosen()),
+            node: self.node,
+        };
+        match self.out.write(bytes, origin, self.env.meter) {
             Ok(()) => Ok(()),
             Err(limit) => self.exceeded(limit),
         }
@@ -187,6 +200,7 @@ impl<'t> Exec<'t, '_> {
                 Ok(Flow::Next)
             }
             Node::Action(pipe) => {
+                self.worked_on = Sensitivity::Open;
                 let held = self.pipeline(dot, pipe)?;
                 if !self.declares(pipe) {
                     self.print(id, &held)?;
@@ -225,35 +239,56 @@ impl<'t> Exec<'t, '_> {
         let text: &'t str = self.template.source(start, end);
         let revealed = self.revealed;
         for (bytes, sensitive) in revealed.pieces(text) {
-            self.write(&bytes, sensitive)?;
+            self.write(&bytes, Sensitivity::derived_if(sensitive))?;
         }
         Ok(())
     }
 
     fn print(&mut self, node: NodeId, held: &Held) -> Done<()> {
         self.at(node);
-        let sensitive = held.sensitive || self.contains_secret(&held.value);
+        let sensitivity = match held.value {
+            // That something is true of a secret is no more than what a condition tells.
+            Value::Bool(_) => self.sensitivity_of(held).min(Sensitivity::Chosen),
+            _ => self.sensitivity_of(held),
+        };
         let quoted = self.template.doubles_apostrophes(node);
         match &held.value {
-            Value::Missing => self.write(b"<no value>", sensitive),
-            Value::Str(text) if quoted => self.write(&with_doubled_apostrophes(text), sensitive),
-            Value::Str(text) => self.write(text, sensitive),
+            Value::Missing => self.write(b"<no value>", sensitivity),
+            Value::Str(text) if quoted => self.write(&with_doubled_apostrophes(text), sensitivity),
+            Value::Str(text) => self.write(text, sensitivity),
             value => {
                 if let Err(limit) = self.env.meter.walk(value) {
                     return self.exceeded(limit);
                 }
                 let text = printing::display(value);
                 if quoted {
-                    return self.write(&with_doubled_apostrophes(&text), sensitive);
+                    return self.write(&with_doubled_apostrophes(&text), sensitivity);
                 }
-                self.write(&text, sensitive)
+                self.write(&text, sensitivity)
             }
+        }
+    }
+
+    /// What a value tells of secrets, itself or by a map in it.
+    pub(super) fn sensitivity_of(&mut self, held: &Held) -> Sensitivity {
+        let by_map = Sensitivity::derived_if(self.contains_secret(&held.value));
+        let sensitivity = held.sensitivity.max(by_map);
+        self.worked_on = self.worked_on.max(sensitivity);
+        sensitivity
+    }
+
+    /// What everything tells that is written or set here.
+    pub(super) fn chosen(&self) -> Sensitivity {
+        if self.control {
+            Sensitivity::Chosen
+        } else {
+            Sensitivity::Open
         }
     }
 
     /// Whether a map somewhere in this value had a secret put into it. Looking is charged; a limit
     /// that it exceeds ends the next step.
-    pub(super) fn contains_secret(&mut self, value: &Value) -> bool {
+    fn contains_secret(&mut self, value: &Value) -> bool {
         if !self.tainted_maps {
             return false;
         }

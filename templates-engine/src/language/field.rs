@@ -2,7 +2,7 @@
 
 use super::call::Target;
 use super::exec::{Done, Exec};
-use super::scope::Held;
+use super::scope::{Held, Sensitivity};
 use super::tree::{NodeId, Run};
 use crate::value::{Element, Key, Value};
 
@@ -67,9 +67,10 @@ impl Exec<'_, '_> {
             Key::Str(name) => name.lossy(),
             _ => "".into(),
         };
+        self.worked_on = self.worked_on.max(receiver.sensitivity);
         if matches!(receiver.value, Value::Missing) {
             return Ok(Held {
-                sensitive: receiver.sensitive,
+                sensitivity: receiver.sensitivity,
                 ..Held::missing()
             });
         }
@@ -81,7 +82,7 @@ impl Exec<'_, '_> {
         match &receiver.value {
             Value::Native(native) => {
                 if let Some(method) = native.method(&name) {
-                    let target = Target::Method(native.clone(), method, receiver.sensitive);
+                    let target = Target::Method(native.clone(), method, receiver.sensitivity);
                     return self.call(dot, &target, node, &name, arguments, last);
                 }
             }
@@ -95,7 +96,7 @@ impl Exec<'_, '_> {
                     return Ok(Held {
                         value: found.clone(),
                         boxed: false,
-                        sensitive: receiver.sensitive,
+                        sensitivity: receiver.sensitivity,
                     });
                 }
             }
@@ -103,15 +104,16 @@ impl Exec<'_, '_> {
                 if has_arguments {
                     return self.fail(format!("{name} is not a method but has arguments"));
                 }
-                let sensitive = receiver.sensitive || map.is_sensitive();
+                let of_map = Sensitivity::derived_if(map.is_sensitive());
+                let sensitivity = receiver.sensitivity.max(of_map);
                 return Ok(match map.get(field) {
                     Some(value) => Held {
                         value,
                         boxed: map.element() == Element::Any,
-                        sensitive,
+                        sensitivity,
                     },
                     None => Held {
-                        sensitive,
+                        sensitivity,
                         ..Held::missing()
                     },
                 });

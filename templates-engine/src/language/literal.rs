@@ -1,7 +1,7 @@
 //! Arguments: evaluated, and made to fit the type of their parameter.
 
 use super::exec::{Done, Exec};
-use super::scope::Held;
+use super::scope::{Held, Sensitivity};
 use super::tree::{Index, Node, NodeId};
 use crate::function::Parameter;
 use crate::value::{Element, List, Map, Value};
@@ -105,7 +105,7 @@ impl Exec<'_, '_> {
             Some(text) => Held {
                 value: Value::Str(text.into()),
                 boxed: false,
-                sensitive: true,
+                sensitivity: Sensitivity::Derived,
             },
         }
     }

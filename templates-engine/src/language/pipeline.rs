@@ -29,7 +29,7 @@ impl Exec<'_, '_> {
                 self.assign(*variable, value.clone())?;
             } else if let Node::Variable { name, .. } = template.node(*variable) {
                 let mut value = value.clone();
-                value.sensitive |= self.control;
+                value.sensitivity = value.sensitivity.max(self.chosen());
                 self.variables.push(name, value);
             }
         }

@@ -3,14 +3,33 @@
 use super::tree::Name;
 use crate::value::Value;
 
+/// How much a value tells of secrets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sensitivity {
+    /// Nothing.
+    #[default]
+    Open,
+    /// Whether something is true of a secret: the value was chosen by a condition on one, or is such a condition.
+    Chosen,
+    /// It was computed from one.
+    Derived,
+}
+
+impl Sensitivity {
+    /// Of something that is, or is not, computed from a secret.
+    pub(super) fn derived_if(derived: bool) -> Self {
+        if derived { Self::Derived } else { Self::Open }
+    }
+}
+
 /// A value with the two things that Go's `reflect.Value` and the engine know beside it.
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub(super) value: Value,
     /// The static type is `interface {}`: it came out of a container or function of such a type.
     pub(super) boxed: bool,
-    /// It was computed from a secret.
-    pub(super) sensitive: bool,
+    /// What it tells of secrets.
+    pub(super) sensitivity: Sensitivity,
 }
 
 impl Held {
@@ -18,7 +37,7 @@ impl Held {
         Self {
             value,
             boxed: false,
-            sensitive: false,
+            sensitivity: Sensitivity::Open,
         }
     }
 

@@ -76,6 +76,8 @@ pub struct Failed {
     pub error: ResolveError,
     /// Whether a secret was read or an encrypted value decrypted.
     pub has_sensitive_data: bool,
+    /// Whether the error may quote what was computed from a secret.
+    pub quotes_secrets: bool,
     /// The reads made: a change in one of them may mend the failure.
     pub reads: Vec<Read>,
 }
@@ -85,6 +87,7 @@ impl Failed {
         Self {
             error,
             has_sensitive_data: false,
+            quotes_secrets: false,
             reads: Vec::new(),
         }
     }

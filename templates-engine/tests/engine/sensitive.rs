@@ -163,3 +163,72 @@ fn nothing_prints_what_was_read_or_made() {
     }));
     assert_eq!(format!("{object:?}"), "Object(Secret ns/n)");
 }
+
+#[test]
+fn derived_fields_name_their_expressions_and_what_is_chosen_is_not_derived() {
+    let secret = r#"(lookup "v1" "Secret" "testns" "testsecret").data.secretkey1"#;
+    let derived = |input: &str| {
+        let fields = with_keys(input, true).derived_fields.into_iter();
+        fields
+            .map(|field| (field.pointer, field.is_key, field.expression))
+            .collect::<Vec<_>>()
+    };
+    let expression = format!("{secret} | b64dec | trunc 5");
+    let found = derived(&format!("a: b\nc: x {{{{ {expression} }}}} y\n"));
+    let [(pointer, false, shown)] = found.as_slice() else {
+        panic!("{found:?}")
+    };
+    assert_eq!(pointer, "/c");
+    assert!(shown.contains("trunc 5"), "{shown}");
+    let found = derived(&format!("{{{{ {secret} }}}}: b\n"));
+    assert!(found.iter().any(|(_, is_key, _)| *is_key), "{found:?}");
+    for open in [
+        format!("{{{{ if eq {secret} \"x\" }}}}a: b{{{{ else }}}}c: d{{{{ end }}}}"),
+        format!(
+            "{{{{ $x := \"b\" }}}}{{{{ if {secret} }}}}{{{{ $x = \"c\" }}}}{{{{ end }}}}a: {{{{ $x }}}}"
+        ),
+        format!("a: {{{{ eq {secret} \"x\" }}}}"),
+        format!("a: {{{{ {secret} | protect }}}}"),
+        "a: {{ fromSecret \"testns\" \"testsecret\" \"secretkey1\" | upper }}".to_owned(),
+    ] {
+        assert_eq!(derived(&open), [], "{open}");
+    }
+}
+
+#[test]
+fn what_follows_a_break_on_a_secret_is_sensitive() {
+    let secret = r#"(lookup "v1" "Secret" "testns" "testsecret").data.secretkey1"#;
+    let input = format!(
+        "{{{{ range $i := list 1 2 }}}}{{{{ if eq {secret} \"x\" }}}}{{{{ continue }}}}{{{{ end }}}}a{{{{ $i }}}}: b\n{{{{ end }}}}c: d\n"
+    );
+    let before = resolved(&input);
+    assert_eq!(
+        before.sensitive_fields,
+        Vec::<String>::new(),
+        "nothing was left out"
+    );
+    let input = input.replace("\"x\"", "\"c2VjcmV0a2V5MVZhbA==\"");
+    let input = input.replace("{{ continue }}", "{{ if eq $i 1 }}{{ continue }}{{ end }}");
+    assert_eq!(resolved(&input).sensitive_fields, ["/a2"]);
+}
+
+#[test]
+fn failure_on_a_derived_value_says_that_it_may_quote_it() {
+    let secret = r#"(lookup "v1" "Secret" "testns" "testsecret").data.secretkey1"#;
+    let fails = |input: &str| {
+        let failed = resolve_with(Config::default(), Input::Yaml(input), Options::default());
+        failed
+            .err()
+            .unwrap_or_else(|| panic!("{input} does not fail"))
+    };
+    for input in [
+        format!("a: {{{{ fail (printf \"%s\" ({secret} | trunc 5)) }}}}"),
+        format!("a: {{{{ range {secret} }}}}x{{{{ end }}}}"),
+        format!("{{{{ $x := {secret} }}}}a: {{{{ $x.b }}}}"),
+        format!("{{{{ {secret} }}}}: 1\n{{{{ {secret} }}}}: 2\n"),
+    ] {
+        assert!(fails(&input).quotes_secrets, "{input}");
+    }
+    let open = format!("a: {{{{ {secret} }}}}\nb: {{{{ fail \"no\" }}}}");
+    assert!(!fails(&open).quotes_secrets, "{open}");
+}
