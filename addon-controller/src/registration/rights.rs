@@ -11,9 +11,6 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 const READ: &[&str] = &["get", "list", "watch"];
 const CHANGE: &[&str] = &["get", "list", "patch", "update", "watch"];
 const WRITE: &[&str] = &["create", "get", "list", "patch", "update", "watch"];
-const ALL: &[&str] = &[
-    "create", "delete", "get", "list", "patch", "update", "watch",
-];
 
 /// The name of an add-on's role and of its bindings.
 pub const fn role_name(addon: Addon) -> &'static str {
@@ -62,12 +59,13 @@ fn leases(names: &[&str]) -> Vec<PolicyRule> {
     ]
 }
 
+/// The agent reads the replicated policies of its cluster and writes their statuses. It creates, changes and deletes none:
+/// whoever has taken over a cluster must not be able to change what the hub asks of it.
 fn framework() -> Vec<PolicyRule> {
     let policies = "policy.open-cluster-management.io";
     let mut rules = leases(&["governance-policy-framework"]);
     rules.extend([
-        rule(policies, &["policies"], &[], ALL),
-        rule(policies, &["policies/finalizers"], &[], &["update"]),
+        rule(policies, &["policies"], &[], READ),
         rule(
             policies,
             &["policies/status"],
@@ -129,4 +127,57 @@ pub fn is_agent(subject: &RbacSubject) -> bool {
     subject.kind == "User"
         && subject.name.starts_with("system:serviceaccount:")
         && subject.name.ends_with(&ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Rules in an order of their own, and their lists too.
+    fn canonical(role: &ClusterRole) -> BTreeSet<String> {
+        let sorted = |list: Option<&Vec<String>>| {
+            let mut list = list.cloned().unwrap_or_default();
+            list.sort();
+            list.join(",")
+        };
+        let rules = role.rules.iter().flatten();
+        rules
+            .map(|rule| {
+                let parts = [
+                    sorted(rule.api_groups.as_ref()),
+                    sorted(rule.resources.as_ref()),
+                    sorted(rule.resource_names.as_ref()),
+                    sorted(Some(&rule.verbs)),
+                ];
+                parts.join(" | ")
+            })
+            .collect()
+    }
+
+    /// The scenarios run the add-on with the role that is shipped for installing it by hand: it suffices.
+    #[test]
+    fn installed_hub_role_is_the_shipped_one() {
+        let shipped =
+            include_str!("../../../deploy/rbac/governance-policy-framework-addon-hub.yaml");
+        let shipped: ClusterRole = serde_saphyr::from_str(shipped).unwrap();
+        let installed = role(Addon::Framework);
+        assert_eq!(canonical(&installed), canonical(&shipped));
+        assert_eq!(installed.metadata.name, shipped.metadata.name);
+    }
+
+    #[test]
+    fn agent_may_not_change_policies_on_the_hub() {
+        let role = role(Addon::Framework);
+        let rules = role.rules.iter().flatten();
+        let of_policies = rules.filter(|rule| {
+            let resources = rule.resources.iter().flatten();
+            resources.clone().any(|resource| resource == "policies")
+        });
+        let verbs: BTreeSet<&str> = of_policies
+            .flat_map(|rule| rule.verbs.iter().map(String::as_str))
+            .collect();
+        assert_eq!(verbs, BTreeSet::from(["get", "list", "watch"]));
+    }
 }

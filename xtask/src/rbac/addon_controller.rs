@@ -131,14 +131,7 @@ const CLUSTER: &[Rule] = &[
     ),
     (
         On::Resources("policy.open-cluster-management.io", &["policies"]),
-        READ_WRITE_AND_DELETE,
-    ),
-    (
-        On::Resources(
-            "policy.open-cluster-management.io",
-            &["policies/finalizers"],
-        ),
-        &["update"],
+        READ,
     ),
     (
         On::Resources("policy.open-cluster-management.io", &["policies/status"]),
