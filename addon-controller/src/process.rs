@@ -6,15 +6,18 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
+use kube::api::{Api, DynamicObject};
+use kube::core::{ApiResource, GroupVersionKind};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
 use reeve_runtime::client::{self, ClientOptions, Nearby};
+use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::events::EventWriter;
-use reeve_runtime::leader::{self, LeaderError};
+use reeve_runtime::leader::{self, Election, Fence, LeaderError, LeaseTimings};
 use reeve_runtime::metrics::{ControllerMetrics, Metrics};
 use reeve_runtime::probes::Probes;
 use reeve_runtime::queue::Queue;
-use reeve_runtime::serving::{self, MetricsOptions};
+use reeve_runtime::serving::{self, MetricsOptions, ReviewClients};
 use reeve_runtime::supervisor::Supervisor;
 
 use crate::approval::{self, Approval};
@@ -62,9 +65,10 @@ async fn supervise(args: Args, stop: CancellationToken) -> Result<(), Error> {
         user_agent: USER_AGENT,
         nearby: Nearby::default(),
     };
-    let client = client::connect(&options).await?;
+    let fence = Fence::default();
+    let client = client::connect_fenced(&options, &fence).await?;
     // What people read has a rate limit of its own and never delays an installation.
-    let background = client::connect(&options).await?;
+    let background = client::connect_fenced(&options, &fence).await?;
     let announced = AnnouncementMetrics::new(&metrics);
     let announcements = Announcements::start(background, announced, &mut tasks);
     let controllers = ControllerMetrics::new(&metrics);
@@ -74,7 +78,8 @@ async fn supervise(args: Args, stop: CancellationToken) -> Result<(), Error> {
         definitions: Queue::new(configs::CONTROLLER, &controllers),
     };
     let (world, watches) = World::new(client.clone());
-    serve(&args, &client, metrics, &mut tasks)?;
+    let reviews = ReviewClients::connect(&options).await?;
+    serve(&args, reviews, metrics, &mut tasks)?;
     if !args.terminate_on_files.is_empty() {
         let files = args.terminate_on_files.clone();
         let stop = stop.clone();
@@ -84,10 +89,17 @@ async fn supervise(args: Args, stop: CancellationToken) -> Result<(), Error> {
         });
     }
     let namespace = lease_namespace(&args).ok_or(LeaderError::NoNamespace)?;
-    let Some(leadership) = leader::acquire(client.clone(), &namespace, LEASE, &stop).await? else {
+    let election = Election {
+        client: leader::connect(&options).await?,
+        namespace: namespace.clone(),
+        lease: LEASE,
+        timings: lease_timings(&client).await,
+        fence,
+    };
+    let Some(leadership) = leader::acquire(election, &stop).await? else {
         return Ok(tasks.run().await?);
     };
-    tasks.spawn("leader election", leadership.keep(stop.clone()));
+    tasks.lead(leadership);
     tracing::info!("{}", messages::STARTING);
     watches.start(&world, &queues, &mut tasks);
     let environment = args::environment(|name| std::env::var(name).ok());
@@ -149,7 +161,7 @@ fn own_pod(namespace: &str) -> Option<ObjectReference> {
 
 fn serve(
     args: &Args,
-    client: &Client,
+    reviews: ReviewClients,
     metrics: Metrics,
     tasks: &mut Supervisor,
 ) -> Result<(), Error> {
@@ -159,7 +171,7 @@ fn serve(
         address: args.metrics_bind_address,
         secure: args.secure_metrics,
         tls: args.tls.clone(),
-        client: client.clone(),
+        reviews,
     };
     let address = args.health_probe_bind_address;
     Ok(serving::start(address, probes, options, metrics, tasks)?)
@@ -208,5 +220,32 @@ impl Crew {
             }
             queue.run(workers, stop, work).await;
         });
+    }
+}
+
+/// How long to wait for the API server's word on the hub's topology.
+const TOPOLOGY: Duration = Duration::from_secs(10);
+
+/// The periods of leader election: longer ones on OpenShift of a single node.
+async fn lease_timings(client: &Client) -> LeaseTimings {
+    let kind = GroupVersionKind::gvk("config.openshift.io", "v1", "Infrastructure");
+    let resource = ApiResource::from_gvk_with_plural(&kind, "infrastructures");
+    let all: Api<AnyDepth<DynamicObject>> = Api::all_with(client.clone(), &resource);
+    let found = match tokio::time::timeout(TOPOLOGY, all.get_opt("cluster")).await {
+        Ok(Ok(found)) => found,
+        Ok(Err(error)) => {
+            tracing::info!(%error, "cannot read the hub's topology, electing as on a hub of several nodes");
+            None
+        }
+        Err(_) => None,
+    };
+    let topology = found.as_ref().and_then(|AnyDepth(found)| {
+        let topology = found.data.pointer("/status/controlPlaneTopology");
+        topology?.as_str()
+    });
+    if topology == Some("SingleReplica") {
+        LeaseTimings::SINGLE_NODE
+    } else {
+        LeaseTimings::LIBRARY_GO
     }
 }

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use kube::Client;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, PostParams, Preconditions};
+use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::discovery::ServedKind;
 use reeve_runtime::object::{Refusal, absent_is_none, api_message, is_about_namespace};
 use reeve_runtime::strict::{self, Write};
+use reeve_runtime::unread;
 use serde_json::Value;
 
 use crate::decide::{RecreateFailure, Refused};
@@ -21,7 +23,7 @@ const RECREATE_PAUSE: Duration = Duration::from_secs(1);
 pub struct Objects<'a> {
     client: &'a Client,
     kind: &'a ServedKind,
-    api: Api<DynamicObject>,
+    api: Api<AnyDepth<DynamicObject>>,
 }
 
 impl<'a> Objects<'a> {
@@ -39,7 +41,7 @@ impl<'a> Objects<'a> {
     /// The object, past every cache; `None` if it does not exist.
     pub async fn get(&self, name: &str) -> Result<Option<Value>, kube::Error> {
         let found = absent_is_none(self.api.get(name).await)?;
-        Ok(found.map(|object| plain(&object, self.kind)))
+        Ok(found.map(|AnyDepth(object)| plain(&object, self.kind)))
     }
 
     /// The objects there that match a label selector, past every cache.
@@ -51,7 +53,7 @@ impl<'a> Objects<'a> {
         Ok(listed
             .items
             .iter()
-            .map(|object| plain(object, self.kind))
+            .map(|AnyDepth(object)| plain(object, self.kind))
             .collect())
     }
 
@@ -82,8 +84,8 @@ impl<'a> Objects<'a> {
 
     /// Deletes the object with this UID. If another one has its name by now, that one stays and this is a conflict.
     pub async fn delete(&self, name: &str, uid: &str) -> Result<(), Refused> {
-        let deleted = self.api.delete(name, &only_this_one(uid)).await;
-        deleted.map(|_| ()).map_err(|error| refused(&error))
+        let deleted = unread::delete(&self.api, name, &only_this_one(uid)).await;
+        deleted.map_err(|error| refused(&error))
     }
 
     /// Deletes the object with this UID and creates another in its place, which remembers `maker`.
@@ -97,14 +99,14 @@ impl<'a> Objects<'a> {
             Ok(()) | Err(Refused::NotFound(_)) => {}
             Err(refused) => return Err(RecreateFailure::Delete(refused)),
         }
-        let object = typed(object).map_err(RecreateFailure::Create)?;
+        let object = AnyDepth(typed(object).map_err(RecreateFailure::Create)?);
         for tries in 1..=RECREATE_TRIES {
             let params = PostParams {
                 field_manager: maker.map(str::to_owned),
                 ..PostParams::default()
             };
             match self.api.create(&params, &object).await {
-                Ok(created) => return Ok(plain(&created, self.kind)),
+                Ok(AnyDepth(created)) => return Ok(plain(&created, self.kind)),
                 Err(error) if Refusal::of(&error) != Refusal::AlreadyExists => {
                     return Err(RecreateFailure::Create(refused(&error)));
                 }

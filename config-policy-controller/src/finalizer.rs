@@ -3,6 +3,7 @@
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
 use reeve_api::configuration_policy::ConfigurationPolicy;
+use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::object::{ObjectKey, Refusal};
 use serde_json::{Value, json};
 
@@ -56,7 +57,7 @@ async fn change(
     operation: impl Fn(&ConfigurationPolicy) -> Option<Value>,
 ) -> Result<(), PolicyError> {
     let key = ObjectKey::of(policy);
-    let api: Api<ConfigurationPolicy> = Api::namespaced(client.clone(), &key.namespace);
+    let api: Api<AnyDepth<ConfigurationPolicy>> = Api::namespaced(client.clone(), &key.namespace);
     let failed = |source| PolicyError::Finalizer {
         policy: key.clone(),
         source,
@@ -90,7 +91,8 @@ async fn change(
             Ok(_) | Err((Refusal::NotFound, _)) => return Ok(()),
             // Another version is there by now.
             Err((Refusal::Conflict | Refusal::Invalid, _)) if tries < TRIES => {
-                read = api.get_opt(&key.name).await.map_err(failed)?;
+                let found = api.get_opt(&key.name).await.map_err(failed)?;
+                read = found.map(|AnyDepth(found)| found);
                 if read.is_none() {
                     return Ok(());
                 }

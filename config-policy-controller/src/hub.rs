@@ -15,6 +15,7 @@ use kube::core::GroupVersionKind;
 use kube::{Client, Resource};
 use parking_lot::Mutex;
 use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicySpec};
+use reeve_runtime::decode;
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::discovery::Discovery;
 use reeve_runtime::object::{ObjectKey, absent_is_none, api_message};
@@ -205,7 +206,8 @@ impl HubTemplates {
         let secret = self.secrets(policy).get(&secret_name(policy)).await;
         let secret = absent_is_none(secret).map_err(|error| api_message(&error))?;
         let kept = secret.and_then(|secret| secret.data?.remove(CACHE_KEY));
-        let kept: Option<Value> = kept.and_then(|kept| serde_json::from_slice(&kept.0).ok());
+        let kept: Option<Value> =
+            kept.and_then(|kept| decode::from_str(std::str::from_utf8(&kept.0).ok()?).ok());
         let generation =
             |kept: &Value| kept.pointer("/metadata/generation").and_then(Value::as_i64);
         let kept = kept.filter(|kept| generation(kept) == policy.metadata.generation);

@@ -9,13 +9,13 @@ use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
 use reeve_runtime::client::{self, ClientError, ClientOptions, Nearby};
 use reeve_runtime::events::EventWriter;
 use reeve_runtime::flags::TlsArgs;
-use reeve_runtime::leader::{self, LeaderError};
+use reeve_runtime::leader::{self, Election, Fence, LeaderError, LeaseTimings};
 use reeve_runtime::lease::AddonLease;
 use reeve_runtime::metrics::{ControllerMetrics, Metrics};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::probes::{self, Probes};
 use reeve_runtime::queue::{Backoff, Queue};
-use reeve_runtime::serving::{self, MetricsOptions};
+use reeve_runtime::serving::{self, MetricsOptions, ReviewClients};
 use reeve_runtime::supervisor::Supervisor;
 
 use crate::args::{Args, Command, ControllerArgs};
@@ -55,10 +55,11 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         user_agent: USER_AGENT,
         nearby: args.nearby.clone(),
     };
-    let client = client::connect(&options).await?;
+    let fence = Fence::default();
+    let client = client::connect_fenced(&options, &fence).await?;
     let hub = match &settings.standalone_hub {
         Some(path) => Some(Hub {
-            client: connect_to(path, &options).await?,
+            client: connect_to(path, &options, &fence).await?,
             cluster_name: args.cluster_name.clone(),
         }),
         None => None,
@@ -69,7 +70,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     let ours = PolicyMetrics::new(&metrics);
     let mut tasks = Supervisor::new(stop.clone());
     // What people read has a rate limit of its own and never delays a verdict.
-    let background = client::connect(&options).await?;
+    let background = client::connect_fenced(&options, &fence).await?;
     let counted = AnnouncementMetrics::new(&metrics);
     let announcements = Announcements::start(background, counted, &mut tasks);
     let events = EventWriter::new(client.clone(), CONTROLLER, announcements);
@@ -81,18 +82,24 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         watches: client::connect(&options).await?,
     };
     let target = match &settings.target {
-        Some(path) => target(path, &options, &cleanup, &mut tasks).await?,
+        Some(path) => target(path, (&options, &fence), &cleanup, &mut tasks).await?,
         None => hosting.clone(),
     };
     let probes = settings.probes(&cleanup)?;
-    serve(&args, (probes, tls), &client, metrics.clone(), &mut tasks)?;
+    let reviews = ReviewClients::connect(&options).await?;
+    serve(&args, (probes, tls), reviews, metrics.clone(), &mut tasks)?;
     if args.leader_elect {
-        let namespace = client::own_namespace().ok_or(LeaderError::NoNamespace)?;
-        let Some(leadership) = leader::acquire(client.clone(), &namespace, LEASE, &stop).await?
-        else {
+        let election = Election {
+            client: leader::connect(&options).await?,
+            namespace: client::own_namespace().ok_or(LeaderError::NoNamespace)?,
+            lease: LEASE,
+            timings: LeaseTimings::CONTROLLER_RUNTIME,
+            fence,
+        };
+        let Some(leadership) = leader::acquire(election, &stop).await? else {
             return Ok(tasks.run().await?);
         };
-        tasks.spawn("leader election", leadership.keep(stop.clone()));
+        tasks.lead(leadership);
     }
     if let (true, Some(own)) = (args.enable_lease, &settings.pod) {
         let managed = (client.clone(), own.namespace.clone());
@@ -223,25 +230,29 @@ fn own_name() -> Result<String, Error> {
 }
 
 /// Another cluster, asked as hard as the first.
-async fn connect_to(kubeconfig: &Path, options: &ClientOptions) -> Result<Client, ClientError> {
+async fn connect_to(
+    kubeconfig: &Path,
+    options: &ClientOptions,
+    fence: &Fence,
+) -> Result<Client, ClientError> {
     let options = ClientOptions {
         kubeconfig: Some(kubeconfig.to_owned()),
         ..options.clone()
     };
-    client::connect(&options).await
+    client::connect_fenced(&options, fence).await
 }
 
 /// The target cluster in hosted mode. While the add-on is being removed the cluster may be gone with its kubeconfig:
 /// finalizers are removed all the same. If it is not being removed after all, the process starts again.
 async fn target(
     kubeconfig: &Path,
-    options: &ClientOptions,
+    (options, fence): (&ClientOptions, &Fence),
     cleanup: &Cleanup,
     tasks: &mut Supervisor,
 ) -> Result<Connection, ClientError> {
-    let error = match connect_to(kubeconfig, options).await {
+    let error = match connect_to(kubeconfig, options, fence).await {
         Ok(calls) => {
-            let watches = connect_to(kubeconfig, options).await?;
+            let watches = connect_to(kubeconfig, options, &Fence::default()).await?;
             return Ok(Connection { calls, watches });
         }
         Err(error) => error,
@@ -264,7 +275,7 @@ async fn target(
 fn serve(
     args: &ControllerArgs,
     (probes, tls): (Probes, TlsArgs),
-    client: &Client,
+    reviews: ReviewClients,
     metrics: Metrics,
     tasks: &mut Supervisor,
 ) -> Result<(), Error> {
@@ -272,7 +283,7 @@ fn serve(
         address: args.metrics_bind_address,
         secure: args.secure_metrics,
         tls,
-        client: client.clone(),
+        reviews,
     };
     let health = args.health_probe_bind_address;
     Ok(serving::start(health, probes, options, metrics, tasks)?)

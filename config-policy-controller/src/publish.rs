@@ -10,6 +10,7 @@ use kube::{Client, Resource, ResourceExt};
 use parking_lot::Mutex;
 use reeve_api::Compliance;
 use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
+use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::events::{ComplianceEvent, EventWriter, Information, unique_now};
 use reeve_runtime::object::{ObjectKey, Refusal};
 use serde_json::json;
@@ -213,12 +214,13 @@ impl Publisher {
             policy: key.clone(),
             source,
         })?;
-        let api: Api<ConfigurationPolicy> = Api::namespaced(self.client.clone(), &key.namespace);
+        let api: Api<AnyDepth<ConfigurationPolicy>> =
+            Api::namespaced(self.client.clone(), &key.namespace);
         let mut tries = 1;
         loop {
             let params = PatchParams::default();
             let error = match api.patch_status(&key.name, &params, &patch).await {
-                Ok(written) => {
+                Ok(AnyDepth(written)) => {
                     self.remember(&written, status);
                     return Ok(());
                 }
@@ -266,9 +268,9 @@ impl Publisher {
 
 /// Whether the policy is still the one of its name. When that cannot be read it counts as there:
 /// the next try will tell.
-async fn is_there(api: &Api<ConfigurationPolicy>, policy: &ConfigurationPolicy) -> bool {
+async fn is_there(api: &Api<AnyDepth<ConfigurationPolicy>>, policy: &ConfigurationPolicy) -> bool {
     match api.get_opt(&policy.name_any()).await {
-        Ok(found) => found.is_some_and(|found| found.metadata.uid == policy.metadata.uid),
+        Ok(found) => found.is_some_and(|found| found.meta().uid == policy.metadata.uid),
         Err(_) => true,
     }
 }

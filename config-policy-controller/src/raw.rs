@@ -24,7 +24,7 @@ pub fn parse(text: &str) -> Result<Vec<ObjectTemplate>, String> {
     };
     let value = yaml::decode_sigs(text.as_bytes()).map_err(|error| converting(&error))?;
     let json = json::encode(&value, json::Escape::Html).map_err(|error| converting(&error))?;
-    let value: Value = serde_json::from_slice(&json).map_err(|error| failed(&error))?;
+    let value: Value = json::tree(&json).map_err(|error| failed(&error))?;
     list(value).map_err(|error| failed(&format!("error unmarshaling JSON: {error}")))
 }
 

@@ -12,6 +12,7 @@ use kube::core::GroupVersionKind;
 use reeve_runtime::discovery::{DiscoveryError, ServedKind};
 use reeve_template_reads::{Fetched, Lookups, Secrets, secrets};
 use reeve_templates_engine::encryption::{Encryption, EncryptionError, Piece, pieces};
+use reeve_templates_engine::json as engine_json;
 use reeve_templates_engine::lookup::LookupError;
 use reeve_templates_engine::resolver::{
     Context, EncryptionConfig, Failed, Input, Mode, Options, ResolveError, Resolver, SkipObject,
@@ -241,7 +242,7 @@ impl Templates {
         let resolved = reads.resolve(&prepared);
         let secrets = reads.secrets().and(&decrypted);
         let resolved = resolved.map_err(|Failed { error, .. }| in_words(&error, &secrets))?;
-        let value: Value = serde_json::from_slice(&resolved.json)
+        let value: Value = engine_json::tree(&resolved.json)
             .map_err(|error| TemplateError::Other(error.to_string()))?;
         let computed = secrets::at_pointers(&value, &resolved.sensitive_fields);
         Ok(Rendered {

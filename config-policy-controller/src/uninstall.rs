@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::api::{Api, ListParams, PatchParams};
+use kube::api::Api;
 use kube::core::PartialObjectMeta;
 use kube::{Client, ResourceExt};
 use reeve_api::configuration_policy::ConfigurationPolicy;
@@ -11,6 +11,7 @@ use reeve_runtime::CancellationToken;
 use reeve_runtime::client::{self, ClientOptions, Nearby};
 use reeve_runtime::object::{ObjectKey, absent_is_none};
 use reeve_runtime::uninstallation;
+use reeve_runtime::{decode, unread};
 use tokio::time::Instant;
 
 use crate::args::UninstallArgs;
@@ -87,13 +88,13 @@ fn now() -> String {
 /// The policies with our finalizer.
 async fn held_policies(client: &Client, namespace: &str) -> Result<Vec<String>, UninstallError> {
     let policies: Api<ConfigurationPolicy> = Api::namespaced(client.clone(), namespace);
-    let listed = policies.list_metadata(&ListParams::default()).await;
+    let listed = decode::list_metadata(&policies).await;
     let listed = absent_is_none(listed).map_err(|source| UninstallError::List {
         namespace: namespace.to_owned(),
         source,
     })?;
     // Without the kind there are no policies.
-    let listed = listed.map(|list| list.items).unwrap_or_default();
+    let listed = listed.unwrap_or_default();
     let held = listed.iter().filter(|policy| has_finalizer(policy));
     Ok(held.map(ResourceExt::name_any).collect())
 }
@@ -107,9 +108,7 @@ async fn annotate_policies(
     let policies: Api<ConfigurationPolicy> = Api::namespaced(client.clone(), namespace);
     for name in names {
         let annotation = uninstallation::annotation(&now());
-        let patched = policies
-            .patch_metadata(name, &PatchParams::default(), &annotation)
-            .await;
+        let patched = unread::patch_with(&policies, name, &annotation).await;
         match absent_is_none(patched) {
             Ok(_) => {}
             // It is tried again with the next look.

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
 use reeve_runtime::client::{self, ClientOptions, Nearby};
-use reeve_runtime::leader::{self, LeaderError};
+use reeve_runtime::leader::{self, Election, Fence, LeaderError, LeaseTimings};
 use reeve_runtime::lease::AddonLease;
 use reeve_runtime::metrics::{ControllerMetrics, Metrics};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::probes::{self, Check, Probes};
 use reeve_runtime::queue::{Next, Queue};
-use reeve_runtime::serving::{self, MetricsOptions};
+use reeve_runtime::serving::{self, MetricsOptions, ReviewClients};
 use reeve_runtime::supervisor::Supervisor;
 
 use crate::args::{ADDON_NAMESPACE, Args, DEPLOYMENT, Mode, Rates, Settings};
@@ -45,25 +45,32 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     say_what_differs(&args);
     let metrics = Metrics::default();
     let mut tasks = Supervisor::new(stop.clone());
-    let (managed, hub) = connect_both(&settings, &args.nearby, &metrics, &mut tasks).await?;
+    let fence = Fence::default();
+    let near = (&args.nearby, &fence);
+    let (managed, hub) = connect_both(&settings, near, &metrics, &mut tasks).await?;
     let errors = ErrorMetrics::new(&metrics);
     let queues = queues(&settings, &ControllerMetrics::new(&metrics));
     let lease = addon_lease(&args, &managed, hub.as_ref());
-    let leader_client = managed.client.clone();
     let (world, watches) = World::new(managed, hub, settings.integration, &queues);
     world.objects.register(&metrics);
-    serve(&args, &settings, &world, metrics, &mut tasks)?;
+    let reviews = ReviewClients::connect(&managed_options(&settings, &args.nearby)).await?;
+    serve((&args, &settings), &world, reviews, metrics, &mut tasks)?;
     // Those who wait for leadership watch too: they are ready, which a rolling update needs, and
     // take over at once.
     watches.start(&world, &queues, template_sync::is_concerned, &mut tasks);
     let staff = Staff::hire(&settings, &world, &queues, errors, &mut tasks).await;
     if args.leader_elect {
-        let namespace = client::own_namespace().ok_or(LeaderError::NoNamespace)?;
-        let Some(leadership) = leader::acquire(leader_client, &namespace, LEASE, &stop).await?
-        else {
+        let election = Election {
+            client: leader::connect(&managed_options(&settings, &args.nearby)).await?,
+            namespace: client::own_namespace().ok_or(LeaderError::NoNamespace)?,
+            lease: LEASE,
+            timings: LeaseTimings::CONTROLLER_RUNTIME,
+            fence,
+        };
+        let Some(leadership) = leader::acquire(election, &stop).await? else {
             return Ok(tasks.run().await?);
         };
-        tasks.spawn("leader election", leadership.keep(stop.clone()));
+        tasks.lead(leadership);
     }
     if let Some(lease) = lease {
         let (world, stop) = (world.clone(), stop);
@@ -94,19 +101,19 @@ fn say_what_differs(args: &Args) {
 /// The managed cluster, and the hub if there is one.
 async fn connect_both(
     settings: &Settings,
-    nearby: &Nearby,
+    (nearby, fence): (&Nearby, &Fence),
     metrics: &Metrics,
     tasks: &mut Supervisor,
 ) -> Result<(Connection, Option<Connection>), Error> {
     let announced = AnnouncementMetrics::new(metrics);
-    let path = settings.managed_kubeconfig.clone();
-    let at = (path, settings.namespace.clone(), settings.rates);
-    let managed = connect(at, nearby, &announced, tasks).await?;
+    let options = managed_options(settings, nearby);
+    let at = (options, settings.namespace.clone());
+    let managed = connect(at, fence, &announced, tasks).await?;
     let hub = match settings.mode {
         Mode::Managed => {
-            let path = settings.hub_kubeconfig.clone();
-            let at = (path, settings.hub_namespace.clone(), Rates::HUB);
-            Some(connect(at, nearby, &announced, tasks).await?)
+            let options = client_options(settings.hub_kubeconfig.clone(), Rates::HUB, nearby);
+            let at = (options, settings.hub_namespace.clone());
+            Some(connect(at, fence, &announced, tasks).await?)
         }
         Mode::SelfManagedHub => None,
     };
@@ -127,22 +134,31 @@ fn queues(settings: &Settings, metrics: &ControllerMetrics) -> Queues {
     }
 }
 
-/// Connects twice: what people read has a rate limit of its own and never delays a status.
-async fn connect(
-    (kubeconfig, namespace, rates): (Option<PathBuf>, String, Rates),
-    nearby: &Nearby,
-    announced: &AnnouncementMetrics,
-    tasks: &mut Supervisor,
-) -> Result<Connection, Error> {
-    let options = ClientOptions {
+/// The way to the managed cluster.
+fn managed_options(settings: &Settings, nearby: &Nearby) -> ClientOptions {
+    let kubeconfig = settings.managed_kubeconfig.clone();
+    client_options(kubeconfig, settings.rates, nearby)
+}
+
+fn client_options(kubeconfig: Option<PathBuf>, rates: Rates, nearby: &Nearby) -> ClientOptions {
+    ClientOptions {
         kubeconfig,
         qps: rates.qps,
         burst: rates.burst,
         user_agent: USER_AGENT,
         nearby: nearby.clone(),
-    };
-    let client = client::connect(&options).await?;
-    let background = client::connect(&options).await?;
+    }
+}
+
+/// Connects twice: what people read has a rate limit of its own and never delays a status.
+async fn connect(
+    (options, namespace): (ClientOptions, String),
+    fence: &Fence,
+    announced: &AnnouncementMetrics,
+    tasks: &mut Supervisor,
+) -> Result<Connection, Error> {
+    let client = client::connect_fenced(&options, fence).await?;
+    let background = client::connect_fenced(&options, fence).await?;
     Ok(Connection {
         client,
         namespace,
@@ -151,9 +167,9 @@ async fn connect(
 }
 
 fn serve(
-    args: &Args,
-    settings: &Settings,
+    (args, settings): (&Args, &Settings),
     world: &World,
+    reviews: ReviewClients,
     metrics: Metrics,
     tasks: &mut Supervisor,
 ) -> Result<(), Error> {
@@ -178,7 +194,7 @@ fn serve(
         address: args.metrics_bind_address,
         secure: args.secure_metrics,
         tls: args.tls.clone(),
-        client: world.managed.client.clone(),
+        reviews,
     };
     let health = args.health_probe_bind_address;
     Ok(serving::start(health, probes, options, metrics, tasks)?)

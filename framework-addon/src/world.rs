@@ -5,6 +5,7 @@ use kube::Client;
 use kube::api::Api;
 use reeve_api::names::{ENCRYPTION_SECRET, split_api_version};
 use reeve_runtime::announcements::Announcements;
+use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::definitions::{self, Crd, Definition};
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::discovery::Discovery;
@@ -131,7 +132,7 @@ impl Side {
     }
 
     /// Calls about policies.
-    pub fn api(&self) -> Api<Replica> {
+    pub fn api(&self) -> Api<AnyDepth<Replica>> {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 

@@ -89,7 +89,7 @@ pub async fn delete(client: &Client, key: &ObjectKey, uid: String) -> Result<(),
         resource_version: None,
     };
     let parameters = DeleteParams::default().preconditions(preconditions);
-    let deleted = absent_is_none(replicas.delete(&key.name, &parameters).await);
+    let deleted = absent_is_none(unread::delete(&replicas, &key.name, &parameters).await);
     deleted.map_err(|source| ReplicaError::Delete {
         replica: key.clone(),
         source,

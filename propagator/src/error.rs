@@ -68,6 +68,14 @@ pub enum ReplicaError {
         /// Why.
         source: kube::Error,
     },
+    /// The hub could not be asked whether it may be deleted.
+    #[error("cannot confirm that the replicated policy {replica} is to be deleted: {source}")]
+    Confirm {
+        /// The replica.
+        replica: ObjectKey,
+        /// Why.
+        source: kube::Error,
+    },
     /// It could not be deleted.
     #[error("cannot delete the replicated policy {replica}: {source}")]
     Delete {

@@ -4,12 +4,13 @@
 //! Read in this order: `run` below wires, [`process`] is what flags and environment say;
 //! [`observe`] turns watches into an [`index`]; [`decide`] says, purely, what a replica must look
 //! like and what a status must be; [`templates`] resolves hub templates, with [`keys`] for what is
-//! secret in them; [`replicas`] brings replicas in line, written by [`act`]; [`publish`] writes
+//! secret in them; [`replicas`] brings replicas in line, written by [`act`], deletions after [`confirm`] has asked the hub; [`publish`] writes
 //! statuses and events; [`automation`] runs Ansible jobs; [`webhooks`] answers the API server.
 
 pub mod act;
 pub mod args;
 pub mod automation;
+pub mod confirm;
 pub mod decide;
 pub mod error;
 pub mod index;
@@ -21,6 +22,7 @@ pub mod process;
 pub mod publish;
 pub mod replica;
 pub mod replicas;
+pub mod root;
 pub mod templates;
 pub mod webhooks;
 
@@ -37,12 +39,12 @@ use reeve_runtime::client::{self, ClientOptions};
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::events::EventWriter;
 use reeve_runtime::kinds::Kinds;
-use reeve_runtime::leader;
+use reeve_runtime::leader::{self, Election, Fence, LeaseTimings};
 use reeve_runtime::metrics::{ControllerMetrics, Metrics};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::probes::Probes;
 use reeve_runtime::queue::{Key, Next, Queue};
-use reeve_runtime::serving::{self, MetricsOptions};
+use reeve_runtime::serving::{self, MetricsOptions, ReviewClients};
 use reeve_runtime::supervisor::Supervisor;
 
 pub use args::Args;
@@ -100,7 +102,8 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         user_agent: "governance-policy-propagator",
         nearby: args.nearby.clone(),
     };
-    let client = client::connect(&options).await?;
+    let fence = Fence::default();
+    let client = client::connect_fenced(&options, &fence).await?;
 
     let metrics = Metrics::default();
     let ours = process::metrics(&metrics, &settings);
@@ -114,7 +117,11 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
 
     let mut tasks = Supervisor::new(stop.clone());
     let counted = AnnouncementMetrics::new(&metrics);
-    let announcements = Announcements::start(client::connect(&options).await?, counted, &mut tasks);
+    let announcements = Announcements::start(
+        client::connect_fenced(&options, &fence).await?,
+        counted,
+        &mut tasks,
+    );
     let templates = templates(&args, &hub, (&client, &watching, &options), &mut tasks)?;
     let synced = Arc::clone(&hub);
     let ready = Arc::new(move || {
@@ -125,16 +132,21 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         }
     });
     let probes = Probes::default().ready("watches", ready);
-    serve(&args, &client, metrics, probes, &mut tasks).await?;
+    serve(&args, (&client, &options), metrics, probes, &mut tasks).await?;
     // A standby watches too: it is ready to take over, and its probes say so.
     watches.start(&hub, &mut tasks);
     if args.leader_elect {
-        let namespace = process::lease_namespace(&args)?;
-        let Some(leadership) = leader::acquire(client.clone(), &namespace, LEASE, &stop).await?
-        else {
+        let election = Election {
+            client: leader::connect(&options).await?,
+            namespace: process::lease_namespace(&args)?,
+            lease: LEASE,
+            timings: LeaseTimings::CONTROLLER_RUNTIME,
+            fence,
+        };
+        let Some(leadership) = leader::acquire(election, &stop).await? else {
             return Ok(tasks.run().await?);
         };
-        tasks.spawn("leader election", leadership.keep(stop.clone()));
+        tasks.lead(leadership);
     }
     let work = Work {
         client,
@@ -166,9 +178,13 @@ fn templates(
         hub: Arc::clone(hub),
         client: client.clone(),
         kinds,
-        own: DependencyWatches::new(watching.clone(), wake()).without_echo(),
+        own: DependencyWatches::new(watching.clone(), wake())
+            .without_echo()
+            .remembering_refusals(schedule.spacing),
         accounts: Accounts::new(client.clone(), options.clone(), schedule, wake()),
-        awaited: DependencyWatches::new(watching.clone(), wake()).without_echo(),
+        awaited: DependencyWatches::new(watching.clone(), wake())
+            .without_echo()
+            .remembering_refusals(schedule.spacing),
     })?)
 }
 
@@ -252,7 +268,7 @@ impl Workers<'_> {
 /// Starts the servers: probes, metrics, webhooks. A standby has them all.
 async fn serve(
     args: &Args,
-    client: &Client,
+    (client, options): (&Client, &ClientOptions),
     metrics: Metrics,
     probes: Probes,
     tasks: &mut Supervisor,
@@ -263,7 +279,7 @@ async fn serve(
         address: args.metrics_bind_address,
         secure: args.secure_metrics,
         tls,
-        client: client.clone(),
+        reviews: ReviewClients::connect(options).await?,
     };
     let health = args.health_probe_bind_address;
     Ok(serving::start(health, probes, options, metrics, tasks)?)

@@ -28,6 +28,10 @@ pub const LEAVE_ROOT_AMONG_REPLICAS: &str = "the root policy lies in the namespa
 /// Why a replica is left alone.
 pub const LEAVE_FOREIGN: &str = "its namespace belongs to no managed cluster of this hub";
 
+/// Why replicas are not deleted yet.
+pub const CACHE_IS_BEHIND: &str =
+    "the watches are behind the API server, not deleting replicated policies yet";
+
 /// Before the policies of a set that wait for others.
 pub const SET_PENDING: &str = "Policies awaiting pending dependencies";
 /// Before the disabled policies of a set.
@@ -41,6 +45,27 @@ pub const SET_REPORTING: &str = "All policies are reporting status";
 /// After the message about a set with exclusions.
 pub const SET_EXCLUSIONS: &str =
     "; One or more policies were excluded. For details, see status.exclusions.";
+
+/// A template failed on a value that was computed from a Secret: the error would quote it. `place` is where, if that is
+/// known.
+pub fn failed_on_a_secret(place: &str) -> String {
+    let place = if place.is_empty() {
+        String::new()
+    } else {
+        format!("{place}: ")
+    };
+    format!(
+        "failed to resolve the template: {place}the error is withheld, as it may quote a value computed from a Secret"
+    )
+}
+
+/// Why a template is withheld: what a Secret held, or something made of it, would be for all to read, and cannot be
+/// encrypted there. `field` is a JSON pointer.
+pub fn exposed(expression: &str, field: &str) -> String {
+    format!(
+        "failed to resolve the template: the value of <{expression}> was computed from a Secret and cannot be encrypted in {field}; only texts within spec can, and those within object-templates-raw with the function protect"
+    )
+}
 
 /// A document of templates would show a Secret.
 pub const EXPOSED_RAW: &str = "failed to resolve the template: object-templates-raw would hold text of a Secret for all to read: pipe it to protect";

@@ -9,13 +9,14 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{Client, Resource, ResourceExt};
 use parking_lot::Mutex;
 use reeve_api::Policy;
-use reeve_api::names::ENCRYPTION_IV_ANNOTATION;
+use reeve_api::names::{ENCRYPTION_IV_ANNOTATION, RootPolicyName};
 use reeve_runtime::events::{EventWriter, Information};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Next;
 use reeve_runtime::watch::Known;
 
 use crate::act::{self, Done};
+use crate::confirm::{Confirmation, Confirmer};
 use crate::decide::desired::desired;
 use crate::decide::{self, Observed, Verdict, Write};
 use crate::error::ReplicaError;
@@ -35,6 +36,9 @@ const NAMESPACE_RETRY: Duration = Duration::from_secs(10);
 /// without its label is none of its objects.
 const VANISHED_RETRY: Duration = Duration::from_millis(100);
 
+/// How soon to decide again about a replica that may not be deleted because the watches lag.
+const BEHIND_RETRY: Duration = Duration::from_secs(1);
+
 /// Brings replicas in line.
 #[derive(Clone)]
 pub struct Replicas {
@@ -43,6 +47,7 @@ pub struct Replicas {
     templates: HubTemplates,
     events: EventWriter,
     metrics: PropagatorMetrics,
+    confirmer: Confirmer,
     /// The failure of its templates that was told last, by replica: told once as long as it is the same.
     told: Arc<Mutex<HashMap<ObjectKey, u64>>>,
 }
@@ -64,7 +69,9 @@ impl Replicas {
         events: EventWriter,
         metrics: PropagatorMetrics,
     ) -> Self {
+        let confirmer = Confirmer::new(client.clone(), Arc::clone(&hub));
         Self {
+            confirmer,
             client,
             hub,
             templates,
@@ -99,16 +106,34 @@ impl Replicas {
                 self.release(&key);
                 Ok(Next::Done)
             }
-            Verdict::Delete(uid) => {
-                self.release(&key);
-                self.hub.note_withdrawal(&key);
-                act::delete(&self.client, &key, uid)
-                    .await
-                    .map(|()| Next::Done)
-            }
+            Verdict::Delete(_) => self.remove(key).await,
         };
         self.metrics.template_watches(self.templates.watches());
         next
+    }
+
+    /// Deletes a replica, once the hub itself has said that it may go.
+    async fn remove(&self, key: ObjectKey) -> Result<Next, ReplicaError> {
+        // A name that no root policy can have needs no confirmation.
+        if let Some(root) = RootPolicyName::parse(&key.name) {
+            let confirmation = self.confirmer.removal(&root).await;
+            let confirmation = confirmation.map_err(|source| ReplicaError::Confirm {
+                replica: key.clone(),
+                source,
+            })?;
+            if confirmation == Confirmation::Behind {
+                return Ok(Next::After(BEHIND_RETRY));
+            }
+        }
+        // What was confirmed is what the watches have delivered by now.
+        let Verdict::Delete(uid) = decide::replica(&key, &observe(&self.hub, &key)) else {
+            self.hub.look_at(&key);
+            return Ok(Next::Done);
+        };
+        self.release(&key);
+        self.hub.note_withdrawal(&key);
+        act::delete(&self.client, &key, uid).await?;
+        Ok(Next::Done)
     }
 
     /// Nothing is watched or remembered for a replica that should not be.

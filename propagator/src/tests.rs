@@ -12,6 +12,7 @@ use crate::decide::{self, Observed, Verdict, Write};
 use crate::index::{ClusterReach, Pair, Placed, Reach};
 use crate::metrics::PropagatorMetrics;
 use crate::replica::{Digest, ReplicaFacts};
+use crate::root::StatusDigest;
 use reeve_api::Compliance::{self, Compliant, NonCompliant, Pending, Terminating};
 
 // By value, so that calls read as one literal.
@@ -322,7 +323,7 @@ fn strays_in_cluster_namespaces_go_unless_somebody_binds_them() {
         placements: vec![PolicyPlacement::default()],
         ..Reach::default()
     };
-    let stray = policy(json!({}));
+    let stray = StatusDigest::default();
     let after = |lies, reach| decide::root::root(&stray, lies, reach);
     let nobody = Reach::default;
     assert_eq!(
@@ -378,7 +379,7 @@ fn case_u16_root_compliance(
         clusters,
         ..Reach::default()
     };
-    let status = decide::root::status(&policy(json!({})), reach);
+    let status = decide::root::status(&StatusDigest::default(), reach);
     assert_eq!(status.unwrap_or_default().compliance(), want);
 }
 
@@ -393,8 +394,8 @@ fn a_status_is_written_only_when_it_changes_and_ends_as_an_empty_object() {
         placements,
         clusters: [("c1".to_owned(), placed_cluster(Some(Compliant)))].into(),
     };
-    let mut root = policy(json!({}));
-    let status = decide::root::status(&root, reach.clone()).unwrap();
+    let absent = StatusDigest::default();
+    let status = decide::root::status(&absent, reach.clone()).unwrap();
     assert_eq!(
         serde_json::to_value(&status).unwrap(),
         json!({
@@ -403,13 +404,12 @@ fn a_status_is_written_only_when_it_changes_and_ends_as_an_empty_object() {
             "status": [{ "clustername": "c1", "clusternamespace": "c1", "compliant": "Compliant" }]
         })
     );
-    root.status = Some(status);
-    assert_eq!(decide::root::status(&root, reach.clone()), None);
-    let unbound = decide::root::status(&root, Reach::default()).unwrap();
+    let written = StatusDigest::of(&status);
+    assert_eq!(decide::root::status(&written, reach.clone()), None);
+    let unbound = decide::root::status(&written, Reach::default()).unwrap();
     assert_eq!(serde_json::to_value(&unbound).unwrap(), json!({}));
-    root.status = None;
     assert_eq!(
-        decide::root::status(&root, Reach::default()),
+        decide::root::status(&absent, Reach::default()),
         None,
         "rough edge 4"
     );
@@ -441,7 +441,7 @@ fn rough_edge_01_excluded_clusters_are_listed_and_do_not_count() {
         ("c1", placed_cluster(Some(Compliant))),
         ("c2", excluded.clone()),
     ];
-    let status = decide::root::status(&policy(json!({})), reach(clusters)).unwrap();
+    let status = decide::root::status(&StatusDigest::default(), reach(clusters)).unwrap();
     assert_eq!(status.compliance(), Some(Compliant));
     assert_eq!(
         serde_json::to_value(&status.status).unwrap()[1],
@@ -451,7 +451,7 @@ fn rough_edge_01_excluded_clusters_are_listed_and_do_not_count() {
         })
     );
     let none = reach(vec![("c2", excluded)]);
-    let status = decide::root::status(&policy(json!({})), none).unwrap();
+    let status = decide::root::status(&StatusDigest::default(), none).unwrap();
     assert_eq!(status.compliance(), None, "no cluster is meant to have it");
 }
 

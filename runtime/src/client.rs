@@ -16,6 +16,7 @@ use tower::util::MapRequestLayer;
 use tower::{BoxError, Layer, Service};
 use zeroize::Zeroizing;
 
+use crate::leader::Fence;
 use crate::metrics;
 
 /// How long a request waits for the beginning of its answer. An API server gives up by itself after a minute; one that
@@ -96,11 +97,16 @@ pub enum ClientError {
 
 /// Connects. No request is made: a server that is down shows in the first request.
 pub async fn connect(options: &ClientOptions) -> Result<Client, ClientError> {
+    connect_fenced(options, &Fence::default()).await
+}
+
+/// Like [`connect`], for the work of a leader: no request leaves once `fence` is closed.
+pub async fn connect_fenced(options: &ClientOptions, fence: &Fence) -> Result<Client, ClientError> {
     if let Some(near) = options.nearby.of(options.kubeconfig.as_deref()) {
-        return Ok(walk(near, options, None));
+        return Ok(walk(near, options, None, fence));
     }
     let config = load(options.kubeconfig.as_deref()).await?;
-    build(config, options, None)
+    build(config, options, None, fence)
 }
 
 /// A bearer token that can be renewed under a client. It is in memory only, and nothing prints it.
@@ -133,7 +139,7 @@ impl Token {
 /// in it are used, never the credentials.
 pub async fn connect_as(options: &ClientOptions, token: &Token) -> Result<Client, ClientError> {
     if let Some(near) = options.nearby.of(options.kubeconfig.as_deref()) {
-        return Ok(walk(near, options, Some(token.clone())));
+        return Ok(walk(near, options, Some(token.clone()), &Fence::default()));
     }
     let ours = load(options.kubeconfig.as_deref()).await?;
     let mut config = Config::new(ours.cluster_url);
@@ -141,13 +147,14 @@ pub async fn connect_as(options: &ClientOptions, token: &Token) -> Result<Client
     config.accept_invalid_certs = ours.accept_invalid_certs;
     config.tls_server_name = ours.tls_server_name;
     config.proxy_url = ours.proxy_url;
-    build(config, options, Some(token.clone()))
+    build(config, options, Some(token.clone()), &Fence::default())
 }
 
 fn build(
     mut config: Config,
     options: &ClientOptions,
     token: Option<Token>,
+    fence: &Fence,
 ) -> Result<Client, ClientError> {
     config.headers.push((
         header::USER_AGENT,
@@ -162,11 +169,11 @@ fn build(
         url,
         source: Box::new(source),
     })?;
-    Ok(limited(builder, &host, options, token))
+    Ok(limited(builder, &host, options, token, fence))
 }
 
 /// A client of a server in this process.
-fn walk(near: &Client, options: &ClientOptions, token: Option<Token>) -> Client {
+fn walk(near: &Client, options: &ClientOptions, token: Option<Token>, fence: &Fence) -> Client {
     let namespace = near.default_namespace().to_owned();
     let (near, agent) = (near.clone(), options.user_agent);
     let ask = move |mut request: Request<Body>| {
@@ -176,7 +183,7 @@ fn walk(near: &Client, options: &ClientOptions, token: Option<Token>) -> Client 
         async move { near.send(request).await.map_err(BoxError::from) }
     };
     let builder = ClientBuilder::new(tower::service_fn(ask), namespace);
-    limited(builder, "in-process", options, token)
+    limited(builder, "in-process", options, token, fence)
 }
 
 /// What every client of ours does: it keeps to its rate, and is who its token says.
@@ -185,6 +192,7 @@ fn limited<S, B>(
     host: &str,
     options: &ClientOptions,
     token: Option<Token>,
+    fence: &Fence,
 ) -> Client
 where
     S: Service<Request<Body>, Response = http::Response<B>, Error = BoxError> + Send + 'static,
@@ -197,7 +205,9 @@ where
         Some(token) => token.put_on(request),
         None => request,
     });
-    builder.with_layer(&limit).with_layer(&named).build()
+    // The fence is asked after a request has waited for its turn.
+    let builder = builder.with_layer(fence).with_layer(&limit);
+    builder.with_layer(&named).build()
 }
 
 /// A client of a cluster that there is no way to: every request fails for this reason.

@@ -1,6 +1,7 @@
 //! Objects as watches deliver them: decoded one by one, so that one that cannot be decoded spoils no list.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -8,7 +9,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use serde::de::{DeserializeOwned, DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+
+use crate::decode::{self, DecodeError, Nesting};
 
 /// An object, or what is known of one that cannot be decoded. `metadata.managedFields` is skipped: it is often half of
 /// an object, and nobody here reads it.
@@ -18,7 +22,7 @@ pub enum Guarded<K> {
     Valid(K),
     /// It exists, and is not of its type.
     Invalid {
-        /// Name, namespace, UID and resource version.
+        /// Name, namespace, UID, resource version and labels.
         metadata: Box<ObjectMeta>,
         /// Why it cannot be decoded.
         error: Arc<str>,
@@ -62,30 +66,80 @@ impl<K: Resource> Resource for Guarded<K> {
 
 impl<'de, K: DeserializeOwned> Deserialize<'de> for Guarded<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let object = deserializer.deserialize_map(Object)?;
-        let metadata = Box::new(identity(&object));
-        Ok(match K::deserialize(Value::Object(object)) {
-            Ok(object) => Self::Valid(object),
-            Err(error) => Self::Invalid {
-                metadata,
-                error: error.to_string().into(),
-            },
-        })
+        // The object's text as it is: whatever the object holds, the list around it is decoded.
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        Ok(decode(text.get()))
     }
 }
 
-fn identity(object: &Map<String, Value>) -> ObjectMeta {
-    let metadata = object.get("metadata");
-    let text = |field: &str| {
-        let text = metadata.and_then(|metadata| metadata.get(field));
-        text.and_then(Value::as_str).map(str::to_owned)
+fn decode<K: DeserializeOwned>(text: &str) -> Guarded<K> {
+    let unmanaged = Nesting::of(text).and_then(|nesting| {
+        let unmanaged = decode::from_str_of::<Unmanaged>(text, nesting)?;
+        Ok((nesting, unmanaged))
+    });
+    let (nesting, object) = match unmanaged {
+        Ok((nesting, Unmanaged(object))) => (nesting, Value::Object(object)),
+        Err(error) => return invalid(text, &error),
     };
+    let typed = match nesting {
+        Nesting::Shallow => K::deserialize(object),
+        Nesting::Deep => K::deserialize(serde_stacker::Deserializer::new(object)),
+    };
+    match typed {
+        Ok(object) => Guarded::Valid(object),
+        // The second reading names the field.
+        Err(error) => match decode::from_str::<K>(text) {
+            Err(located) => invalid(text, &located),
+            Ok(_) => invalid(text, &DecodeError::of("", &error)),
+        },
+    }
+}
+
+/// What is known of an object that is not of its type.
+fn invalid<K>(text: &str, error: &DecodeError) -> Guarded<K> {
+    Guarded::Invalid {
+        metadata: Box::new(identity(text)),
+        error: error.to_string().into(),
+    }
+}
+
+/// The little of an object's metadata that is read even where the rest of the object cannot be.
+#[derive(Default, Deserialize)]
+struct Identity {
+    #[serde(default)]
+    metadata: IdentityMetadata,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct IdentityMetadata {
+    name: Option<String>,
+    namespace: Option<String>,
+    uid: Option<String>,
+    resource_version: Option<String>,
+    labels: Option<BTreeMap<String, String>>,
+}
+
+/// Name, namespace, UID, resource version and labels of an object, so far as they can be read.
+pub(crate) fn identity(text: &str) -> ObjectMeta {
+    let metadata = serde_json::from_str::<Identity>(text).unwrap_or_default();
+    let metadata = metadata.metadata;
     ObjectMeta {
-        name: text("name"),
-        namespace: text("namespace"),
-        uid: text("uid"),
-        resource_version: text("resourceVersion"),
+        name: metadata.name,
+        namespace: metadata.namespace,
+        uid: metadata.uid,
+        resource_version: metadata.resource_version,
+        labels: metadata.labels,
         ..ObjectMeta::default()
+    }
+}
+
+/// An object's fields, less `metadata.managedFields`.
+pub(crate) struct Unmanaged(pub(crate) Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Unmanaged {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Object).map(Self)
     }
 }
 
@@ -195,6 +249,39 @@ mod tests {
         let Guarded::Invalid { error, .. } = bad else {
             panic!("{bad:?}")
         };
-        assert!(error.contains("invalid type"), "{error}");
+        assert_eq!(&**error, "data: invalid type: integer, expected a map");
+    }
+
+    #[test]
+    fn error_of_undecodable_object_names_the_field_and_quotes_no_value() {
+        let read =
+            read(&json!({ "metadata": { "name": "bad" }, "data": { "password": ["hunter2"] } }));
+        let Guarded::Invalid { error, .. } = read else {
+            panic!("{read:?}")
+        };
+        assert_eq!(
+            &*error,
+            "data.password: invalid type: sequence, expected a string"
+        );
+        let read =
+            super::decode::<ConfigMap>(r#"{"metadata": {"name": "bad"}, "data": "hunter2"}"#);
+        let Guarded::Invalid { error, .. } = read else {
+            panic!("{read:?}")
+        };
+        assert_eq!(&*error, "data: invalid type: string, expected a map");
+    }
+
+    #[test]
+    fn object_that_is_no_json_text_is_known_by_name() {
+        // Go's raw extensions pass such an escape on; the list around the object is JSON all the same.
+        let list = r#"{"kind": "ConfigMapList", "metadata": {}, "items": [
+            {"metadata": {"name": "bad", "resourceVersion": "7"}, "data": {"a": "\ud800"}}, {"metadata": {"name": "good"}}]}"#;
+        let list: ObjectList<Guarded<ConfigMap>> = serde_json::from_str(list).unwrap();
+        let [bad, good] = list.items.as_slice() else {
+            panic!("{list:?}")
+        };
+        assert!(matches!(bad, Guarded::Invalid { .. }), "{bad:?}");
+        assert_eq!(bad.name_any(), "bad");
+        assert!(matches!(good, Guarded::Valid(_)), "{good:?}");
     }
 }

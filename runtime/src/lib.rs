@@ -7,6 +7,7 @@
 
 pub mod announcements;
 pub mod client;
+pub mod decode;
 pub mod definitions;
 pub mod dependencies;
 pub mod discovery;
@@ -21,6 +22,7 @@ pub mod metrics;
 pub mod object;
 pub mod probes;
 pub mod queue;
+mod relist;
 pub mod serving;
 pub mod strict;
 pub mod supervisor;

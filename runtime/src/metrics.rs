@@ -15,7 +15,7 @@ use prometheus_client::registry::Registry;
 pub use controllers::ControllerMetrics;
 pub(crate) use controllers::{Outcome, Worked};
 pub use exposition::CONTENT_TYPE;
-pub(crate) use process::{leads, requested};
+pub(crate) use process::{leads, requested, undecodable};
 
 /// A registry; clones share it.
 #[derive(Clone)]

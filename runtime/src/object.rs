@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, ResourceExt};
 
 /// Names an object of a known kind. Cluster-scoped objects have an empty namespace.
@@ -25,6 +26,12 @@ impl ObjectKey {
     /// Names a live object.
     pub fn of<K: Resource>(object: &K) -> Self {
         Self::new(object.namespace().unwrap_or_default(), object.name_any())
+    }
+
+    /// Names the object that has this metadata.
+    pub fn of_metadata(metadata: &ObjectMeta) -> Self {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        Self::new(text(&metadata.namespace), text(&metadata.name))
     }
 }
 

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::metrics::{ControllerMetrics, Outcome, Worked};
 
@@ -229,6 +230,8 @@ impl<K: Key> Queue<K> {
                         let started = self.metrics.began(self.name, since, depth);
                         let work =
                             tokio::spawn(AssertUnwindSafe(reconcile(key.clone())).catch_unwind());
+                        // A queue that is aborted takes its reconciles with it.
+                        let work = AbortOnDropHandle::new(work);
                         running.push(async move { (key, started, work.await) });
                     }
                     Err(at) => {

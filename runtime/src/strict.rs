@@ -7,6 +7,8 @@ use kube::Client;
 use kube::api::{DynamicObject, PostParams};
 use kube::core::Request;
 
+use crate::decode::AnyDepth;
+
 /// Whether a write is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
@@ -60,7 +62,8 @@ async fn create_with(
     let request = Request::new(collection)
         .create(&params, body)
         .map_err(kube::Error::BuildRequest)?;
-    client.request(strictly(request)?).await
+    let answer: AnyDepth<DynamicObject> = client.request(strictly(request)?).await?;
+    Ok(answer.0)
 }
 
 /// Replaces the object named `name` at `collection`. `object` carries the resource version that
@@ -76,7 +79,8 @@ pub async fn replace(
     let request = Request::new(collection)
         .replace(name, &write.params(), body)
         .map_err(kube::Error::BuildRequest)?;
-    client.request(strictly(request)?).await
+    let answer: AnyDepth<DynamicObject> = client.request(strictly(request)?).await?;
+    Ok(answer.0)
 }
 
 fn strictly(request: http::Request<Vec<u8>>) -> Result<http::Request<Vec<u8>>, kube::Error> {

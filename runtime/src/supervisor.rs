@@ -6,8 +6,12 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::leader::{LeaderError, Leadership};
+
 /// How long tasks may take to end after they were told to.
 const GRACE: Duration = Duration::from_secs(10);
+/// How long aborted tasks may take to end: each runs on to where it waits next.
+const ABORT: Duration = Duration::from_secs(1);
 
 /// Why a process ended without having been asked to.
 #[derive(Debug, thiserror::Error)]
@@ -26,12 +30,16 @@ pub enum Ended {
         /// Why.
         reason: String,
     },
+    /// Another process may work now.
+    #[error(transparent)]
+    Lost(LeaderError),
 }
 
 /// The tasks of a process. When one of them ends, all are stopped and the reason is returned.
 pub struct Supervisor {
     tasks: JoinSet<(&'static str, Result<(), String>)>,
     stop: CancellationToken,
+    leadership: Option<Leadership>,
 }
 
 impl Supervisor {
@@ -40,7 +48,14 @@ impl Supervisor {
         Self {
             tasks: JoinSet::new(),
             stop,
+            leadership: None,
         }
+    }
+
+    /// Ties the tasks to leadership: when it is lost all of them are aborted at once, and when they have ended for
+    /// another reason it is released.
+    pub fn lead(&mut self, leadership: Leadership) {
+        self.leadership = Some(leadership);
     }
 
     /// The token that tells tasks to end.
@@ -70,10 +85,12 @@ impl Supervisor {
         });
     }
 
-    /// Waits until the process is asked to stop or a task ends, then ends the others.
+    /// Waits until the process is asked to stop or a task ends, then ends the others. Returns at once when leadership is
+    /// lost: another process works as soon as the lease has run out.
     pub async fn run(mut self) -> Result<(), Ended> {
         let outcome = tokio::select! {
             () = self.stop.cancelled() => Ok(()),
+            error = lost(&mut self.leadership) => return Err(self.abort(error)),
             Some(ended) = self.tasks.join_next() => match ended {
                 // A task that saw the stop before this select did has ended rightly.
                 Ok((_, Ok(()))) if self.stop.is_cancelled() => Ok(()),
@@ -83,14 +100,44 @@ impl Supervisor {
             },
         };
         self.stop.cancel();
-        let rest = async { while self.tasks.join_next().await.is_some() {} };
-        if tokio::time::timeout(GRACE, rest).await.is_err() {
+        // The lease is renewed meanwhile: the tasks finish what they do.
+        let finished = tokio::select! {
+            error = lost(&mut self.leadership) => return Err(self.abort(error)),
+            finished = tokio::time::timeout(GRACE, all(&mut self.tasks)) => finished.is_ok(),
+        };
+        if !finished {
             tracing::warn!(
                 "some tasks did not end in {} s and were cut off",
                 GRACE.as_secs()
             );
         }
+        self.tasks.abort_all();
+        let _ = tokio::time::timeout(ABORT, all(&mut self.tasks)).await;
+        // Released only when all work has ended by itself: what was cut off may still be on its way to the API server, and
+        // another leader would write at the same time. Then the lease runs out.
+        if let Some(leadership) = self.leadership.take().filter(|_| finished) {
+            leadership.release().await;
+        }
         outcome
+    }
+
+    /// Aborts all tasks without waiting for them.
+    fn abort(&mut self, error: LeaderError) -> Ended {
+        self.tasks.abort_all();
+        self.stop.cancel();
+        Ended::Lost(error)
+    }
+}
+
+async fn all<T: 'static>(tasks: &mut JoinSet<T>) {
+    while tasks.join_next().await.is_some() {}
+}
+
+/// Ends when leadership is lost; never without one.
+async fn lost(leadership: &mut Option<Leadership>) -> LeaderError {
+    match leadership {
+        Some(leadership) => leadership.lost().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -117,7 +164,15 @@ pub fn stop_on_signal() -> std::io::Result<CancellationToken> {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::time::{Instant, sleep};
+
     use super::*;
+    use crate::metrics::ControllerMetrics;
+    use crate::queue::{Next, Queue};
 
     #[tokio::test(start_paused = true)]
     async fn a_task_that_ends_ends_the_process_with_its_name() {
@@ -146,5 +201,87 @@ mod tests {
         supervisor.spawn_infallible("worker", async move { token.cancelled().await });
         stop.cancel();
         assert!(supervisor.run().await.is_ok());
+    }
+
+    /// Reconciles that write every 10 ms and do not end, worked by a supervised queue.
+    fn writers(supervisor: &mut Supervisor) -> Arc<AtomicUsize> {
+        let (queue, writes) = (
+            Queue::new("test", &ControllerMetrics::default()),
+            Arc::new(AtomicUsize::new(0)),
+        );
+        (0..4).for_each(|key| queue.add(key));
+        let (stop, counted) = (supervisor.stop(), Arc::clone(&writes));
+        supervisor.spawn_infallible("workers", async move {
+            let reconcile = |_: i32| {
+                let writes = Arc::clone(&counted);
+                async move {
+                    for _ in 0..300 {
+                        sleep(Duration::from_millis(10)).await;
+                        writes.fetch_add(1, Ordering::SeqCst);
+                    }
+                    Ok::<_, Infallible>(Next::Done)
+                }
+            };
+            queue.run(4, stop, reconcile).await;
+        });
+        writes
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lost_leadership_aborts_reconciles_that_are_under_way() {
+        let mut supervisor = Supervisor::new(CancellationToken::new());
+        let writes = writers(&mut supervisor);
+        supervisor.lead(Leadership::of(|_| async {
+            sleep(Duration::from_secs(1)).await;
+            LeaderError::Ended("test")
+        }));
+        let started = Instant::now();
+        let ended = supervisor.run().await.unwrap_err().to_string();
+        assert!(ended.starts_with("leader election lost: "), "{ended}");
+        assert!(started.elapsed() < Duration::from_millis(1_010));
+        let written = writes.load(Ordering::SeqCst);
+        assert!(written > 300, "{written}");
+        sleep(Duration::from_secs(10)).await;
+        assert_eq!(
+            writes.load(Ordering::SeqCst),
+            written,
+            "a reconcile went on"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lease_is_released_after_reconciles_have_ended() {
+        let stop = CancellationToken::new();
+        let mut supervisor = Supervisor::new(stop.clone());
+        let writes = writers(&mut supervisor);
+        let (seen, at_release) = (Arc::clone(&writes), Arc::new(AtomicUsize::new(0)));
+        let noted = Arc::clone(&at_release);
+        supervisor.lead(Leadership::of(|released| async move {
+            let _ = released.await;
+            noted.store(seen.load(Ordering::SeqCst), Ordering::SeqCst);
+            LeaderError::Ended("test")
+        }));
+        tokio::spawn(async move {
+            sleep(Duration::from_secs(1)).await;
+            stop.cancel();
+        });
+        supervisor.run().await.unwrap();
+        assert_eq!(at_release.load(Ordering::SeqCst), 4 * 300);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn leadership_lost_while_tasks_end_does_not_wait_for_them() {
+        let stop = CancellationToken::new();
+        let mut supervisor = Supervisor::new(stop.clone());
+        supervisor.spawn_infallible("slow", sleep(Duration::from_secs(9)));
+        supervisor.lead(Leadership::of(|_| async {
+            sleep(Duration::from_secs(2)).await;
+            LeaderError::Ended("test")
+        }));
+        stop.cancel();
+        let started = Instant::now();
+        let ended = supervisor.run().await;
+        assert!(matches!(ended, Err(Ended::Lost(_))), "{ended:?}");
+        assert_eq!(started.elapsed().as_secs(), 2);
     }
 }

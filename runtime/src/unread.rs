@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::core::Request;
 use kube::{Client, Resource};
 use serde::Serialize;
@@ -40,6 +40,33 @@ pub async fn patch_status<K: Resource<DynamicType = ()>>(
     let requests = requests::<K>(namespace);
     let request = requests.patch_subresource(STATUS, name, &PatchParams::default(), patch);
     send(client, request).await
+}
+
+/// Patches an object of any kind.
+pub async fn patch_with<K: Resource + Clone>(
+    api: &Api<K>,
+    name: &str,
+    patch: &Patch<impl Serialize + Debug>,
+) -> Result<(), kube::Error> {
+    let request = Request::new(api.resource_url()).patch(name, &PatchParams::default(), patch);
+    send(&api.clone().into_client(), request).await
+}
+
+/// Deletes an object of any kind. One with finalizers is the answer, however deeply it is nested.
+pub async fn delete<K: Resource + Clone>(
+    api: &Api<K>,
+    name: &str,
+    parameters: &DeleteParams,
+) -> Result<(), kube::Error> {
+    let request = Request::new(api.resource_url()).delete(name, parameters);
+    send(&api.clone().into_client(), request).await
+}
+
+/// Deletes all objects of a kind and namespace.
+pub async fn delete_collection<K: Resource + Clone>(api: &Api<K>) -> Result<(), kube::Error> {
+    let requests = Request::new(api.resource_url());
+    let request = requests.delete_collection(&DeleteParams::default(), &ListParams::default());
+    send(&api.clone().into_client(), request).await
 }
 
 fn requests<K: Resource<DynamicType = ()>>(namespace: &str) -> Request {

@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt;
 use kube::api::Api;
-use kube::runtime::{WatchStreamExt, watcher};
+use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
 use parking_lot::RwLock;
 use serde::de::DeserializeOwned;
@@ -16,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::guarded::Guarded;
 use crate::object::ObjectKey;
+use crate::{metrics, relist};
 
 /// A watch that has not failed for so long works: it is tried again twice as often.
 const RECOVERED: Duration = Duration::from_mins(1);
@@ -73,12 +75,16 @@ impl<V> Change<V> {
 struct Entry<V> {
     resource_version: String,
     known: Known<V>,
+    /// Whether those who are told of changes have been told of this one.
+    handled: bool,
 }
 
 struct Shelf<V> {
     entries: RwLock<HashMap<ObjectKey, Entry<V>>>,
     ready: tokio::sync::watch::Sender<bool>,
     failed: RwLock<Option<Instant>>,
+    /// The latest version of which an event came and was handled, deletions included.
+    latest: AtomicU64,
 }
 
 /// The objects of a watch; clones share them.
@@ -97,6 +103,7 @@ impl<V> Store<V> {
             entries: RwLock::new(HashMap::new()),
             ready,
             failed: RwLock::new(None),
+            latest: AtomicU64::new(0),
         }))
     }
 
@@ -116,6 +123,36 @@ impl<V> Store<V> {
             .read()
             .get(key)
             .and_then(|entry| entry.known.valid().cloned())
+    }
+
+    /// Whether this version of an object has been seen, or a later one, and its change has been handled. An object that was
+    /// deleted since has been seen when an event came that is later.
+    pub fn has_version(&self, key: &ObjectKey, version: &str) -> bool {
+        // Versions are numbers of growing size; those of a server that has others are only ever equal.
+        let number = version.parse::<u64>().ok();
+        let entries = self.0.entries.read();
+        let Some(entry) = entries.get(key) else {
+            let latest = self.0.latest.load(Ordering::Acquire);
+            return number.is_some_and(|number| latest >= number);
+        };
+        let seen = entry.resource_version.as_str();
+        let numbers = seen.parse::<u64>().ok().zip(number);
+        entry.handled && numbers.map_or(seen == version, |(seen, version)| seen >= version)
+    }
+
+    /// The change of an object to this version has been handled; absent if it is gone.
+    fn handled(&self, key: &ObjectKey) {
+        if let Some(entry) = self.0.entries.write().get_mut(key) {
+            entry.handled = true;
+        }
+    }
+
+    /// Everything up to this version has been seen and handled. Events of one watch come in the order of their versions;
+    /// the objects of a list do not.
+    fn seen_up_to(&self, version: Option<&str>) {
+        if let Some(version) = version.and_then(|version| version.parse().ok()) {
+            self.0.latest.fetch_max(version, Ordering::Release);
+        }
     }
 
     /// Whether the object exists, readable or not.
@@ -166,6 +203,7 @@ impl<V> Store<V> {
         let entry = Entry {
             resource_version,
             known: known.clone(),
+            handled: false,
         };
         let old = entries.insert(key.clone(), entry).map(|entry| entry.known);
         Some(Change {
@@ -255,12 +293,18 @@ where
     /// that a list shows after a lost connection is a change too, deletions included.
     pub async fn run(self, stop: CancellationToken, mut on_change: impl FnMut(Change<V>)) {
         let kind = K::kind(&()).into_owned();
-        let mut events = Box::pin(watcher(self.api, self.config).default_backoff());
+        let mut events = Box::pin(relist::events(self.api, self.config, &kind));
         let mut listed: Option<Vec<ObjectKey>> = None;
         loop {
             let event = tokio::select! {
                 () = stop.cancelled() => return,
                 event = events.next() => event,
+            };
+            let latest = match &event {
+                Some(Ok(watcher::Event::Apply(object) | watcher::Event::Delete(object))) => {
+                    object.resource_version()
+                }
+                _ => None,
             };
             let change = match event {
                 None => return,
@@ -295,8 +339,11 @@ where
                 }
             };
             if let Some(change) = change {
+                let key = change.key.clone();
                 on_change(change);
+                self.store.handled(&key);
             }
+            self.store.seen_up_to(latest.as_deref());
         }
     }
 }
@@ -311,7 +358,9 @@ fn apply<K: Resource<DynamicType = ()>, V>(
     let known = match object {
         Guarded::Valid(object) => Known::Valid(Arc::new(project(object))),
         Guarded::Invalid { error, .. } => {
-            tracing::error!(kind = %K::kind(&()), object = %key, %error, "cannot decode object");
+            let kind = K::kind(&());
+            metrics::undecodable(&kind);
+            tracing::error!(%kind, object = %key, %error, "cannot decode object");
             Known::Invalid(error)
         }
     };
@@ -321,4 +370,35 @@ fn apply<K: Resource<DynamicType = ()>, V>(
 fn drop_unlisted<V>(store: &Store<V>, listed: &HashSet<ObjectKey>) -> Vec<Change<V>> {
     let gone = store.keys().into_iter().filter(|key| !listed.contains(key));
     gone.filter_map(|key| store.take(&key)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(text: &str) -> Known<String> {
+        Known::Valid(Arc::new(text.to_owned()))
+    }
+
+    #[test]
+    fn version_counts_as_seen_when_its_change_has_been_handled() {
+        let (store, key) = (Store::<String>::new(), ObjectKey::new("n", "a"));
+        assert!(!store.has_version(&key, "7"));
+        assert!(store.put(key.clone(), "7".to_owned(), known("7")).is_some());
+        assert!(!store.has_version(&key, "7"), "nobody knows of it yet");
+        store.handled(&key);
+        assert!(store.has_version(&key, "7") && store.has_version(&key, "6"));
+        assert!(!store.has_version(&key, "8"));
+        assert!(store.put(key.clone(), "9".to_owned(), known("9")).is_some());
+        assert!(!store.has_version(&key, "8"), "9 is not handled");
+    }
+
+    #[test]
+    fn object_that_was_deleted_has_been_seen_when_a_later_event_came() {
+        let (store, key) = (Store::<String>::new(), ObjectKey::new("n", "a"));
+        store.seen_up_to(Some("12"));
+        assert!(store.has_version(&key, "12"));
+        assert!(!store.has_version(&key, "13"));
+        assert!(!store.has_version(&key, "opaque"));
+    }
 }

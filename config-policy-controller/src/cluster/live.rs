@@ -91,7 +91,9 @@ impl Live {
                 self.kinds.distrust(&gvk(kind));
                 Unreadable::Failed(api_message(refused))
             }
-            ReadError::Ended => Unreadable::Failed(error.to_string()),
+            ReadError::Undecodable { .. } | ReadError::Ended => {
+                Unreadable::Failed(error.to_string())
+            }
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Creates, updates and deletes copies.
 
 use kube::api::{DeleteParams, PostParams, Preconditions};
+use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::object::{Refusal, absent_is_none};
+use reeve_runtime::unread;
 
 use super::SpecSync;
 use super::error::SpecError;
@@ -13,10 +15,10 @@ impl SpecSync {
         match self
             .managed
             .api()
-            .create(&PostParams::default(), policy)
+            .create(&PostParams::default(), &AnyDepth(policy.clone()))
             .await
         {
-            Ok(created) => Ok(Some(created)),
+            Ok(AnyDepth(created)) => Ok(Some(created)),
             Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => Ok(None),
             Err(source) => Err(SpecError::Create {
                 policy: policy.name().to_owned(),
@@ -32,14 +34,15 @@ impl SpecSync {
         let replaced = self
             .managed
             .api()
-            .replace(name, &PostParams::default(), policy)
+            .replace(name, &PostParams::default(), &AnyDepth(policy.clone()))
             .await;
         let replaced = absent_is_none(replaced).map_err(|source| SpecError::Update {
             policy: name.to_owned(),
             source,
         })?;
         let before = &policy.metadata.resource_version;
-        Ok(replaced.filter(|after| after.metadata.resource_version != *before))
+        let after = replaced.map(|AnyDepth(after)| after);
+        Ok(after.filter(|after| after.metadata.resource_version != *before))
     }
 
     /// Deletes the copy with this uid, once the hub itself has said that it has no such policy.
@@ -64,8 +67,8 @@ impl SpecSync {
             resource_version: None,
         };
         let parameters = DeleteParams::default().preconditions(only_this_one);
-        let deleted = self.managed.api().delete(name, &parameters).await;
-        let deleted = absent_is_none(deleted.map(|_| ())).map_err(|source| SpecError::Delete {
+        let deleted = unread::delete(&self.managed.api(), name, &parameters).await;
+        let deleted = absent_is_none(deleted).map_err(|source| SpecError::Delete {
             policy: name.to_owned(),
             source,
         })?;

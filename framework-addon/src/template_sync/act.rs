@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, Preconditions};
+use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::discovery::ServedKind;
 use reeve_runtime::object::{Refusal, absent_is_none, api_message};
 use reeve_runtime::strict::{self, Write};
+use reeve_runtime::unread;
 use serde_json::{Value, json};
 
 use super::TemplateSync;
@@ -93,7 +95,7 @@ impl TemplateSync {
         }
     }
 
-    pub(super) fn api(&self, kind: &ServedKind) -> Api<DynamicObject> {
+    pub(super) fn api(&self, kind: &ServedKind) -> Api<AnyDepth<DynamicObject>> {
         let client = self.world.managed.client.clone();
         if kind.namespaced {
             Api::namespaced_with(client, &self.world.managed.namespace, &kind.resource)
@@ -191,9 +193,7 @@ impl TemplateSync {
                 "spec": {"pruneObjectBehavior": "None"}
             }));
             let api = self.api(kind);
-            let patched = api
-                .patch(&asked.name, &PatchParams::default(), &patch)
-                .await;
+            let patched = unread::patch_with(&api, &asked.name, &patch).await;
             absent_is_none(patched).map_err(|source| SyncError::KeepChildren {
                 template: asked.name.clone(),
                 source,
@@ -218,8 +218,8 @@ impl TemplateSync {
             resource_version: None,
         };
         let parameters = DeleteParams::default().preconditions(only_this_one);
-        let deleted = self.api(kind).delete(name, &parameters).await;
-        absent_is_none(deleted.map(|_| ())).map_err(|source| SyncError::Delete {
+        let deleted = unread::delete(&self.api(kind), name, &parameters).await;
+        absent_is_none(deleted).map_err(|source| SyncError::Delete {
             object: described.clone(),
             source,
         })?;

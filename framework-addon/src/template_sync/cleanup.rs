@@ -5,13 +5,15 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use kube::api::{ListParams, Patch, PatchParams};
+use kube::api::{ListParams, Patch};
 use kube::core::GroupVersionKind;
 use reeve_api::names::{CLUSTER_SCOPED_CLEANUP_FINALIZER, PARENT_POLICY_LABEL};
 use reeve_api::policy::PolicySpec;
+use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::dependencies::ReadError;
 use reeve_runtime::discovery::describe;
 use reeve_runtime::object::{Refusal, absent_is_none};
+use reeve_runtime::unread;
 use serde_json::json;
 
 use super::TemplateSync;
@@ -83,7 +85,7 @@ impl TemplateSync {
             }
         };
         let mut errors = Vec::new();
-        for object in objects {
+        for AnyDepth(object) in objects {
             if may_delete(parent, &object.metadata, &served) {
                 errors.extend(self.delete(&served, &object).await.err());
             }
@@ -168,8 +170,7 @@ impl TemplateSync {
             "finalizers": finalizers
         }}));
         let policies = self.world.managed.api();
-        let how = PatchParams::default();
-        policies.patch(policy.name(), &how, &patch).await.map(drop)
+        unread::patch_with(&policies, policy.name(), &patch).await
     }
 }
 

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use kube::Client;
-use kube::api::{Api, DeleteParams, ListParams};
+use kube::api::Api;
 use reeve_api::Policy;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::client::{self, ClientOptions, Nearby};
 use reeve_runtime::object::{ObjectKey, absent_is_none, api_message};
 use reeve_runtime::uninstallation;
+use reeve_runtime::{decode, unread};
 
 use super::error::UninstallError;
 use super::messages;
@@ -54,22 +55,19 @@ async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallE
     let namespace = args.policy_namespace.as_str();
     let policies: Api<Policy> = Api::namespaced(client.clone(), namespace);
     loop {
-        let listed = policies.list_metadata(&ListParams::default()).await;
+        let listed = decode::list_metadata(&policies).await;
         let listed = absent_is_none(listed).map_err(|source| UninstallError::List {
             namespace: namespace.to_owned(),
             source,
         })?;
         // Without the kind there are no policies.
-        let remaining = listed.map_or(0, |list| list.items.len());
+        let remaining = listed.map_or(0, |list| list.len());
         if remaining == 0 {
             tracing::info!(namespace, "{}", messages::DONE);
             return Ok(());
         }
         tracing::info!(namespace, remaining, "{}", messages::WAITING);
-        let all = ListParams::default();
-        let deleted = policies
-            .delete_collection(&DeleteParams::default(), &all)
-            .await;
+        let deleted = unread::delete_collection(&policies).await;
         if let Err(error) = deleted {
             tracing::warn!(namespace, error = api_message(&error), "trying again");
         }

@@ -19,8 +19,10 @@ use kube::{Client, Resource, ResourceExt};
 use reeve_api::names::RootPolicyName;
 use reeve_api::policy_automation::ClusterEvent;
 use reeve_api::{Policy, PolicyAutomation};
+use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::object::{ObjectKey, Refusal, absent_is_none};
 use reeve_runtime::queue::Next;
+use reeve_runtime::unread;
 use reeve_runtime::watch::Known;
 use serde_json::{Value, json};
 
@@ -84,12 +86,12 @@ impl Automations {
             source: Box::new(source),
         };
         let read = absent_is_none(self.automations(&key).get(&key.name).await);
-        let Some(automation) = read.map_err(unread)? else {
+        let Some(AnyDepth(automation)) = read.map_err(unread)? else {
             return Ok(Next::Done);
         };
-        let policies: Api<Policy> = Api::namespaced(self.client.clone(), &key.namespace);
+        let policies: Api<AnyDepth<Policy>> = Api::namespaced(self.client.clone(), &key.namespace);
         let read = absent_is_none(policies.get(&automation.spec.policy_ref).await);
-        let Some(policy) = read.map_err(unread)? else {
+        let Some(AnyDepth(policy)) = read.map_err(unread)? else {
             return Ok(Next::Done);
         };
         let mut subject = Subject {
@@ -101,7 +103,7 @@ impl Automations {
         self.act(&subject).await
     }
 
-    fn automations(&self, key: &ObjectKey) -> Api<PolicyAutomation> {
+    fn automations(&self, key: &ObjectKey) -> Api<AnyDepth<PolicyAutomation>> {
         Api::namespaced(self.client.clone(), &key.namespace)
     }
 
@@ -122,7 +124,7 @@ impl Automations {
                 &Patch::Merge(patch),
             )
             .await;
-        subject.automation = patched.map_err(subject.failed("set the owner of"))?;
+        subject.automation = patched.map_err(subject.failed("set the owner of"))?.0;
         Ok(())
     }
 
@@ -186,7 +188,7 @@ impl Automations {
         self.settle(subject, jobs).await
     }
 
-    fn jobs(&self, subject: &Subject) -> Api<DynamicObject> {
+    fn jobs(&self, subject: &Subject) -> Api<AnyDepth<DynamicObject>> {
         let namespace = &subject.key.namespace;
         Api::namespaced_with(self.client.clone(), namespace, &job::resource())
     }
@@ -198,7 +200,7 @@ impl Automations {
         let ours = ListParams::default().labels(&format!("{}={name}", job::label()));
         let listed = self.jobs(subject).list(&ours).await;
         let listed = listed.map_err(subject.failed("list the AnsibleJobs of"))?;
-        let jobs = listed.items.into_iter();
+        let jobs = listed.items.into_iter().map(|AnyDepth(job)| job);
         let pending = jobs.filter(|job| job::is_for(job, &subject.automation, mode));
         Ok(pending.map(|job| Run::of(&job)).collect())
     }
@@ -215,14 +217,14 @@ impl Automations {
         }
         let hub_cluster = self.base_domain(subject).await?;
         let replicas = self.replicas(subject, &targets).await?;
-        let job = job::job(&job::Context {
+        let job = AnyDepth(job::job(&job::Context {
             automation: &subject.automation,
             policy: &subject.policy,
             mode,
             targets: &targets,
             hub_cluster: &hub_cluster,
             replicas: &replicas,
-        });
+        }));
         match self
             .jobs(subject)
             .create(&PostParams::default(), &job)
@@ -231,10 +233,12 @@ impl Automations {
             Ok(job) => {
                 let (name, clusters) = (job.name_any(), targets.len());
                 tracing::info!(automation = %subject.key, job = name, clusters, "an Ansible job was created");
-                Ok(vec![Run::of(&job)])
+                Ok(vec![Run::of(&job.0)])
             }
             // An answer was lost.
-            Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => Ok(vec![Run::of(&job)]),
+            Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => {
+                Ok(vec![Run::of(&job.0)])
+            }
             Err(error) => Err(subject.failed("create the AnsibleJob of")(error)),
         }
     }
@@ -245,9 +249,7 @@ impl Automations {
             let done =
                 json!({ "metadata": { "annotations": { job::pending_annotation(): null } } });
             let api = self.jobs(subject);
-            let patched = api
-                .patch_metadata(&run.name, &PatchParams::default(), &Patch::Merge(done))
-                .await;
+            let patched = unread::patch_with(&api, &run.name, &Patch::Merge(done)).await;
             let patched = absent_is_none(patched);
             patched.map_err(subject.failed("mark the AnsibleJob as recorded of"))?;
         }
@@ -281,11 +283,12 @@ impl Automations {
                 cluster,
             };
             let failed = subject.failed("read the replicated policies for");
-            let policies: Api<Policy> = Api::namespaced(self.client.clone(), &pair.cluster);
+            let policies: Api<AnyDepth<Policy>> =
+                Api::namespaced(self.client.clone(), &pair.cluster);
             async move {
                 let read = absent_is_none(policies.get(&pair.key().name).await);
                 let replica = read.map_err(failed)?;
-                Ok(replica.map(|replica| (pair.cluster, replica)))
+                Ok(replica.map(|AnyDepth(replica)| (pair.cluster, replica)))
             }
         };
         let found: Vec<_> = stream::iter(targets.iter().take(limit).cloned())
@@ -301,15 +304,9 @@ impl Automations {
     async fn record(&self, subject: &Subject, mut change: Value) -> Result<(), AutomationError> {
         change["metadata"]["resourceVersion"] = json!(subject.automation.resource_version());
         let automations = self.automations(&subject.key);
-        let patched = automations
-            .patch(
-                &subject.key.name,
-                &PatchParams::default(),
-                &Patch::Merge(change),
-            )
-            .await;
-        patched.map_err(subject.failed("record the run of"))?;
-        Ok(())
+        let change = Patch::Merge(change);
+        let patched = unread::patch_with(&automations, &subject.key.name, &change).await;
+        patched.map_err(subject.failed("record the run of"))
     }
 
     async fn remember(&self, subject: &Subject, events: &Events) -> Result<(), AutomationError> {

@@ -1,9 +1,10 @@
 //! What the status of a root policy must say.
 
+use reeve_api::Compliance;
 use reeve_api::policy::{CompliancePerCluster, PolicyStatus, RemainingBinding};
-use reeve_api::{Compliance, Policy};
 
 use crate::index::{ClusterReach, Reach};
+use crate::root::StatusDigest;
 
 /// What to do about one root policy.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +34,7 @@ pub enum Lies {
 }
 
 /// Decides about a root policy.
-pub fn root(policy: &Policy, lies: Lies, reach: Reach) -> RootAction {
+pub fn root(current: &StatusDigest, lies: Lies, reach: Reach) -> RootAction {
     match lies {
         Lies::AmongRoots => {}
         // A cluster may have been given the name of a namespace that was there before it, with
@@ -45,15 +46,14 @@ pub fn root(policy: &Policy, lies: Lies, reach: Reach) -> RootAction {
         // The cluster would take its deletion at its word, and prune.
         Lies::Unclear => return RootAction::Wait,
     }
-    match status(policy, reach) {
+    match status(current, reach) {
         Some(status) => RootAction::Write(Box::new(status)),
         None => RootAction::Nothing,
     }
 }
 
 /// The status a root policy should have; `None` if it has it. Empty lists and absent ones say the same, and are absent.
-pub fn status(policy: &Policy, reach: Reach) -> Option<PolicyStatus> {
-    let current = policy.status.clone().unwrap_or_default();
+pub fn status(current: &StatusDigest, reach: Reach) -> Option<PolicyStatus> {
     let placed = reach.clusters.values().filter(|cluster| cluster.placed);
     let compliant = sum(placed.map(|cluster| cluster.says));
     let clusters: Vec<_> = reach.clusters.into_iter().map(of_cluster).collect();
@@ -63,10 +63,7 @@ pub fn status(policy: &Policy, reach: Reach) -> Option<PolicyStatus> {
         placement: Some(reach.placements).filter(|list| !list.is_empty()),
         details: None,
     };
-    let same = current.compliant == desired.compliant
-        && current.status.unwrap_or_default() == desired.status.clone().unwrap_or_default()
-        && current.placement.unwrap_or_default() == desired.placement.clone().unwrap_or_default();
-    (!same).then_some(desired)
+    (StatusDigest::of(&desired) != *current).then_some(desired)
 }
 
 fn of_cluster((name, reach): (String, ClusterReach)) -> CompliancePerCluster {

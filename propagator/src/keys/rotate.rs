@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::api::{Api, Patch, PostParams};
 use kube::{Client, ResourceExt};
 use parking_lot::Mutex;
 use reeve_api::Policy;
 use reeve_api::names::TRIGGER_UPDATE_ANNOTATION;
 use reeve_runtime::object::{ObjectKey, absent_is_none, api_message};
 use reeve_runtime::queue::Next;
+use reeve_runtime::unread;
 use reeve_runtime::watch::Known;
 use serde_json::json;
 use zeroize::Zeroizing;
@@ -169,9 +170,7 @@ impl Keys {
             let policies: Api<Policy> = Api::namespaced(self.client.clone(), &root.namespace);
             let patch =
                 json!({ "metadata": { "annotations": { TRIGGER_UPDATE_ANNOTATION: value } } });
-            let patched = policies
-                .patch_metadata(&root.name, &PatchParams::default(), &Patch::Merge(patch))
-                .await;
+            let patched = unread::patch_with(&policies, &root.name, &Patch::Merge(patch)).await;
             if let Err(error) = patched {
                 let error = api_message(&error);
                 tracing::error!(policy = %root, cluster, error, "cannot ask for templates to be encrypted again");

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 use reeve_api::names::{RootPolicyName, TRIGGER_UPDATE_ANNOTATION};
-use reeve_api::policy::CompliancePerCluster;
 use reeve_api::{Policy, PolicyAutomation, PolicySet};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::{Change, Known};
@@ -18,18 +17,20 @@ use crate::index::{
 use crate::keys::{self, KeyFacts};
 use crate::messages;
 use crate::replica::ReplicaFacts;
+use crate::root::KeptRoot;
 
 impl Hub {
-    pub(super) fn root_changed(&self, change: &Change<Policy>) {
+    pub(super) fn root_changed(&self, change: &Change<KeptRoot>) {
         let root = RootPolicyName::new(change.key.namespace.clone(), change.key.name.clone());
         let (old, new) = change.valid();
         let unreadable = matches!(change.new, Some(Known::Invalid(_)));
         let mut dirty = Dirty::default();
         if !unreadable {
-            let facts = new.map(|policy| RootFacts::of(policy));
+            let facts = new.map(|kept| RootFacts::of(&kept.policy));
             let mut index = self.index.write();
             dirty = index.set_root(&root, facts);
-            match touched(old.map(AsRef::as_ref), new.map(AsRef::as_ref)) {
+            let (before, after) = (old.map(|kept| &*kept.policy), new.map(|kept| &*kept.policy));
+            match touched(before, after) {
                 Touched::Nothing => {}
                 Touched::Cluster(cluster) => {
                     let root = root.clone();
@@ -38,7 +39,7 @@ impl Hub {
                 Touched::All => dirty.pairs.extend(index.pairs(&root)),
             }
         }
-        self.metrics.root(&root, new.map(AsRef::as_ref));
+        self.metrics.root(&root, new.map(|kept| &*kept.policy));
         self.wake_automations(&root, (old, new));
         dirty.roots.insert(root);
         self.enqueue(dirty);
@@ -48,13 +49,10 @@ impl Hub {
     fn wake_automations(
         &self,
         root: &RootPolicyName,
-        (old, new): (Option<&Arc<Policy>>, Option<&Arc<Policy>>),
+        (old, new): (Option<&Arc<KeptRoot>>, Option<&Arc<KeptRoot>>),
     ) {
-        fn says(policy: &Policy) -> Option<&Vec<CompliancePerCluster>> {
-            policy.status.as_ref()?.status.as_ref()
-        }
         let Some(new) = new else { return };
-        if old.is_some_and(|old| says(old) == says(new)) {
+        if old.is_some_and(|old| old.status.clusters == new.status.clusters) {
             return;
         }
         let waiting = |key: &ObjectKey, automation: &Arc<PolicyAutomation>| {
@@ -180,7 +178,7 @@ impl Hub {
         }
         // A namespace that becomes a cluster's, or stops being one, changes what a policy in it is.
         if change.old.is_none() || !exists {
-            let in_it = |key: &ObjectKey, _: &Arc<Policy>| {
+            let in_it = |key: &ObjectKey, _: &Arc<KeptRoot>| {
                 let root = || RootPolicyName::new(key.namespace.clone(), key.name.clone());
                 (key.namespace == *name).then(root)
             };

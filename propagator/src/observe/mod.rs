@@ -15,18 +15,20 @@ use reeve_runtime::watch::{Known, Store};
 
 use self::by_cluster::ByCluster;
 use crate::Queues;
+use crate::confirm::PlacingKind;
 use crate::index::{BindingFacts, DecisionFacts, Index, Member, Pair, Placed, Reach};
 use crate::keys::{self, KeyDigest, KeyFacts};
 use crate::metrics::PropagatorMetrics;
 use crate::process::Namespaces;
 use crate::replica::{Digest, ReplicaFacts};
+use crate::root::KeptRoot;
 
 pub use watches::{Labels, Watches};
 
 /// What the hub is known to hold.
 pub struct Hub {
     index: RwLock<Index>,
-    roots: Store<Policy>,
+    roots: Store<KeptRoot>,
     replicas: Store<ReplicaFacts>,
     sets: Store<PolicySet>,
     rules: Option<Store<DecisionFacts>>,
@@ -131,10 +133,37 @@ impl Hub {
         self.placements.ready().await;
     }
 
-    /// A root policy.
+    /// A root policy. Of its status there is what is kept of it.
     pub fn root(&self, root: &RootPolicyName) -> Option<Known<Policy>> {
+        Some(match self.kept_root(root)? {
+            Known::Valid(kept) => Known::Valid(Arc::clone(&kept.policy)),
+            Known::Invalid(error) => Known::Invalid(error),
+        })
+    }
+
+    /// What is kept of a root policy.
+    pub fn kept_root(&self, root: &RootPolicyName) -> Option<Known<KeptRoot>> {
         self.roots
             .get(&ObjectKey::new(root.namespace.clone(), root.name.clone()))
+    }
+
+    /// Whether `PlacementRule`s are used.
+    pub fn uses_rules(&self) -> bool {
+        self.rules.is_some()
+    }
+
+    /// Whether the watches have delivered this version, or a later one, of an object that places policies.
+    pub fn has_placing_version(&self, kind: PlacingKind, key: &ObjectKey, version: &str) -> bool {
+        match kind {
+            PlacingKind::Binding => self.bindings.has_version(key, version),
+            PlacingKind::Set => self.sets.has_version(key, version),
+            PlacingKind::Placement => self.placements.has_version(key, version),
+            PlacingKind::Decision => self.decisions.has_version(key, version),
+            PlacingKind::Rule => {
+                let rules = self.rules.as_ref();
+                rules.is_some_and(|rules| rules.has_version(key, version))
+            }
+        }
     }
 
     /// A policy set.

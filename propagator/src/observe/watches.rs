@@ -18,6 +18,7 @@ use super::Hub;
 use crate::index::{BindingFacts, DecisionFacts};
 use crate::keys::{self, KeyFacts};
 use crate::replica::ReplicaFacts;
+use crate::root::KeptRoot;
 
 /// Replicas listed at a time: far more of each is in memory while it is decoded than is kept.
 const REPLICAS_AT_ONCE: u32 = 100;
@@ -28,7 +29,7 @@ pub type Labels = Box<str>;
 
 /// The watches that fill a [`Hub`], until they are started.
 pub struct Watches {
-    pub(super) roots: Watch<Policy>,
+    pub(super) roots: Watch<Policy, KeptRoot>,
     pub(super) replicas: Watch<Policy, ReplicaFacts>,
     pub(super) sets: Watch<PolicySet>,
     pub(super) bindings: Watch<PlacementBinding, Option<BindingFacts>>,
@@ -60,7 +61,8 @@ impl Watches {
         let rule = |rule: PlacementRule| DecisionFacts::of_rule(&rule);
         let named = format!("metadata.name={}", keys::SECRET);
         Self {
-            roots: Watch::new(all(client)).labels(&format!("!{ROOT_POLICY_LABEL}")),
+            roots: Watch::projected(all(client), KeptRoot::of)
+                .labels(&format!("!{ROOT_POLICY_LABEL}")),
             replicas: Watch::projected(all(client), ReplicaFacts::of)
                 .labels(ROOT_POLICY_LABEL)
                 .pages(REPLICAS_AT_ONCE),

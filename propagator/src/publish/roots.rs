@@ -18,6 +18,7 @@ use reeve_runtime::watch::Known;
 use serde_json::json;
 
 use super::Window;
+use crate::confirm::{Confirmation, Confirmer};
 use crate::decide::root::{self, Lies, RootAction};
 use crate::decide::{self, Verdict};
 use crate::error::RootError;
@@ -25,6 +26,7 @@ use crate::messages;
 use crate::metrics::PropagatorMetrics;
 use crate::observe::Hub;
 use crate::replicas::{observe, reference};
+use crate::root::StatusDigest;
 
 /// How soon to look again at a policy of which it is not clear whether it may go.
 const UNCLEAR: Duration = Duration::from_secs(1);
@@ -36,6 +38,7 @@ pub struct Roots {
     hub: Arc<Hub>,
     events: EventWriter,
     metrics: PropagatorMetrics,
+    confirmer: Confirmer,
     remembered: Arc<Mutex<HashMap<RootPolicyName, Remembered>>>,
 }
 
@@ -56,6 +59,7 @@ impl Roots {
         metrics: PropagatorMetrics,
     ) -> Self {
         Self {
+            confirmer: Confirmer::new(client.clone(), Arc::clone(&hub)),
             client,
             hub,
             events,
@@ -66,7 +70,7 @@ impl Roots {
 
     /// Brings the status of one root policy in line.
     pub async fn reconcile(self, root: RootPolicyName) -> Result<Next, RootError> {
-        let policy = match self.hub.root(&root) {
+        let kept = match self.hub.kept_root(&root) {
             None => {
                 self.remembered.lock().remove(&root);
                 self.hub.take_withdrawn(&root);
@@ -74,11 +78,12 @@ impl Roots {
             }
             // The watch has logged it; its status cannot be judged, nor can it be written.
             Some(Known::Invalid(_)) => return Ok(Next::Done),
-            Some(Known::Valid(policy)) => policy,
+            Some(Known::Valid(kept)) => kept,
         };
+        let policy = &kept.policy;
         let lies = self.lies(&root);
         if lies == Lies::AmongRoots {
-            self.announce(&root, &policy);
+            self.announce(&root, policy);
         }
         let window = self
             .remembered
@@ -91,14 +96,14 @@ impl Roots {
         }
         let start = Instant::now();
         let reach = self.hub.reach(&root);
-        let next = match root::root(&policy, lies, reach) {
+        let next = match root::root(&kept.status, lies, reach) {
             RootAction::Nothing => Ok(Next::Done),
             RootAction::Wait => Ok(Next::After(UNCLEAR)),
-            RootAction::RemoveStray => self.remove_stray(&root, &policy).await,
+            RootAction::RemoveStray => self.remove_stray(&root, policy).await,
             RootAction::LeaveStray => {
                 let note = messages::in_cluster_namespace(&root);
                 tracing::warn!("{note}");
-                self.once(&root, &policy, "stray", &note, true);
+                self.once(&root, policy, "stray", &note, true);
                 Ok(Next::Done)
             }
             RootAction::Write(status) => {
@@ -157,6 +162,30 @@ impl Roots {
         root: &RootPolicyName,
         policy: &Policy,
     ) -> Result<Next, RootError> {
+        // On the word of the hub only: a watch may not have delivered who binds it, or the root that it is a replica of.
+        let confirmation = match RootPolicyName::parse(&root.name) {
+            Some(of) => self.confirmer.removal(&of).await,
+            None => Ok(Confirmation::Confirmed),
+        };
+        let confirmations = [
+            confirmation,
+            self.confirmer.placement(&root.namespace).await,
+        ];
+        for confirmation in confirmations {
+            let confirmation = confirmation.map_err(|source| RootError::Stray {
+                root: root.clone(),
+                source,
+            })?;
+            if confirmation == Confirmation::Behind {
+                return Ok(Next::After(UNCLEAR));
+            }
+        }
+        let lies = self.lies(root);
+        if root::root(&StatusDigest::default(), lies, self.hub.reach(root))
+            != RootAction::RemoveStray
+        {
+            return Ok(Next::After(UNCLEAR));
+        }
         tracing::warn!(policy = %root, "deleting a policy that doesn't belong to any root policy");
         let policies: Api<Policy> = Api::namespaced(self.client.clone(), &root.namespace);
         let preconditions = Preconditions {
@@ -164,12 +193,12 @@ impl Roots {
             resource_version: policy.metadata.resource_version.clone(),
         };
         let parameters = DeleteParams::default().preconditions(preconditions);
-        absent_is_none(policies.delete(&root.name, &parameters).await).map_err(|source| {
-            RootError::Stray {
+        absent_is_none(unread::delete(&policies, &root.name, &parameters).await).map_err(
+            |source| RootError::Stray {
                 root: root.clone(),
                 source,
-            }
-        })?;
+            },
+        )?;
         Ok(Next::Done)
     }
 

@@ -152,11 +152,8 @@ impl Accounts {
         replica: &ObjectKey,
     ) -> Result<Arc<Account>, AccountError> {
         let (cell, released) = {
+            self.0.failed_lately(account)?;
             let mut state = self.0.state.lock();
-            if let Some(reason) = state.failed_lately(account, self.0.schedule.spacing) {
-                let account = account.clone();
-                return Err(AccountError::Unusable { account, reason });
-            }
             let changed = state
                 .used_by
                 .get(replica)
@@ -170,12 +167,17 @@ impl Accounts {
         };
         // Not under the lock: dropping an account stops its watches.
         drop(released);
-        let found = cell.get_or_try_init(|| self.connect(account)).await;
-        if let Err(AccountError::Unusable { reason, .. }) = &found {
-            let failure = (Instant::now(), reason.clone());
-            self.0.state.lock().failed.insert(account.clone(), failure);
-        }
-        found.cloned()
+        let found = cell.get_or_try_init(|| async {
+            // Whoever waited for another's try that failed has its answer.
+            self.0.failed_lately(account)?;
+            let connected = self.connect(account).await;
+            if let Err(AccountError::Unusable { reason, .. }) = &connected {
+                let failure = (Instant::now(), reason.clone());
+                self.0.state.lock().failed.insert(account.clone(), failure);
+            }
+            connected
+        });
+        found.await.cloned()
     }
 
     /// A replica needs no account any more.
@@ -200,7 +202,9 @@ impl Accounts {
             reason: chain(&error),
         })?;
         let wake = Arc::clone(&self.0.wake);
-        let watches = DependencyWatches::new(client, move |replica| wake(replica)).without_echo();
+        let watches = DependencyWatches::new(client, move |replica| wake(replica))
+            .without_echo()
+            .remembering_refusals(self.0.schedule.spacing);
         let refused = Arc::new(Notify::new());
         let renewal = Renewal {
             inner: Arc::downgrade(&self.0),
@@ -218,6 +222,18 @@ impl Accounts {
 }
 
 impl Inner {
+    /// An error if the account could not be used a moment ago: what refuses it would only say so again.
+    fn failed_lately(&self, account: &ObjectKey) -> Result<(), AccountError> {
+        let lately = self.schedule.spacing;
+        match self.state.lock().failed_lately(account, lately) {
+            None => Ok(()),
+            Some(reason) => Err(AccountError::Unusable {
+                account: account.clone(),
+                reason,
+            }),
+        }
+    }
+
     /// A token, and when it ends.
     async fn request(&self, account: &ObjectKey) -> Result<(String, Timestamp), AccountError> {
         let accounts: Api<ServiceAccount> =

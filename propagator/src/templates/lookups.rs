@@ -81,7 +81,7 @@ impl HubLookups {
                 self.note(Trouble::Passing);
                 error.to_string()
             }
-            ReadError::Unwatchable(_) => error.to_string(),
+            ReadError::Unwatchable(_) | ReadError::Undecodable { .. } => error.to_string(),
         }
     }
 }

@@ -9,15 +9,17 @@ use kube::ResourceExt;
 use reeve_api::Policy;
 use reeve_api::names::{CLUSTER_GROUP, ENCRYPTION_IV_ANNOTATION, HUB_TEMPLATES_ERROR_ANNOTATION};
 use reeve_api::policy::PolicyTemplate;
-use reeve_template_reads::{Fetched, Secrets};
+use reeve_template_reads::Fetched;
 use reeve_templates_engine::detect;
 use reeve_templates_engine::encryption::{
     Encryption, EncryptionError, Piece, TOKEN_PREFIX, pieces,
 };
+use reeve_templates_engine::json as engine_json;
 use reeve_templates_engine::language::Delimiters;
 use reeve_templates_engine::lookup::{ClusterScopedRule, Restrictions};
 use reeve_templates_engine::resolver::{
-    Config, Context, EncryptionConfig, HalfDelimiters, Input, Mode, Options, ResolveError, Resolver,
+    Config, Context, DerivedField, EncryptionConfig, Failed, HalfDelimiters, Input, Mode, Options,
+    ResolveError, Resolved, Resolver,
 };
 use reeve_templates_engine::value::Value;
 use serde_json::{Value as Json, json};
@@ -198,20 +200,29 @@ fn one(
     let prepared = task.resolver.prepare(Input::Json(json.as_bytes()), options);
     let prepared = prepared.map_err(|error| told(&error))?;
     let resolved = reads.resolve(&prepared);
-    let resolved = resolved.map_err(|failed| told(&failed.error))?;
+    let resolved = resolved.map_err(|failed| match withheld(&failed) {
+        Some(error) => error,
+        None => told(&failed.error),
+    })?;
     let mut definition: Json =
-        serde_json::from_slice(&resolved.json).map_err(|error| error.to_string())?;
-    if is_exposed_raw(&definition, &resolved.sensitive_fields) {
-        return Err(messages::EXPOSED_RAW.to_owned());
-    }
-    let exposed = exposed(&definition, &resolved.sensitive_fields, &reads.secrets());
+        engine_json::tree(&resolved.json).map_err(|error| error.to_string())?;
+    let exposed = exposed(&definition, &resolved);
+    let exposes_raw = is_exposed_raw(&definition, &resolved.sensitive_fields);
     let Some(cipher) = task.cipher else {
-        let needs_cipher = !exposed.is_empty();
+        // With a key, what reads a Secret may encrypt it itself.
+        let needs_cipher =
+            exposes_raw || !exposed.is_empty() || !resolved.derived_fields.is_empty();
         return Ok(One {
             definition,
             needs_cipher,
         });
     };
+    if let Some(field) = unprotectable(&definition, &resolved, reads) {
+        return Err(messages::exposed(&field.expression, shown(field)));
+    }
+    if exposes_raw {
+        return Err(messages::EXPOSED_RAW.to_owned());
+    }
     let encryption = cipher.encryption().map_err(|error| error.to_string())?;
     for pointer in exposed {
         if let Some(Json::String(text)) = definition.pointer_mut(&pointer) {
@@ -244,25 +255,54 @@ fn opened(text: &str, encryption: &Encryption) -> Zeroizing<String> {
     opened
 }
 
-/// Where in a definition the text of a Secret stands for all to read: its author looked it up and forgot to protect it,
-/// perhaps beside something protected. Texts only, and only where a cluster decrypts them.
-fn exposed(definition: &Json, sensitive: &[String], secrets: &Secrets) -> Vec<String> {
+/// The first field that holds what was computed from a Secret and that a cluster could not decrypt: anything but a text
+/// within the spec.
+fn unprotectable<'a>(
+    definition: &Json,
+    resolved: &'a Resolved,
+    reads: &Fetched<HubLookups>,
+) -> Option<&'a DerivedField> {
+    resolved.derived_fields.iter().find(|field| {
+        if field.is_key {
+            // Fields of a Secret are copied with their names.
+            let name = field.pointer.rsplit('/').next().unwrap_or_default();
+            let name = name.replace("~1", "/").replace("~0", "~");
+            return !reads.is_field_of_a_secret(&name);
+        }
+        match definition.pointer(&field.pointer) {
+            Some(Json::String(text)) => {
+                !text.is_empty() && (!field.pointer.starts_with("/spec/") || field.pointer == RAW)
+            }
+            Some(Json::Null | Json::Object(_) | Json::Array(_)) | None => false,
+            Some(Json::Bool(_) | Json::Number(_)) => true,
+        }
+    })
+}
+
+/// Where a field is; of a key that was computed from a Secret the map that it is in.
+fn shown(field: &DerivedField) -> &str {
+    let parent = field.pointer.rsplit_once('/').map(|(parent, _)| parent);
+    parent.filter(|_| field.is_key).unwrap_or(&field.pointer)
+}
+
+/// The texts of a definition that are to be encrypted as they are: what they hold came from a Secret, and its author forgot
+/// to protect it, perhaps beside something protected. Texts only, and only where a cluster decrypts them.
+fn exposed(definition: &Json, resolved: &Resolved) -> Vec<String> {
+    let is_derived = |pointer: &String| {
+        let mut derived = resolved.derived_fields.iter();
+        derived.any(|field| !field.is_key && field.pointer == *pointer)
+    };
     let is_exposed = |pointer: &&String| {
         let text = definition.pointer(pointer).and_then(Json::as_str);
         pointer.starts_with("/spec/")
             && pointer.as_str() != RAW
-            && text.is_some_and(|text| !text.is_empty() && shows(text, secrets))
+            && text.is_some_and(|text| {
+                // What was only chosen by a condition on a Secret and is protected anyway gives nothing away.
+                !text.is_empty() && (is_derived(pointer) || !text.contains(TOKEN_PREFIX))
+            })
     };
-    sensitive.iter().filter(is_exposed).cloned().collect()
-}
-
-/// Whether a text that came from Secrets shows anything of them beside what is protected in it.
-fn shows(text: &str, secrets: &Secrets) -> bool {
-    !text.contains(TOKEN_PREFIX)
-        || pieces(text).into_iter().any(|piece| match piece {
-            Piece::Open(open) => secrets.taken_out_of(open) != open,
-            Piece::Token(_) => false,
-        })
+    let fields = resolved.sensitive_fields.iter();
+    fields.filter(is_exposed).cloned().collect()
 }
 
 /// Whether a document of templates holds the text of a Secret and nothing protected. It cannot be encrypted as a whole:
@@ -271,6 +311,16 @@ fn is_exposed_raw(definition: &Json, sensitive: &[String]) -> bool {
     let text = definition.pointer(RAW).and_then(Json::as_str);
     sensitive.iter().any(|pointer| pointer == RAW)
         && text.is_some_and(|text| !text.is_empty() && !text.contains(TOKEN_PREFIX))
+}
+
+/// The error that takes the place of one that may quote what was computed from a Secret.
+fn withheld(failed: &Failed) -> Option<String> {
+    let place = match &failed.error {
+        ResolveError::Execute { source, .. } => source.place.as_str(),
+        _ => "",
+    };
+    let quotes = failed.quotes_secrets;
+    quotes.then(|| messages::failed_on_a_secret(place))
 }
 
 /// The error without the document that it is about: raw templates do not leave the hub.
@@ -373,17 +423,6 @@ fn annotate(object: &mut Json, name: &str, value: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_text_shows_a_secret_only_beside_what_is_protected_in_it() {
-        let secrets: Secrets = ["hunter2".to_owned()].into_iter().collect();
-        let shows = |text: &str| super::shows(text, &secrets);
-        assert!(shows("anything made of it"));
-        assert!(!shows("$ocm_encrypted:aGk="));
-        assert!(!shows("user:$ocm_encrypted:aGk=, $ocm_encrypted:aGk= end"));
-        assert!(shows("$ocm_encrypted:aGk= hunter2"));
-        assert!(shows("hunter2 $ocm_encrypted:aGk="));
-    }
 
     #[test]
     fn what_is_protected_in_a_text_is_opened_before_the_whole_is_protected() {

@@ -4,6 +4,8 @@ use kube::core::Status;
 use kube::core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview, Operation};
 use kube::core::response::StatusSummary;
 
+use reeve_runtime::decode;
+
 use super::{Admit, Doing, Verdict};
 use crate::messages;
 
@@ -14,8 +16,8 @@ use crate::messages;
 pub(super) fn answer<K: Admit>(body: &[u8]) -> Result<Vec<u8>, String> {
     let malformed =
         |error: &dyn std::fmt::Display| messages::malformed_review(&K::kind(&()), error);
-    let review: AdmissionReview<K> =
-        serde_json::from_slice(body).map_err(|error| malformed(&error))?;
+    let body = std::str::from_utf8(body).map_err(|error| malformed(&error))?;
+    let review: AdmissionReview<K> = decode::from_str(body).map_err(|error| malformed(&error))?;
     let request: AdmissionRequest<K> = review.try_into().map_err(|error| malformed(&error))?;
     let response = respond(&request).into_review();
     serde_json::to_vec(&response).map_err(|error| malformed(&error))

@@ -60,6 +60,15 @@ pub enum Lost {
 }
 
 impl Lost {
+    /// Whether we may not read this, which the API server says with 403; a credential that it does not take (401) is
+    /// replaced soon.
+    pub(super) fn is_forbidden(&self) -> bool {
+        let Self::Refused(error) = self else {
+            return false;
+        };
+        matches!(&**error, kube::Error::Api(status) if status.code == 403)
+    }
+
     /// Whether the kind itself is gone, which narrower watches would find as well.
     pub(super) fn is_of_the_kind(&self) -> bool {
         matches!(self, Self::Refused(error) if Refusal::of(error) == Refusal::NotFound)

@@ -86,6 +86,10 @@ pub(super) struct Index<R, O> {
     serving: HashMap<Target, Source>,
     readers: HashMap<R, (Round, HashMap<Target, Round>)>,
     lost: HashMap<R, HashMap<Target, Lost>>,
+    /// For how long a refusal is the answer to whoever reads the same.
+    pub(super) remembers: Duration,
+    /// Sources that may not be read, since when, and in which words.
+    forbidden: HashMap<Source, (Instant, Lost)>,
     /// Kinds and namespaces of shared sources that were refused, and when.
     barred: HashMap<(ApiResource, String), Instant>,
     outputs: Vec<Output<R>>,
@@ -102,6 +106,8 @@ impl<R: Key, O: Versioned> Index<R, O> {
             serving: HashMap::new(),
             readers: HashMap::new(),
             lost: HashMap::new(),
+            remembers: Duration::ZERO,
+            forbidden: HashMap::new(),
             barred: HashMap::new(),
             outputs: Vec::new(),
         }
@@ -131,6 +137,9 @@ impl<R: Key, O: Versioned> Index<R, O> {
     /// A reader reads, and is woken by changes from here on.
     pub(super) fn read(&mut self, reader: &R, target: &Target) -> Answer<O> {
         if let Some(lost) = self.take_loss(reader, target) {
+            return Answer::Lost(lost);
+        }
+        if let Some(lost) = self.remembered_refusal(target) {
             return Answer::Lost(lost);
         }
         let (round, targets) = self.readers.entry(reader.clone()).or_default();
@@ -217,6 +226,12 @@ impl<R: Key, O: Versioned> Index<R, O> {
         let Some(watched) = self.close(source) else {
             return;
         };
+        if reason.is_forbidden() && !self.remembers.is_zero() {
+            let (now, remembers) = (self.now, self.remembers);
+            self.forbidden
+                .retain(|_, (since, _)| now < *since + remembers);
+            self.forbidden.insert(source.clone(), (now, reason.clone()));
+        }
         if watched.is_shared && !reason.is_of_the_kind() {
             self.barred.retain(|_, since| self.now < *since + BARRED);
             let place = (source.kind.clone(), source.namespace.clone());
@@ -240,6 +255,16 @@ impl<R: Key, O: Versioned> Index<R, O> {
                 }
             }
         }
+    }
+
+    /// The refusal of a moment ago of what a target would be read from.
+    fn remembered_refusal(&self, target: &Target) -> Option<Lost> {
+        // An open source answers: more may be allowed to it.
+        if self.forbidden.is_empty() || self.serving.contains_key(target) {
+            return None;
+        }
+        let (since, lost) = self.forbidden.get(&target.own_source())?;
+        (self.now < *since + self.remembers).then(|| lost.clone())
     }
 
     fn take_loss(&mut self, reader: &R, target: &Target) -> Option<Lost> {
@@ -388,3 +413,7 @@ fn same<O: Versioned>(one: &[Arc<O>], other: &[Arc<O>]) -> bool {
 #[cfg(test)]
 #[path = "model.rs"]
 mod model;
+
+#[cfg(test)]
+#[path = "refusals.rs"]
+mod refusals;

@@ -19,6 +19,7 @@ mod watched;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::Client;
 use parking_lot::Mutex;
@@ -27,11 +28,13 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use crate::decode::DecodeError;
 use crate::discovery::ServedKind;
 use crate::metrics::Metrics;
 use crate::object::ObjectKey;
 use crate::queue::Key;
 use index::{Answer, Index, Limits, Lost, Output, Source, Target};
+use plain::Kept;
 
 /// From this many names or selectors of a kind in one namespace on, one watch of the kind there serves all.
 pub const MANY: usize = 8;
@@ -45,6 +48,16 @@ pub enum ReadError {
     /// The API server refused or did not answer.
     #[error("{0}")]
     Refused(Arc<kube::Error>),
+    /// It exists, and its JSON cannot be decoded.
+    #[error("cannot decode {kind} {object}: {reason}")]
+    Undecodable {
+        /// Its kind.
+        kind: String,
+        /// Its name.
+        object: ObjectKey,
+        /// Why.
+        reason: DecodeError,
+    },
     /// The watch ended while it was being waited for.
     #[error("the watch ended before it was established")]
     Ended,
@@ -67,7 +80,7 @@ struct Inner<R> {
 }
 
 struct State<R> {
-    index: Index<R, Value>,
+    index: Index<R, Kept>,
     running: HashMap<Source, AbortHandle>,
 }
 
@@ -102,6 +115,14 @@ impl<R: Key> DependencyWatches<R> {
         self
     }
 
+    /// What may not be read is not asked for again for so long, whoever reads it: with many readers of one credential the
+    /// API server would be asked for each of them, again and again. Nobody is woken when the time is over.
+    #[must_use]
+    pub fn remembering_refusals(self, remembers: Duration) -> Self {
+        self.0.state.lock().index.remembers = remembers;
+        self
+    }
+
     /// Starts a batch of reads. A reader has one batch at a time: its queue sees to that.
     pub fn begin(&self, reader: &R) -> Batch<R> {
         self.0.state.lock().index.begin(reader);
@@ -127,7 +148,7 @@ impl<R: Key> DependencyWatches<R> {
         self.0.state.lock().running.len()
     }
 
-    fn update<T>(&self, change: impl FnOnce(&mut Index<R, Value>) -> T) -> T {
+    fn update<T>(&self, change: impl FnOnce(&mut Index<R, Kept>) -> T) -> T {
         let mut state = self.0.state.lock();
         state.index.tick(Instant::now());
         let result = change(&mut state.index);
@@ -159,7 +180,7 @@ impl<R: Key> DependencyWatches<R> {
     }
 
     /// What a watch told: those who wait for its first list look again.
-    fn told(&self, change: impl FnOnce(&mut Index<R, Value>)) {
+    fn told(&self, change: impl FnOnce(&mut Index<R, Kept>)) {
         self.update(change);
         self.0.changed.notify_waiters();
     }
@@ -220,7 +241,7 @@ impl<R: Key> Batch<R> {
                 .watches
                 .update(|index| index.read(&self.reader, &target))
             {
-                Answer::Known(objects) => return Ok(objects),
+                Answer::Known(objects) => return objects.iter().map(decoded).collect(),
                 Answer::Lost(lost) => return Err(lost.into()),
                 Answer::Pending => changed.await,
             }
@@ -231,6 +252,14 @@ impl<R: Key> Batch<R> {
     /// dropped without this keeps everything, which is safe, only dearer.
     pub fn end(self) {
         self.watches.update(|index| index.end(&self.reader));
+    }
+}
+
+/// What cannot be decoded is not absent: whoever reads it, or a selection that it belongs to, cannot.
+fn decoded(kept: &Arc<Kept>) -> Result<Arc<Value>, ReadError> {
+    match &**kept {
+        Kept::Object(object) => Ok(Arc::clone(object)),
+        Kept::Undecodable(object) => Err(object.error.clone()),
     }
 }
 

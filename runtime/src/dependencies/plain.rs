@@ -1,50 +1,88 @@
 //! Objects as plain JSON, converted once, when they arrive.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::core::{ApiResource, DynamicResourceScope};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
+use super::ReadError;
 use super::watched::Versioned;
+use crate::decode::{self, DecodeError};
+use crate::guarded::{self, Unmanaged};
 use crate::object::ObjectKey;
 
 /// An object as the API server sent it, less `managedFields`, which are most of it and tell readers
-/// nothing. No field of any kind makes it undecodable.
+/// nothing. No field of any kind makes it undecodable, however deeply it is nested.
 #[derive(Clone, Debug)]
 pub(super) struct Plain {
     /// The little that watching looks at.
     metadata: ObjectMeta,
-    json: Value,
+    json: Result<Value, DecodeError>,
+}
+
+/// What is kept of an object.
+#[derive(Clone, Debug)]
+pub(super) enum Kept {
+    /// The object.
+    Object(Arc<Value>),
+    /// It exists, and its JSON cannot be decoded.
+    Undecodable(Box<Undecodable>),
+}
+
+/// An object whose JSON cannot be decoded.
+#[derive(Clone, Debug)]
+pub(super) struct Undecodable {
+    metadata: ObjectMeta,
+    /// Why a read of it fails.
+    pub(super) error: ReadError,
 }
 
 impl Plain {
     /// The JSON with its kind, which the items of a list do not carry.
-    pub(super) fn of_kind(self, kind: &ApiResource) -> Value {
-        let mut json = self.json;
+    pub(super) fn of_kind(self, kind: &ApiResource) -> Kept {
+        let mut json = match self.json {
+            Ok(json) => json,
+            Err(reason) => {
+                let error = ReadError::Undecodable {
+                    kind: kind.kind.clone(),
+                    object: ObjectKey::of_metadata(&self.metadata),
+                    reason,
+                };
+                let metadata = self.metadata;
+                return Kept::Undecodable(Box::new(Undecodable { metadata, error }));
+            }
+        };
         if let Some(fields) = json.as_object_mut() {
             let text = |text: &str| Value::String(text.to_owned());
             fields.insert("apiVersion".to_owned(), text(&kind.api_version));
             fields.insert("kind".to_owned(), text(&kind.kind));
         }
-        json
+        Kept::Object(Arc::new(json))
     }
 }
 
 impl<'de> Deserialize<'de> for Plain {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut json = Value::deserialize(deserializer)?;
-        if let Some(metadata) = json.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.remove("managedFields");
-        }
-        let owned = |field| metadata_text(&json, field).map(str::to_owned);
-        let metadata = ObjectMeta {
-            name: owned("name"),
-            namespace: owned("namespace"),
-            resource_version: owned("resourceVersion"),
-            ..ObjectMeta::default()
+        // The object's text as it is: whatever the object holds, the list around it is decoded.
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        let json = decode::from_str::<Unmanaged>(text.get());
+        let json = json.map(|Unmanaged(fields)| Value::Object(fields));
+        let metadata = match &json {
+            Err(_) => guarded::identity(text.get()),
+            Ok(json) => {
+                let owned = |field| metadata_text(json, field).map(str::to_owned);
+                ObjectMeta {
+                    name: owned("name"),
+                    namespace: owned("namespace"),
+                    resource_version: owned("resourceVersion"),
+                    ..ObjectMeta::default()
+                }
+            }
         };
         Ok(Self { metadata, json })
     }
@@ -79,19 +117,39 @@ impl Resource for Plain {
     }
 }
 
-impl Versioned for Value {
+impl Versioned for Kept {
     fn key(&self) -> ObjectKey {
-        let text = |field| metadata_text(self, field).unwrap_or_default();
-        ObjectKey::new(text("namespace"), text("name"))
+        match self {
+            Self::Object(json) => {
+                let text = |field| metadata_text(json, field).unwrap_or_default();
+                ObjectKey::new(text("namespace"), text("name"))
+            }
+            Self::Undecodable(object) => ObjectKey::of_metadata(&object.metadata),
+        }
     }
 
     fn version(&self) -> (Option<&str>, Option<&str>) {
-        let text = |field| metadata_text(self, field);
-        (text("uid"), text("resourceVersion"))
+        match self {
+            Self::Object(json) => {
+                let text = |field| metadata_text(json, field);
+                (text("uid"), text("resourceVersion"))
+            }
+            Self::Undecodable(object) => {
+                let metadata = &object.metadata;
+                let version = metadata.resource_version.as_deref();
+                (metadata.uid.as_deref(), version)
+            }
+        }
     }
 
     fn label(&self, name: &str) -> Option<&str> {
-        self.get("metadata")?.get("labels")?.get(name)?.as_str()
+        match self {
+            Self::Object(json) => json.get("metadata")?.get("labels")?.get(name)?.as_str(),
+            Self::Undecodable(object) => {
+                let label = object.metadata.labels.as_ref()?.get(name)?;
+                Some(label)
+            }
+        }
     }
 }
 
@@ -121,12 +179,15 @@ mod tests {
             kind: "ConfigMap".to_owned(),
             plural: "configmaps".to_owned(),
         };
-        let json = plain.of_kind(&kind);
-        assert_eq!(json.key(), ObjectKey::new("n", "a"));
-        assert_eq!(json.version(), (Some("u"), Some("7")));
+        let kept = plain.of_kind(&kind);
+        assert_eq!(kept.key(), ObjectKey::new("n", "a"));
+        assert_eq!(kept.version(), (Some("u"), Some("7")));
+        let Kept::Object(json) = kept else {
+            panic!("{kept:?}")
+        };
         let want = json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"k": "v"}
         });
-        assert_eq!(json, want);
+        assert_eq!(*json, want);
     }
 }

@@ -5,13 +5,14 @@ use std::sync::{Arc, Weak};
 use futures::StreamExt;
 use kube::Client;
 use kube::api::Api;
-use kube::runtime::{WatchStreamExt, watcher};
+use kube::runtime::watcher;
 
 use super::cover::{Filter, Lost, Source};
-use super::plain::Plain;
+use super::plain::{Kept, Plain};
 use super::{DependencyWatches, Inner};
 use crate::object::{ObjectKey, Refusal};
 use crate::queue::Key;
+use crate::{metrics, relist};
 
 /// Watches until aborted. Ends by itself only when the watches are gone or the source is lost.
 pub(super) async fn watch<R: Key>(inner: Weak<Inner<R>>, client: Client, source: Source) {
@@ -57,7 +58,7 @@ impl<R: Key> Report<R> {
             Filter::Labels(selector) => watcher::Config::default().labels(selector),
             Filter::All => watcher::Config::default(),
         };
-        let mut events = Box::pin(watcher(api, config).default_backoff());
+        let mut events = Box::pin(relist::events(api, config, &self.source.kind.kind));
         let mut established = false;
         while let Some(event) = events.next().await {
             let Some(inner) = self.inner.upgrade() else {
@@ -86,7 +87,12 @@ impl<R: Key> Report<R> {
         watches.told(|index| match event {
             watcher::Event::Init => index.listing(source),
             watcher::Event::InitApply(object) | watcher::Event::Apply(object) => {
-                index.applied(source, object.of_kind(&source.kind));
+                let object = object.of_kind(&source.kind);
+                if let Kept::Undecodable(object) = &object {
+                    metrics::undecodable(&source.kind.kind);
+                    tracing::error!(error = %object.error, "cannot decode object");
+                }
+                index.applied(source, object);
             }
             watcher::Event::Delete(object) => index.deleted(source, &ObjectKey::of(&object)),
             watcher::Event::InitDone => index.listed(source),

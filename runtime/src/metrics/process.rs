@@ -20,9 +20,15 @@ struct Lease {
     name: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Watched {
+    kind: String,
+}
+
 /// Clients and leases are made before and apart from any registry, so these belong to the process.
 static REQUESTS: LazyLock<Family<Request, Counter>> = LazyLock::new(Family::default);
 static LEADING: LazyLock<Family<Lease, Gauge>> = LazyLock::new(Family::default);
+static UNDECODABLE: LazyLock<Family<Watched, Counter>> = LazyLock::new(Family::default);
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(
@@ -35,6 +41,11 @@ pub(super) fn register(registry: &mut Registry) {
         "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master",
         LEADING.clone(),
     );
+    registry.register(
+        "reeve_watch_undecodable",
+        "Number of objects and events of watches that could not be decoded, partitioned by kind",
+        UNDECODABLE.clone(),
+    );
 }
 
 /// Counts a request to `host` (`name:port`); `code` is absent when no answer came.
@@ -46,6 +57,14 @@ pub(crate) fn requested(host: &str, method: &http::Method, code: Option<http::St
         method: method.to_string(),
     };
     REQUESTS.get_or_create(&request).inc();
+}
+
+/// Counts an object or an event of a watch that cannot be decoded.
+pub(crate) fn undecodable(kind: &str) {
+    let watched = Watched {
+        kind: kind.to_owned(),
+    };
+    UNDECODABLE.get_or_create(&watched).inc();
 }
 
 /// Says whether this process leads.

@@ -16,14 +16,15 @@ use axum::middleware;
 use axum::routing::get;
 use axum_server::Handle;
 use axum_server::tls_rustls::RustlsConfig;
-use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use crate::flags::{ListenAddress, TlsArgs};
 use crate::metrics::{CONTENT_TYPE, Metrics};
 use crate::probes::Probes;
 use crate::supervisor::Supervisor;
+use authorize::Authorizer;
 
+pub use authorize::ReviewClients;
 pub use openshift::{Settled, openshift_tls_settings};
 pub use profile::{TLS_PROFILE, tls_settings};
 pub use tls::TlsError;
@@ -50,6 +51,9 @@ pub enum ServeError {
         /// Why.
         source: TlsError,
     },
+    /// There are no random numbers for the digests of tokens.
+    #[error("cannot authorise readers of metrics: {0}")]
+    Random(getrandom::Error),
     /// The server stopped.
     #[error("the server on {address} failed: {source}")]
     Serve {
@@ -68,8 +72,8 @@ pub struct MetricsOptions {
     pub secure: bool,
     /// TLS settings.
     pub tls: TlsArgs,
-    /// Answers who a caller is and what it may.
-    pub client: Client,
+    /// Answer who a caller is and what it may, without taking anything from the controllers.
+    pub reviews: ReviewClients,
 }
 
 /// A server that has its port already, so that a taken port is an error at start.
@@ -94,22 +98,24 @@ pub fn metrics(options: MetricsOptions, metrics: Metrics) -> Result<Option<Serve
 /// Like [`metrics`], with `tls.crt` and `tls.key` in another folder.
 pub fn metrics_with_certificate(
     options: MetricsOptions,
-    metrics: Metrics,
+    series: Metrics,
     certificate: &Path,
 ) -> Result<Option<Server>, ServeError> {
     let Some(address) = options.address.0 else {
         return Ok(None);
     };
+    let mut secured = None;
+    if options.secure {
+        let authorizer = Authorizer::new(options.reviews, &series).map_err(ServeError::Random)?;
+        secured = Some((authorizer, config("metrics", &options.tls, certificate)?));
+    }
     let mut router = Router::new()
         .route("/metrics", get(page))
-        .with_state(metrics);
+        .with_state(series);
     let mut tls = None;
-    if options.secure {
-        router = router.layer(middleware::from_fn_with_state(
-            options.client,
-            authorize::check,
-        ));
-        tls = Some(config("metrics", &options.tls, certificate)?);
+    if let Some((authorizer, config)) = secured {
+        router = router.layer(middleware::from_fn_with_state(authorizer, authorize::check));
+        tls = Some(config);
     }
     Server::bind(address, router, tls).map(Some)
 }
@@ -178,7 +184,10 @@ impl Server {
         let address = self.address;
         let failed = |source| ServeError::Serve { address, source };
         let handle = Handle::new();
-        let service = self.router.into_make_service();
+        // Who asks is limited by its address.
+        let service = self
+            .router
+            .into_make_service_with_connect_info::<SocketAddr>();
         let closer = handle.clone();
         let close = async move {
             stop.cancelled().await;

@@ -14,7 +14,8 @@ use super::Failures;
 use crate::run;
 
 /// The suites that need a plane, those that take longest first.
-const SUITES: [&str; 21] = [
+const SUITES: [&str; 22] = [
+    "lifecycle",
     "hub_guarantees",
     "guarantees",
     "install",
@@ -26,7 +27,7 @@ const SUITES: [&str; 21] = [
     "hub",
     "process",
     "crashes",
-    "lifecycle",
+    "hostile",
     "apart",
     "addon_process",
     "propagator_process",

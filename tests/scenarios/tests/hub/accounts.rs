@@ -127,6 +127,16 @@ async fn forbidden(site: &Site<'_>, root: &Root<'_>, vault: &str) -> Result<()> 
     Ok(())
 }
 
+/// How often Secrets of a namespace were asked for in vain since then: at least once.
+fn refused_reads(audit: &AuditLog, mark: Mark, namespace: &str) -> Result<usize> {
+    let mut asked = audit.since(mark)?;
+    asked.retain(|event| {
+        event.resource == "secrets" && event.namespace == namespace && event.code == 403
+    });
+    ensure!(!asked.is_empty(), "the audit log has no refusal");
+    Ok(asked.len())
+}
+
 /// A read that is refused is tried again later and later: its refusal alone is no reason to try at once.
 pub(crate) async fn refusals_are_not_repeated_at_once(world: Arc<Hubs>) -> Result<()> {
     const WHILE: Duration = Duration::from_secs(3);
@@ -138,13 +148,33 @@ pub(crate) async fn refusals_are_not_repeated_at_once(world: Arc<Hubs>) -> Resul
     let mark = audit.mark()?;
     forbidden(&site, &site.root("policy"), &vault.name).await?;
     tokio::time::sleep(WHILE).await;
-    let mut asked = audit.since(mark)?;
-    asked.retain(|event| {
-        event.resource == "secrets" && event.namespace == vault.name && event.code == 403
-    });
-    ensure!(!asked.is_empty(), "the audit log tells of no refusal");
-    let count = asked.len();
+    let count = refused_reads(audit, mark, &vault.name)?;
     ensure!(count <= MOST, "it was asked {count} times within {WHILE:?}");
+    Ok(())
+}
+
+/// A refusal of an account answers all replicas that read the same: the API server is asked for the account, not for each.
+pub(crate) async fn refusals_are_shared_by_replicas(world: Arc<Hubs>) -> Result<()> {
+    const WHILE: Duration = Duration::from_secs(12);
+    // Once in ten seconds, with a few workers that ask at the same moment.
+    const MOST: usize = 12;
+    let clusters: Vec<String> = (1..=40).map(|number| format!("m{number}")).collect();
+    let clusters: Vec<&str> = clusters.iter().map(String::as_str).collect();
+    let site = world.site("own-case-shared-refusals", &clusters).await?;
+    account(&site, "reader").await?;
+    let vault = world.site("own-case-shared-refusals-vault", &[]).await?;
+    let audit = world.hub.plane().audit()?;
+    let mark = audit.mark()?;
+    let root = site.root("policy");
+    forbidden(&site, &root, &vault.name).await?;
+    site.placed(Via::Placement, "choice", "policy", &clusters)
+        .await?;
+    for cluster in &clusters {
+        root.fails(cluster, "ensure the client").await?;
+    }
+    tokio::time::sleep(WHILE).await;
+    let count = refused_reads(audit, mark, &vault.name)?;
+    ensure!(count <= MOST, "it was asked {count} times for 40 replicas");
     Ok(())
 }
 

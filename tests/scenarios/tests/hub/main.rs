@@ -122,6 +122,7 @@ fn cases() -> Vec<Scenario<Hubs>> {
 fn rough_edges() -> Vec<Scenario<Hubs>> {
     scenarios![
         own_case_refusals_are_not_repeated_at_once: accounts::refusals_are_not_repeated_at_once,
+        own_case_refusals_are_shared_by_replicas: accounts::refusals_are_shared_by_replicas,
         rough_edge_01_clusters_that_are_kept_out_do_not_count: exclusions::counted,
         rough_edge_02_restricted_bindings_add_no_clusters: enforcement::restricted_only,
         rough_edge_03_what_remains_places: enforcement::remaining,
@@ -147,6 +148,7 @@ fn rough_edges() -> Vec<Scenario<Hubs>> {
         rough_edge_33_secrets_however_asked_for: secrets::however_asked,
         rough_edge_33_secrets_that_are_looked_up: secrets::looked_up,
         rough_edge_33_secrets_in_errors: secrets::in_errors,
+        rough_edge_33_what_is_computed_from_secrets: secrets::derived,
         rough_edge_34_42_a_new_key_a_new_vector: keys::forced,
         rough_edge_35_templates_switched_off: templates::switched_off,
         rough_edge_36_an_account_that_is_not_needed: accounts::unneeded,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use reeve_scenarios::{Hubs, Site, Via, annotation, objects, policy_spec, same, wants};
+use reeve_scenarios::{Hubs, Site, Via, annotation, errors, objects, policy_spec, same, wants};
 use reeve_testkit::Object;
 use serde_json::{Value, json};
 
@@ -291,6 +291,100 @@ pub(crate) async fn looked_up(world: Arc<Hubs>) -> Result<()> {
     kept_secret(&world, "rough-edge-33-lookup", &ways).await
 }
 
+/// 33: what is computed from a Secret leaves the hub no more than the Secret does, whatever stands beside it.
+pub(crate) async fn derived(world: Arc<Hubs>) -> Result<()> {
+    let site = world.site("rough-edge-33-derived", &["m1"]).await?;
+    let read = r#"(lookup "v1" "Secret" "" "source").data.password"#;
+    site.secret(
+        "source",
+        json!({ "password": "aHVudGVyMg==", "port": "NjU0Mzc=" }),
+    )
+    .await?;
+    key(&site, "m1", Some(KEY), kept()).await?;
+    let token = hub(r#""other" | protect"#);
+    let start = hub(&format!("{read} | b64dec | trunc 5"));
+    let encrypted = [
+        format!("{token} and {start}"),
+        format!("{token}{}", hub(&format!("{read} | b64dec | upper"))),
+        // It only looks as if it were encrypted.
+        format!("$ocm_encrypted:{}", hub(read)),
+        format!("{token} $ocm_encrypted:{}", hub(read)),
+    ];
+    let mut templates: Vec<Value> = encrypted
+        .iter()
+        .map(|text| wants("way", json!({ "password": text })))
+        .collect();
+    let port = r#"(lookup "v1" "Secret" "" "source").data.port | b64dec"#;
+    let mut annotated = wants("way", json!({}));
+    annotated["metadata"]["annotations"] = json!({ "note": start });
+    let raw = json!({
+        "apiVersion": "policy.open-cluster-management.io/v1", "kind": "ConfigurationPolicy", "metadata": { "name": "way" },
+        "spec": { "remediationAction": "inform", "object-templates-raw": format!("- {token}\n- {start}\n") },
+    });
+    templates.extend([
+        annotated,
+        wants("way", json!({ hub(&format!("{read} | b64dec")): "value" })),
+        wants("way", json!({ "port": hub(&format!("{port} | toInt")) })),
+        raw,
+    ]);
+    // Conditions on a Secret, and its own field names, are no secrets.
+    let condition = hub(&format!(r#"eq {read} "no""#));
+    templates.push(wants("way", json!({ "is": condition })));
+    templates.push(wants("open", json!({ "key": hub(".ManagedClusterName") })));
+    let root = site.root("policy");
+    root.apply(policy_spec(&templates)).await?;
+    site.placed(Via::Placement, "choice", "policy", &["m1"])
+        .await?;
+    let want = vec![site.cluster("m1")];
+    let replica = root
+        .until("m1", "it is rendered", |replica| {
+            let values = objects(replica).last().map(data).unwrap_or_default();
+            same("the last one", values, want.clone())
+        })
+        .await?;
+    let withheld: Vec<Option<String>> = errors(&replica);
+    let of = |place: usize| withheld.get(place).cloned().flatten().unwrap_or_default();
+    for place in 0..encrypted.len() {
+        same("an encrypted one", of(place), String::new())?;
+    }
+    for (place, field, expression) in [
+        (4, "/metadata/annotations/note", "trunc 5"),
+        (
+            5,
+            "/spec/object-templates/0/objectDefinition/data;",
+            "b64dec",
+        ),
+        (
+            6,
+            "/spec/object-templates/0/objectDefinition/data/port",
+            "toInt",
+        ),
+        (7, "/spec/object-templates-raw", "trunc 5"),
+    ] {
+        let error = of(place);
+        ensure!(
+            error.contains(field) && error.contains(expression),
+            "{place}: {error:?}"
+        );
+        ensure!(
+            error.contains("was computed from a Secret"),
+            "{place}: {error}"
+        );
+    }
+    let text = serde_json::to_string(&replica)?;
+    let events = serde_json::to_string(&site.events("Policy", "policy").await?)?;
+    let log = world.hub.propagator().log().await;
+    for (place, text) in [("replica", text), ("events", events), ("log", log)] {
+        for plaintext in ["aHVudGVyMg==", "hunte", "HUNTER2", "65437"] {
+            ensure!(
+                !text.contains(plaintext),
+                "{plaintext} is in the {place}: {text}"
+            );
+        }
+    }
+    Ok(())
+}
+
 /// 33: nor is what comes from a Secret in errors.
 pub(crate) async fn in_errors(world: Arc<Hubs>) -> Result<()> {
     let read = r#"(lookup "v1" "Secret" "" "source").data.password"#;
@@ -299,6 +393,11 @@ pub(crate) async fn in_errors(world: Arc<Hubs>) -> Result<()> {
         format!("{read} | base64dec | fail"),
         r#"fromSecret "" "source" "password" | fail"#.to_owned(),
         format!("{read} | atoi"),
+        // What the error quotes is none of the values as they are.
+        format!(r#"fail (printf "bad %s" ({read} | b64dec | trunc 5))"#),
+        format!("{read} | b64dec | upper | fail"),
+        format!("range {read} | b64dec | upper hub}}}}x{{{{hub end"),
+        format!("$x := {read} | b64dec | upper hub}}}}{{{{hub $x.field"),
     ];
     kept_secret(&world, "rough-edge-33-errors", &ways).await
 }
@@ -332,7 +431,7 @@ async fn kept_secret(world: &Hubs, name: &str, ways: &[String]) -> Result<()> {
     let events = serde_json::to_string(&site.events("Policy", "policy").await?)?;
     let log = world.hub.propagator().log().await;
     for (place, text) in [("replica", replica), ("events", events), ("log", log)] {
-        for plaintext in [encoded, decoded] {
+        for plaintext in [encoded, decoded, "hunte", "HUNTE"] {
             ensure!(
                 !text.contains(plaintext),
                 "{plaintext} is in the {place}: {text}"

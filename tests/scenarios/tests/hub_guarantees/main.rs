@@ -7,6 +7,7 @@ mod ended;
 mod model;
 mod rotation;
 mod secrets;
+mod takeover;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -110,6 +111,14 @@ fn main() -> ExitCode {
             scenario("chaos_the_hub_is_as_if_nobody_had_been_killed", |_| {
                 Box::pin(chaos::chaos())
             }),
+            scenario(
+                "takeover_with_a_late_watch_of_roots_deletes_no_replica",
+                |_| Box::pin(takeover::with(takeover::Lag::Roots)),
+            ),
+            scenario(
+                "takeover_with_a_late_watch_of_placement_deletes_no_replica",
+                |_| Box::pin(takeover::with(takeover::Lag::Placement)),
+            ),
             scenario("case_e36_tokens_are_renewed_until_the_account_goes", |_| {
                 Box::pin(accounts::renewed())
             }),

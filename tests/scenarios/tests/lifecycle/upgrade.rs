@@ -20,6 +20,8 @@ const POLICY: &str = "policy.open-cluster-management.io/v1";
 const WORK: (&str, &str) = ("work.open-cluster-management.io/v1", "ManifestWork");
 const SOON: Duration = Duration::from_mins(1);
 const LATER: Duration = Duration::from_mins(3);
+/// How long the lease of the Go controller is valid, in seconds.
+const LEASE_SECONDS: u64 = 137;
 
 /// The programs of the agents. Until the upgrade none of ours may run.
 const AGENT_PROGRAMS: [&str; 2] = [
@@ -102,13 +104,14 @@ async fn installed_by_go(fleet: &Fleet) -> Result<()> {
     for kind in ["Policy", "PlacementBinding"] {
         eventually(format!("{kind} is served"), SOON, || hub.kind(POLICY, kind)).await?;
     }
-    // A lease that the Go controller has not given back.
+    // A lease that the Go controller has not released. Its times are those of another clock, so our controller leads
+    // only when the lease has not changed for its whole duration.
     let long_ago = Timestamp::now() - SignedDuration::from_mins(5);
     let lease = json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": { "name": "governance-policy-addon-controller-lock", "namespace": NAMESPACE },
         "spec": {
-            "holderIdentity": "old-pod_1b671a64", "leaseDurationSeconds": 137, "leaseTransitions": 3,
+            "holderIdentity": "old-pod_1b671a64", "leaseDurationSeconds": LEASE_SECONDS, "leaseTransitions": 3,
             "acquireTime": format!("{long_ago:.6}"), "renewTime": format!("{long_ago:.6}"),
         },
     });
@@ -264,7 +267,8 @@ async fn governed_by_go(hub: &Plane, cluster: &Plane) -> Result<()> {
 /// The work is ours now, and nothing in it has failed.
 async fn taken_over(hub: &Plane, addon: &str) -> Result<()> {
     let name = format!("addon-{addon}-deploy-0");
-    eventually(format!("{name} is taken over"), LATER, || async {
+    let limit = Duration::from_secs(LEASE_SECONDS) + LATER;
+    eventually(format!("{name} is taken over"), limit, || async {
         let work = hub.get(WORK.0, WORK.1, Some("c1"), &name).await?;
         let work = work.context("it is not there")?;
         let owners = work.owner_references();

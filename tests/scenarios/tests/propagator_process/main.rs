@@ -2,6 +2,8 @@
 
 mod election;
 mod flags;
+mod flood;
+mod leadership;
 mod metrics;
 mod rights;
 mod scope;
@@ -16,7 +18,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use reeve_scenarios::{run_on, scenario};
-use reeve_testkit::{Component, Plane, PlaneOptions, free_port};
+use reeve_testkit::{Component, Plane, PlaneOptions, free_port, reeve_binary};
 use serde_json::json;
 use tokio::sync::Mutex;
 
@@ -61,6 +63,16 @@ pub(crate) struct Running {
 impl Running {
     /// Starts a propagator, without a lease and webhooks unless `flags` say otherwise.
     pub(crate) fn spawn(kubeconfig: &Path, flags: &[&str], env: &[(&str, &str)]) -> Result<Self> {
+        Self::spawn_program(&reeve_binary()?, kubeconfig, flags, env)
+    }
+
+    /// Like [`Self::spawn`], by a program that starts it.
+    pub(crate) fn spawn_program(
+        program: &Path,
+        kubeconfig: &Path,
+        flags: &[&str],
+        env: &[(&str, &str)],
+    ) -> Result<Self> {
         let (health, metrics) = (free_port()?, free_port()?);
         let health_flag = format!("--health-probe-bind-address=127.0.0.1:{health}");
         let metrics_flag = format!("--metrics-bind-address=127.0.0.1:{metrics}");
@@ -73,7 +85,8 @@ impl Running {
         let kubeconfig = kubeconfig.display().to_string();
         let usual = [("KUBECONFIG", kubeconfig.as_str()), ("WATCH_NAMESPACE", "")];
         Ok(Self {
-            component: Component::spawn(
+            component: Component::spawn_program(
+                program,
                 NAME,
                 &[&fixed[..], flags].concat(),
                 &[&usual, env].concat(),
@@ -145,6 +158,18 @@ fn main() -> ExitCode {
             }),
             scenario("the_only_leader_writes_and_another_one_takes_over", |p| {
                 Box::pin(election::failover(p))
+            }),
+            scenario("leader_without_renewals_stops_before_another_starts", |p| {
+                Box::pin(leadership::renewals_are_cut(p))
+            }),
+            scenario("suspended_leader_writes_nothing_when_it_wakes", |p| {
+                Box::pin(leadership::leader_is_suspended(p))
+            }),
+            scenario("deleted_lease_stays_with_its_holder", |p| {
+                Box::pin(leadership::lease_is_deleted(p))
+            }),
+            scenario("flood_of_bogus_tokens_starves_nobody", |p| {
+                Box::pin(flood::starves_nobody(p))
             }),
             scenario("case_e28_e51_rough_edges_56_and_57_metrics", |p| {
                 Box::pin(metrics::compliance(p))

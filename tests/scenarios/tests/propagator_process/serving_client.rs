@@ -42,7 +42,7 @@ impl Certificate {
         self.folder.path()
     }
 
-    fn der(&self) -> Result<CertificateDer<'static>> {
+    pub(crate) fn der(&self) -> Result<CertificateDer<'static>> {
         Ok(CertificateDer::from_pem_slice(self.pem.as_bytes())?)
     }
 

@@ -13,7 +13,7 @@ use reeve_testkit::{Plane, eventually, free_port, parse, workspace};
 use serde_json::{Value, json};
 
 use crate::serving_client::Certificate;
-use crate::{Hubs, Running, SOON, reader};
+use crate::{Hubs, Running, SOON, WRITER, reader};
 
 const MANIFEST: &str = "deploy/webhook/governance-policy-propagator.yaml";
 const NAMESPACE: &str = "admission";
@@ -207,6 +207,8 @@ fn set(namespace: &str, name: &str, excluded: &[&str]) -> Value {
 }
 
 pub(crate) async fn policies(hubs: Arc<Hubs>) -> Result<()> {
+    // A propagator that writes statuses would come between a read and a write of the same object.
+    let _turn = WRITER.lock().await;
     let hub = &hubs.plain;
     let asked = Asked::start(hub, NAMESPACE).await?;
     let webhook = "policy.open-cluster-management.io.webhook";
@@ -237,6 +239,8 @@ pub(crate) async fn policies(hubs: Arc<Hubs>) -> Result<()> {
 }
 
 pub(crate) async fn policy_sets(hubs: Arc<Hubs>) -> Result<()> {
+    // A propagator that writes statuses would come between a read and a write of the same object.
+    let _turn = WRITER.lock().await;
     let (hub, namespace) = (&hubs.plain, "admission-of-sets");
     let asked = Asked::start(hub, namespace).await?;
     let webhook = "policyset.open-cluster-management.io.webhook";

@@ -68,7 +68,7 @@ pub(crate) async fn secure_metrics(plane: Arc<Plane>) -> Result<()> {
             tls_min_version: "VersionTLS13".to_owned(),
             ..TlsArgs::default()
         },
-        client: plane.client(),
+        reviews: plane.client().into(),
     };
     let server = metrics_with_certificate(options, metrics, folder.path())?;
     let stop = CancellationToken::new();

@@ -1,0 +1,152 @@
+//! What is kept of a root policy.
+
+use std::sync::Arc;
+
+use reeve_api::policy::{CompliancePerCluster, PolicyStatus};
+use reeve_api::{Compliance, Policy};
+use sha2::{Digest as _, Sha256};
+
+/// A root policy as it is kept. Of its status, which lists every cluster, only what is read again: with ten thousand
+/// clusters whole statuses would be most of the process's memory.
+#[derive(Clone, Debug)]
+pub struct KeptRoot {
+    /// The policy. Its status has its compliance, and of the clusters those that violate it, by name.
+    pub policy: Arc<Policy>,
+    /// The status as it was.
+    pub status: StatusDigest,
+}
+
+impl KeptRoot {
+    /// What is kept of a live root policy.
+    pub fn of(mut policy: Policy) -> Self {
+        let status = policy.status.take().unwrap_or_default();
+        let digest = StatusDigest::of(&status);
+        let violating = Compliance::NonCompliant.to_string();
+        let clusters = status.status.into_iter().flatten();
+        let clusters: Vec<CompliancePerCluster> = clusters
+            .filter(|cluster| cluster.compliant.as_ref() == Some(&violating))
+            .map(|cluster| CompliancePerCluster {
+                clustername: cluster.clustername,
+                compliant: cluster.compliant,
+                clusternamespace: None,
+                remaining_bindings: None,
+            })
+            .collect();
+        policy.status = Some(PolicyStatus {
+            compliant: status.compliant,
+            status: Some(clusters).filter(|list| !list.is_empty()),
+            placement: None,
+            details: None,
+        });
+        Self {
+            policy: Arc::new(policy),
+            status: digest,
+        }
+    }
+}
+
+/// Stands for the status of a root policy. Empty lists and absent ones say the same, and have the same digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatusDigest {
+    /// Of what the clusters answer.
+    pub clusters: [u8; 32],
+    /// Of the compliance and the placements.
+    rest: [u8; 32],
+}
+
+impl Default for StatusDigest {
+    fn default() -> Self {
+        Self::of(&PolicyStatus::default())
+    }
+}
+
+impl StatusDigest {
+    /// The digest of a status.
+    pub fn of(status: &PolicyStatus) -> Self {
+        let clusters = status.status.as_deref().unwrap_or_default();
+        let placement = status.placement.as_deref().unwrap_or_default();
+        Self {
+            clusters: digest(&clusters),
+            rest: digest(&(&status.compliant, placement)),
+        }
+    }
+}
+
+fn digest(part: &impl serde::Serialize) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    // Writing to a digest cannot fail, and what was read from JSON can be written as JSON.
+    let _ = serde_json::to_writer(Writer(&mut hasher), part);
+    hasher.finalize().into()
+}
+
+/// Bytes go into a digest.
+struct Writer<'a>(&'a mut Sha256);
+
+impl std::io::Write for Writer<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn kept(status: &Value) -> KeptRoot {
+        let policy = json!({
+            "metadata": { "name": "p", "namespace": "n" }, "spec": { "disabled": false, "policy-templates": [] },
+            "status": status,
+        });
+        KeptRoot::of(serde_json::from_value(policy).unwrap())
+    }
+
+    fn clusters(count: usize, violating: usize) -> Value {
+        let clusters = (0..count).map(|place| {
+            let says = if place < violating {
+                "NonCompliant"
+            } else {
+                "Compliant"
+            };
+            let name = format!("cluster-{place}");
+            json!({ "clustername": name, "clusternamespace": name, "compliant": says })
+        });
+        clusters.collect()
+    }
+
+    #[test]
+    fn whole_status_of_a_root_is_not_kept() {
+        let root = kept(&json!({
+            "compliant": "NonCompliant", "status": clusters(10_000, 2),
+            "placement": [{ "placement": "p", "placementBinding": "b" }],
+        }));
+        let status = root.policy.status.clone().unwrap();
+        assert_eq!(status.compliant.as_deref(), Some("NonCompliant"));
+        assert_eq!(status.status.map(|list| list.len()), Some(2));
+        assert_eq!(status.placement, None);
+    }
+
+    #[test]
+    fn digest_tells_statuses_apart_and_not_empty_from_absent() {
+        let digest = |status: Value| kept(&status).status;
+        let one = digest(json!({ "compliant": "Compliant", "status": clusters(3, 0) }));
+        assert_eq!(
+            one,
+            digest(json!({ "compliant": "Compliant", "status": clusters(3, 0), "placement": [] }))
+        );
+        assert_ne!(
+            one,
+            digest(json!({ "compliant": "NonCompliant", "status": clusters(3, 0) }))
+        );
+        let other = digest(json!({ "compliant": "Compliant", "status": clusters(3, 1) }));
+        assert_ne!(one.clusters, other.clusters);
+        assert_eq!(digest(json!({})), digest(json!({ "status": [] })));
+        assert_eq!(digest(Value::Null), StatusDigest::default());
+    }
+}

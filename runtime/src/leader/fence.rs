@@ -1,0 +1,146 @@
+//! Keeps requests of a leader whose time is over from leaving.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::future::{BoxFuture, poll_fn};
+use http::Request;
+use kube::client::Body;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use tower::{BoxError, Layer, Service};
+
+/// Until when this process may act as the leader; clones share it.
+///
+/// Ending the tasks of a lost leader is not enough: a process that was suspended finds its
+/// requests ready to go before any of its timers has fired. A client with a fence asks the clock before it sends.
+#[derive(Clone, Debug, Default)]
+pub struct Fence(Arc<Mutex<State>>);
+
+#[derive(Clone, Copy, Debug, Default)]
+enum State {
+    /// This process has not led yet, or takes part in no election: a standby reads.
+    #[default]
+    Open,
+    /// It leads, for so long.
+    Until(Instant),
+    /// It led.
+    Closed,
+}
+
+/// A request was held back.
+#[derive(Debug, thiserror::Error)]
+#[error("this process does not lead any more: its lease was not renewed in time")]
+pub struct Fenced;
+
+impl Fence {
+    /// Whether a request may leave at `now`.
+    pub fn is_open(&self, now: Instant) -> bool {
+        match *self.0.lock() {
+            State::Open => true,
+            State::Until(at) => now < at,
+            State::Closed => false,
+        }
+    }
+
+    /// When it closes, if that is known.
+    #[cfg(test)]
+    pub(super) fn closes_at(&self) -> Option<Instant> {
+        match *self.0.lock() {
+            State::Until(at) => Some(at),
+            State::Open | State::Closed => None,
+        }
+    }
+
+    pub(super) fn open_until(&self, at: Instant) {
+        *self.0.lock() = State::Until(at);
+    }
+
+    pub(super) fn close(&self) {
+        *self.0.lock() = State::Closed;
+    }
+}
+
+impl<S> Layer<S> for Fence {
+    type Service = FencedClient<S>;
+
+    fn layer(&self, inner: S) -> FencedClient<S> {
+        FencedClient {
+            inner,
+            fence: self.clone(),
+        }
+    }
+}
+
+/// A client whose requests end when their process does not lead any more.
+pub struct FencedClient<S> {
+    inner: S,
+    fence: Fence,
+}
+
+impl<S> Service<Request<Body>> for FencedClient<S>
+where
+    S: Service<Request<Body>, Error = BoxError>,
+    S::Response: Send,
+    S::Future: Send + 'static,
+{
+    type Response = S::Response;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<S::Response, BoxError>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let (answer, fence) = (self.inner.call(request), self.fence.clone());
+        Box::pin(async move {
+            let mut answer = pin!(answer);
+            // Asked at every step, as a request is also sent again after a wait that the API server wished.
+            poll_fn(|context| {
+                if fence.is_open(Instant::now()) {
+                    answer.as_mut().poll(context)
+                } else {
+                    Poll::Ready(Err(Fenced.into()))
+                }
+            })
+            .await
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_leave_until_deadline_and_never_again() {
+        let (fence, sent) = (Fence::default(), Arc::new(AtomicUsize::new(0)));
+        let counted = Arc::clone(&sent);
+        let server = tower::service_fn(move |_: Request<Body>| {
+            let sent = Arc::clone(&counted);
+            async move {
+                sent.fetch_add(1, Ordering::SeqCst);
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                Ok::<_, BoxError>(())
+            }
+        });
+        let mut client = fence.layer(server);
+        let mut ask = async || client.call(Request::new(Body::empty())).await;
+        assert!(ask().await.is_ok(), "a standby reads");
+        let end = Instant::now() + Duration::from_millis(1_500);
+        fence.open_until(end);
+        assert!(ask().await.is_ok());
+        let error = ask().await.unwrap_err().to_string();
+        assert!(error.contains("does not lead any more"), "{error}");
+        assert_eq!(sent.load(Ordering::SeqCst), 3, "it was under way");
+        assert!(ask().await.is_err());
+        fence.close();
+        assert!(ask().await.is_err());
+        assert_eq!(sent.load(Ordering::SeqCst), 3, "nothing was sent");
+    }
+}
