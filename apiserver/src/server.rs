@@ -95,6 +95,17 @@ impl Server {
         self.inner.store.count(&table_name(group, resource))
     }
 
+    /// The revision of the last change.
+    pub fn revision(&self) -> u64 {
+        self.inner.store.revision()
+    }
+
+    /// Whether every watch of a client in this process has delivered all changes, and its reader has asked for the next
+    /// one: who takes one event after the other has dealt with all of them then. Readers behind sockets are not waited for.
+    pub fn watches_are_current(&self) -> bool {
+        self.inner.store.all_are_current()
+    }
+
     /// Forgets the changes of a resource up to now, so that watches from earlier revisions have expired.
     pub fn compact(&self, group: &str, resource: &str) {
         self.inner.store.compact(&table_name(group, resource));

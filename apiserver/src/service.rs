@@ -35,12 +35,26 @@ pub struct Service {
     server: Server,
     /// Nobody, if this somebody has shown a credential that is not accepted here.
     user: Option<Identity>,
+    reader: Reader,
+}
+
+/// Where answers go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// To a client in this process, which takes one event of a watch after the other.
+    InProcess,
+    /// Into a socket.
+    Remote,
 }
 
 impl Server {
     /// The server as somebody sees it, for a client in this process.
     pub fn service(&self, user: Identity) -> Service {
-        self.service_of(Some(user))
+        Service {
+            server: self.clone(),
+            user: Some(user),
+            reader: Reader::InProcess,
+        }
     }
 
     /// The same for a client elsewhere; without a user for one whose credential is not accepted.
@@ -48,6 +62,7 @@ impl Server {
         Service {
             server: self.clone(),
             user,
+            reader: Reader::Remote,
         }
     }
 }
@@ -66,16 +81,20 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let (server, user) = (Arc::clone(&self.server.inner), self.user.clone());
+        let Self {
+            server,
+            user,
+            reader,
+        } = self.clone();
         Box::pin(Large::new(async move {
-            Ok(answered(server, user, request).await)
+            Ok(answered(server.inner, (user, reader), request).await)
         }))
     }
 }
 
 async fn answered<B>(
     server: Arc<Inner>,
-    user: Option<Identity>,
+    (user, reader): (Option<Identity>, Reader),
     request: Request<B>,
 ) -> Response<Body>
 where
@@ -102,6 +121,7 @@ where
     let question = Question {
         server,
         user,
+        reader,
         method: parts.method,
         path: parts.uri.path().to_owned(),
         uri: parts.uri.to_string(),
@@ -200,6 +220,7 @@ fn impersonation(resource: &str, name: &str) -> Asked {
 struct Question {
     server: Arc<Inner>,
     user: Identity,
+    reader: Reader,
     method: Method,
     path: String,
     uri: String,
@@ -373,6 +394,7 @@ impl Question {
             kind,
             server: self.server,
             user: self.user,
+            reader: self.reader,
             query: self.query,
         };
         let performed = call.perform(verb, &self.body).await;

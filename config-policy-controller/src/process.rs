@@ -66,7 +66,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     };
 
     let metrics = Metrics::default();
-    let controllers = ControllerMetrics::new(&metrics);
+    let controllers = ControllerMetrics::new(&metrics).observed_by(args.nearby.component());
     let ours = PolicyMetrics::new(&metrics);
     let mut tasks = Supervisor::new(stop.clone());
     // What people read has a rate limit of its own and never delays a verdict.

@@ -49,7 +49,8 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     let near = (&args.nearby, &fence);
     let (managed, hub) = connect_both(&settings, near, &metrics, &mut tasks).await?;
     let errors = ErrorMetrics::new(&metrics);
-    let queues = queues(&settings, &ControllerMetrics::new(&metrics));
+    let controllers = ControllerMetrics::new(&metrics).observed_by(args.nearby.component());
+    let queues = queues(&settings, &controllers);
     let lease = addon_lease(&args, &managed, hub.as_ref());
     let (world, watches) = World::new(managed, hub, settings.integration, &queues);
     world.objects.register(&metrics);

@@ -107,7 +107,8 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
 
     let metrics = Metrics::default();
     let ours = process::metrics(&metrics, &settings);
-    let queues = Queues::new(&ControllerMetrics::new(&metrics));
+    let queues =
+        Queues::new(&ControllerMetrics::new(&metrics).observed_by(args.nearby.component()));
     let rules = process::placement_rules(&client, settings.placement_rules).await?;
     // Watches have a client of their own: they do not wait behind a crowd of writes.
     let watching = client::connect(&options).await?;

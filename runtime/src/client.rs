@@ -16,6 +16,7 @@ use tower::util::MapRequestLayer;
 use tower::{BoxError, Layer, Service};
 use zeroize::Zeroizing;
 
+use crate::activity::Component;
 use crate::leader::Fence;
 use crate::metrics;
 
@@ -29,7 +30,7 @@ pub struct ClientOptions {
     /// A kubeconfig file. Absent: `KUBECONFIG`, then the Pod's service account, then
     /// `~/.kube/config`.
     pub kubeconfig: Option<PathBuf>,
-    /// Requests per second on average.
+    /// Requests per second on average; 0: as many as there are.
     pub qps: f32,
     /// Requests at once after a pause.
     pub burst: u32,
@@ -42,17 +43,51 @@ pub struct ClientOptions {
 /// Clients of servers in this process, by the kubeconfigs that lead to them. Whoever is told to use such a file gets
 /// there without sockets and TLS, which are most of what a fleet in one process would cost; all else is as ever.
 #[derive(Clone, Default)]
-pub struct Nearby(Arc<[(PathBuf, Client)]>);
+pub struct Nearby {
+    servers: Arc<[(PathBuf, Client)]>,
+    component: Component,
+    limits: Limits,
+}
+
+/// Whether requests to servers in this process keep to the rates of [`ClientOptions`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Limits {
+    /// As on real clusters, whose API servers have to be spared.
+    #[default]
+    Kept,
+    /// Not at all: a rate only makes the process slower than it is.
+    Lifted,
+}
 
 impl Nearby {
     /// Of kubeconfigs, and clients that are who the files say.
     pub fn new(servers: impl IntoIterator<Item = (PathBuf, Client)>) -> Self {
-        Self(servers.into_iter().collect())
+        Self {
+            servers: servers.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The same, for a component whose activity others wait for.
+    #[must_use]
+    pub fn observed_by(self, component: Component) -> Self {
+        Self { component, ..self }
+    }
+
+    /// The same, with or without rate limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Whose queues a component adds its own to.
+    pub fn component(&self) -> &Component {
+        &self.component
     }
 
     fn of(&self, kubeconfig: Option<&Path>) -> Option<&Client> {
         let path = kubeconfig?;
-        let (_, client) = self.0.iter().find(|(known, _)| known == path)?;
+        let (_, client) = self.servers.iter().find(|(known, _)| known == path)?;
         Some(client)
     }
 }
@@ -61,7 +96,7 @@ impl std::fmt::Debug for Nearby {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_set()
-            .entries(self.0.iter().map(|(path, _)| path))
+            .entries(self.servers.iter().map(|(path, _)| path))
             .finish()
     }
 }
@@ -183,7 +218,11 @@ fn walk(near: &Client, options: &ClientOptions, token: Option<Token>, fence: &Fe
         async move { near.send(request).await.map_err(BoxError::from) }
     };
     let builder = ClientBuilder::new(tower::service_fn(ask), namespace);
-    limited(builder, "in-process", options, token, fence)
+    let mut options = options.clone();
+    if options.nearby.limits == Limits::Lifted {
+        options.qps = 0.0;
+    }
+    limited(builder, "in-process", &options, token, fence)
 }
 
 /// What every client of ours does: it keeps to its rate, and is who its token says.
@@ -402,6 +441,32 @@ mod tests {
                 "the API server did not answer within 90 seconds"
             );
             assert!(started.elapsed().as_secs() <= expected);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_in_a_process_keep_to_a_rate_only_if_it_is_asked_for() {
+        let answer = || http::Response::new(Body::from(b"{}".to_vec()));
+        let server = tower::service_fn(move |_: Request<Body>| {
+            std::future::ready(Ok::<_, BoxError>(answer()))
+        });
+        for (limits, seconds) in [(Limits::Lifted, 0), (Limits::Kept, 9)] {
+            let path = PathBuf::from("kubeconfig");
+            let nearby = Nearby::new([(path.clone(), Client::new(server.clone(), "default"))]);
+            let options = ClientOptions {
+                kubeconfig: Some(path),
+                qps: 1.0,
+                burst: 1,
+                user_agent: "test",
+                nearby: nearby.with_limits(limits),
+            };
+            let client = connect(&options).await.unwrap();
+            let started = Instant::now();
+            for _ in 0..10 {
+                let request = Request::get("/").body(Vec::new()).unwrap();
+                client.request_text(request).await.unwrap();
+            }
+            assert_eq!(started.elapsed().as_secs(), seconds, "{limits:?}");
         }
     }
 

@@ -5,6 +5,7 @@
 //! true by [`dependencies`]. Around that, a process: [`flags`], [`logging`], a [`client`] to each
 //! cluster, [`probes`], [`metrics`], [`leader`] election, and a [`supervisor`] that owns every task.
 
+pub mod activity;
 pub mod announcements;
 pub mod client;
 pub mod decode;

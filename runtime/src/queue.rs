@@ -75,6 +75,9 @@ impl Backoff {
     }
 }
 
+/// A key that has failed so many times in a row does so for a lasting reason.
+const LASTING: u32 = 5;
+
 /// A queue; clones share it. It has no bound on purpose: it holds each key at most once, so it is
 /// bounded by the number of objects.
 pub struct Queue<K> {
@@ -98,6 +101,8 @@ impl<K> Clone for Queue<K> {
 }
 
 struct State<K> {
+    /// Whether there are workers.
+    worked: bool,
     /// With the time since when each waits.
     ready: VecDeque<(K, Instant)>,
     /// Everything in `ready`.
@@ -111,6 +116,17 @@ struct State<K> {
 }
 
 impl<K: Key> State<K> {
+    /// Whether there is a key to work on, or one that is due by then. Nobody knows before there are workers: only then
+    /// have the watches delivered what there is. What has failed again and again is not waited for: it is as it is.
+    fn is_busy(&self, by: Instant) -> bool {
+        let due = self.timers.iter().take_while(|(at, _)| *at <= by);
+        let failures = |key| self.failures.get(key).copied().unwrap_or_default();
+        let is_due = due
+            .map(|(_, key)| failures(key))
+            .any(|times| times < LASTING);
+        !self.worked || is_due || !self.ready.is_empty() || !self.running.is_empty()
+    }
+
     fn add(&mut self, key: K) {
         if let Some(again) = self.running.get_mut(&key) {
             *again = true;
@@ -175,17 +191,22 @@ impl<K: Key> Queue<K> {
     /// An empty queue with its own spacing of retries.
     pub fn with_backoff(name: &'static str, metrics: &ControllerMetrics, backoff: Backoff) -> Self {
         metrics.register(name);
+        let state = Arc::new(Mutex::new(State {
+            worked: false,
+            ready: VecDeque::new(),
+            queued: HashSet::new(),
+            running: HashMap::new(),
+            timers: BTreeSet::new(),
+            due: HashMap::new(),
+            failures: HashMap::new(),
+        }));
+        let observed = Arc::clone(&state);
+        let component = metrics.component();
+        component.add_queue(move |by| observed.lock().is_busy(by));
         Self {
             name,
             backoff,
-            state: Arc::new(Mutex::new(State {
-                ready: VecDeque::new(),
-                queued: HashSet::new(),
-                running: HashMap::new(),
-                timers: BTreeSet::new(),
-                due: HashMap::new(),
-                failures: HashMap::new(),
-            })),
+            state,
             wake: Arc::new(Notify::new()),
             metrics: metrics.clone(),
         }
@@ -218,6 +239,7 @@ impl<K: Key> Queue<K> {
     {
         let mut running = FuturesUnordered::new();
         self.metrics.hired(self.name, workers.max(1));
+        self.state.lock().worked = true;
         loop {
             let mut look_again = None;
             while running.len() < workers.max(1) {

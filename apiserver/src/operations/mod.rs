@@ -29,6 +29,7 @@ use crate::kinds::{Kind, api_version};
 use crate::request::accept::Form;
 use crate::request::query::Query;
 use crate::server::Inner;
+use crate::service::Reader;
 use crate::store::{Key, Stored};
 
 /// How often a change that names no state is made anew when somebody else was faster.
@@ -45,6 +46,7 @@ pub(crate) struct Call {
     pub(crate) query: Query,
     pub(crate) form: Form,
     pub(crate) user: Identity,
+    pub(crate) reader: Reader,
     /// What the client calls itself.
     pub(crate) agent: String,
     pub(crate) content_type: String,

@@ -15,7 +15,8 @@ use crate::failure::{Cause, Failure, FieldError};
 use crate::kinds::Kind;
 use crate::request::accept::{Form, Shape};
 use crate::server::Inner;
-use crate::store::{Change, ChangeKind, Cursor, Key, Stored, TooOld};
+use crate::service::Reader;
+use crate::store::{Change, ChangeKind, Cursor, Follower, Key, Stored, TooOld};
 
 /// How many changes are taken out of the log at once.
 const BATCH: usize = 128;
@@ -35,6 +36,8 @@ struct Watch {
     selection: Selection,
     form: Form,
     cursor: Cursor,
+    /// What others may know of the place of this watch; nothing is known of readers behind sockets.
+    follower: Option<Arc<Follower>>,
     ready: std::collections::VecDeque<Bytes>,
     bookmarks: bool,
     /// The first table has its columns, the later ones do not repeat them.
@@ -74,7 +77,16 @@ impl Call {
         let (cursor, objects, revision) =
             self.follow(&selection, (!state && number > 0).then_some(number));
         let now = Instant::now();
+        let cursor = match cursor {
+            Ok(cursor) => cursor,
+            Err(failure) => return Ok((self, Reply::Lines(only_error(&failure)))),
+        };
         let mut watch = Watch {
+            follower: match self.reader {
+                Reader::InProcess => Some(self.server.store.observe(&cursor)),
+                Reader::Remote => None,
+            },
+            cursor,
             server: Arc::clone(&self.server),
             kind: Arc::clone(&self.kind),
             selection,
@@ -86,10 +98,6 @@ impl Call {
             end: now.checked_add(lifetime),
             over: false,
             seen: revision,
-            cursor: match cursor {
-                Ok(cursor) => cursor,
-                Err(failure) => return Ok((self, Reply::Lines(only_error(&failure)))),
-            },
         };
         if state {
             for (_, stored) in &objects {
@@ -177,6 +185,9 @@ impl Watch {
     /// Waits for changes, the next bookmark, or the end.
     async fn wait(&mut self) -> bool {
         let dropped = self.server.faults.watch_dropped();
+        // Whoever reads this watch asks for the next line only after it has dealt with the last one.
+        let follower = self.follower.as_ref();
+        let _waiting = follower.map(|follower| follower.wait(&self.cursor));
         tokio::select! {
             there = self.cursor.changed() => there,
             () = dropped => true,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
 use super::{Key, Stored};
@@ -101,6 +101,45 @@ impl Change {
             ChangeKind::Deleted => before + self.object.bytes.len(),
             ChangeKind::Added | ChangeKind::Modified => before,
         }
+    }
+}
+
+/// What can be known of a watch by others than its reader: whether it has delivered all there is.
+#[derive(Debug)]
+pub struct Follower {
+    newest: watch::Receiver<u64>,
+    /// The revision after which its reader waits for the next line; absent while it does not wait.
+    waits_after: Mutex<Option<u64>>,
+}
+
+/// A reader waits for the next line of a watch as long as this lives.
+pub struct Waiting(Arc<Follower>);
+
+impl Follower {
+    pub(super) fn new(cursor: &Cursor) -> Self {
+        Self {
+            newest: cursor.newest.clone(),
+            waits_after: Mutex::new(None),
+        }
+    }
+
+    /// The reader of the watch waits for what comes after a cursor.
+    pub fn wait(self: &Arc<Self>, cursor: &Cursor) -> Waiting {
+        *self.waits_after.lock() = Some(cursor.after);
+        Waiting(Arc::clone(self))
+    }
+
+    /// Whether the reader has dealt with all there is. A table that is gone has nothing more.
+    pub(super) fn is_current(&self) -> bool {
+        let newest = *self.newest.borrow();
+        let waits_after = *self.waits_after.lock();
+        waits_after.is_some_and(|after| newest <= after) || self.newest.has_changed().is_err()
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        *self.0.waits_after.lock() = None;
     }
 }
 

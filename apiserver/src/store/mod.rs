@@ -11,14 +11,14 @@ mod table;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 
-pub use log::{Change, ChangeKind, Cursor, TooOld};
+pub use log::{Change, ChangeKind, Cursor, Follower, TooOld};
 
 use self::table::{Range, Table};
 use crate::data::{Entry, Journal};
@@ -133,6 +133,8 @@ pub struct Store {
     shared: Arc<Shared>,
     /// Makes a snapshot.
     turner: Mutex<Option<std::thread::JoinHandle<()>>>,
+    /// Of the watches that there are, and of some that have ended.
+    followers: Mutex<Vec<Weak<Follower>>>,
 }
 
 struct Shared {
@@ -191,6 +193,7 @@ impl Store {
                 inner: RwLock::new(inner),
             }),
             turner: Mutex::new(None),
+            followers: Mutex::default(),
         }
     }
 
@@ -346,6 +349,29 @@ impl Store {
         let table = inner.table(table);
         table.log.read().check(after)?;
         Ok(table.follow(namespace, after))
+    }
+
+    /// Lets others know how far a cursor is, as long as the follower lives.
+    pub fn observe(&self, cursor: &Cursor) -> Arc<Follower> {
+        let follower = Arc::new(Follower::new(cursor));
+        let mut followers = self.followers.lock();
+        // Not at every watch: with thousands of them that would be most of the work.
+        if followers.len() == followers.capacity() {
+            followers.retain(|known| known.strong_count() > 0);
+        }
+        followers.push(Arc::downgrade(&follower));
+        follower
+    }
+
+    /// Whether the readers of all watches have dealt with all there is.
+    pub fn all_are_current(&self) -> bool {
+        let followers: Vec<_> = self
+            .followers
+            .lock()
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect();
+        followers.iter().all(|follower| follower.is_current())
     }
 
     /// The revision up to which a cursor has seen all there is; nothing if there are changes that it has not.

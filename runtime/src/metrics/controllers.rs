@@ -14,6 +14,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use tokio::time::Instant;
 
 use super::Metrics;
+use crate::activity::Component;
 
 /// In seconds, as controller-runtime has them.
 const RECONCILE_BUCKETS: [f64; 40] = [
@@ -94,6 +95,7 @@ pub struct ControllerMetrics {
     works: Seconds<Workqueue>,
     retries: Family<Workqueue, Counter>,
     running: Running,
+    component: Component,
 }
 
 impl Default for ControllerMetrics {
@@ -113,6 +115,7 @@ impl Default for ControllerMetrics {
             works: Family::new_with_constructor(queue),
             retries: Family::default(),
             running: Running::default(),
+            component: Component::default(),
         }
     }
 }
@@ -178,6 +181,20 @@ impl ControllerMetrics {
         ours
     }
 
+    /// The same, for the queues of a component whose activity others wait for.
+    #[must_use]
+    pub fn observed_by(self, component: &Component) -> Self {
+        Self {
+            component: component.clone(),
+            ..self
+        }
+    }
+
+    /// Whose queues these are.
+    pub(crate) fn component(&self) -> &Component {
+        &self.component
+    }
+
     /// Makes a controller's series exist before its first reconcile.
     pub(crate) fn register(&self, controller: &'static str) {
         for result in Outcome::ALL {
@@ -216,6 +233,7 @@ impl ControllerMetrics {
         self.waits.get_or_create(&queue).observe(waited);
         self.set_depth(&queue, depth);
         self.active.get_or_create(&Controller { controller }).inc();
+        self.component.begin();
         self.running.begin(controller)
     }
 

@@ -1,0 +1,152 @@
+//! Whether controllers have work to do: for processes that hold a whole fleet, and end when everything is reconciled.
+//!
+//! A stored status may be of an earlier spec, and no level of the chain says of which. What is certain is this: if no
+//! watch of any server has an event left, and no queue of any controller has a key, then every status is of the objects
+//! as they are.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// A key that is due within this time has work left. Debounced statuses are written within it; policies that are
+/// evaluated in intervals are usually due later.
+pub(crate) const SOON: Duration = Duration::from_secs(1);
+
+/// Whether a queue has a key that is worked on, ready, or due at this time at the latest.
+type IsBusy = Box<dyn Fn(Instant) -> bool + Send + Sync>;
+
+/// The queues of the components of a process; clones share them.
+#[derive(Clone, Default)]
+pub struct Activity(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    components: Mutex<Vec<Component>>,
+    /// How many keys were handed to workers.
+    begun: AtomicU64,
+}
+
+/// A component with queues, which is started in the same process as others; clones are the same component.
+#[derive(Clone, Default)]
+pub struct Component {
+    queues: Arc<Mutex<Vec<IsBusy>>>,
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for Component {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let queues = self.queues.lock().len();
+        formatter
+            .debug_struct("Component")
+            .field("queues", &queues)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Activity {
+    /// Adds a component. It is busy until it has queues whose workers have been started.
+    pub fn component(&self) -> Component {
+        let component = Component {
+            queues: Arc::default(),
+            shared: Arc::clone(&self.0),
+        };
+        self.0.components.lock().push(component.clone());
+        component
+    }
+
+    /// Whether no queue of any component has a key now or soon.
+    pub fn is_idle(&self) -> bool {
+        let soon = Instant::now() + SOON;
+        let components = self.0.components.lock();
+        components.iter().all(|component| component.is_idle(soon))
+    }
+
+    /// How many keys the queues have handed to workers.
+    pub fn begun(&self) -> u64 {
+        self.0.begun.load(Ordering::SeqCst)
+    }
+}
+
+impl Component {
+    fn is_idle(&self, soon: Instant) -> bool {
+        let queues = self.queues.lock();
+        !queues.is_empty() && queues.iter().all(|is_busy| !is_busy(soon))
+    }
+
+    pub(crate) fn add_queue(&self, is_busy: impl Fn(Instant) -> bool + Send + Sync + 'static) {
+        self.queues.lock().push(Box::new(is_busy));
+    }
+
+    pub(crate) fn begin(&self) {
+        self.shared.begun.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::metrics::ControllerMetrics;
+    use crate::queue::{Next, Queue};
+
+    #[tokio::test(start_paused = true)]
+    async fn key_that_fails_again_and_again_is_not_waited_for() {
+        let activity = Activity::default();
+        let metrics = ControllerMetrics::default().observed_by(&activity.component());
+        let queue: Queue<u32> = Queue::new("test", &metrics);
+        let stop = CancellationToken::new();
+        let work = queue.clone().run(1, stop.clone(), |_| async { Err("no") });
+        let story = async {
+            queue.add(1);
+            // It is tried after 5, 10, 20 and 40 ms more.
+            tokio::time::sleep(Duration::from_millis(70)).await;
+            assert!(!activity.is_idle());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            assert!(activity.is_idle());
+            stop.cancel();
+        };
+        tokio::join!(work, story);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn component_is_busy_until_its_queues_are_worked_and_have_no_key_left() {
+        let activity = Activity::default();
+        let component = activity.component();
+        assert!(!activity.is_idle(), "it has not made its queues");
+        let metrics = ControllerMetrics::default().observed_by(&component);
+        let queue: Queue<u32> = Queue::new("test", &metrics);
+        assert!(!activity.is_idle(), "nobody works on its queue");
+        let stop = CancellationToken::new();
+        let work = queue.clone().run(1, stop.clone(), |key| async move {
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            let next = if key == 7 {
+                Next::After(Duration::from_mins(1))
+            } else {
+                Next::Done
+            };
+            Ok::<_, Infallible>(next)
+        });
+        let story = async {
+            let at = |millis| tokio::time::sleep(Duration::from_millis(millis));
+            at(1).await;
+            assert!(activity.is_idle());
+            queue.add(7);
+            assert!(!activity.is_idle(), "a key is ready");
+            at(1_000).await;
+            assert!(!activity.is_idle(), "a key is worked on");
+            at(2_500).await;
+            assert!(activity.is_idle(), "the key is due in a minute");
+            assert_eq!(activity.begun(), 1);
+            queue.add_after(8, Duration::from_millis(900));
+            assert!(!activity.is_idle(), "a key is due soon");
+            stop.cancel();
+        };
+        tokio::join!(work, story);
+    }
+}
