@@ -200,8 +200,8 @@ pub struct Access {
     pub server: String,
     /// The authority's certificate, in PEM.
     pub authority: String,
-    /// Who uses it.
-    pub client: Certificate,
+    /// Who uses it; nobody, if whoever reads the kubeconfig has another way to the server.
+    pub client: Option<Certificate>,
 }
 
 impl Access {
@@ -215,8 +215,18 @@ impl Access {
             name: name.to_owned(),
             server: listener.url(),
             authority: authority.pem(),
-            client: authority.client("admin", Some("system:masters"))?,
+            client: Some(authority.client("admin", Some("system:masters"))?),
         })
+    }
+
+    /// Without a credential: it only says where the server is.
+    pub fn anonymous(name: &str, authority: &Authority, listener: &Listener) -> Self {
+        Self {
+            name: name.to_owned(),
+            server: listener.url(),
+            authority: authority.pem(),
+            client: None,
+        }
     }
 }
 
@@ -237,9 +247,12 @@ pub fn kubeconfig(all: &[Access]) -> String {
         })),
         "users": list(|access| serde_json::json!({
             "name": access.name,
-            "user": {
-                "client-certificate-data": STANDARD.encode(&access.client.certificate),
-                "client-key-data": STANDARD.encode(&access.client.key),
+            "user": match &access.client {
+                Some(client) => serde_json::json!({
+                    "client-certificate-data": STANDARD.encode(&client.certificate),
+                    "client-key-data": STANDARD.encode(&client.key),
+                }),
+                None => serde_json::json!({}),
             },
         })),
         "contexts": list(|access| serde_json::json!({

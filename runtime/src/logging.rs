@@ -18,6 +18,8 @@ pub fn start(args: &LogArgs) -> Result<(), InvalidLevel> {
     let format = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(filter))
         .with_writer(std::io::stderr)
+        // It would say so where it could not be written, and panic.
+        .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none());
     // An error only says that logging has been started already.
     let _ = match args.log_encoder {

@@ -141,17 +141,30 @@ async fn lost(leadership: &mut Option<Leadership>) -> LeaderError {
     }
 }
 
-/// A token that the first SIGTERM or SIGINT cancels; the second ends the process with code 1.
+/// A token that the first SIGTERM, SIGINT or SIGHUP cancels; the second ends the process with code 1. A SIGHUP that was
+/// ignored when the process started stays ignored.
 pub fn stop_on_signal() -> std::io::Result<CancellationToken> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    // Somebody may have asked for a process that outlives its terminal: nohup ignores this signal before it starts one.
+    let mut hangup = if ignores_hangup() {
+        None
+    } else {
+        Some(signal(SignalKind::hangup())?)
+    };
     let stop = CancellationToken::new();
     let token = stop.clone();
     // Not supervised on purpose: it must outlive everything, and it can only wait.
     tokio::spawn(async move {
         for times in 0_u8.. {
-            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+            let hung_up = async {
+                match &mut hangup {
+                    Some(hangup) => hangup.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {}, _ = hung_up => {} }
             if times > 0 {
                 std::process::exit(1);
             }
@@ -160,6 +173,15 @@ pub fn stop_on_signal() -> std::io::Result<CancellationToken> {
         }
     });
     Ok(stop)
+}
+
+/// Whether SIGHUP is ignored, as far as the system says.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // A mask of signals, of which SIGHUP is the first.
+    ignored.is_some_and(|mask| mask & 1 == 1)
 }
 
 #[cfg(test)]

@@ -1,0 +1,321 @@
+//! Writes the kubeconfig of a fleet or a server beside what else a file has.
+//!
+//! A user may name a file with contexts of other clusters, or add such contexts to ours. Entries that we have written
+//! carry a marker in their `extensions`; only they are replaced.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use crate::private::write_private;
+
+/// The name of the extension that marks an entry as ours.
+const MARKER: &str = "reeve.open-cluster-management.io";
+/// The lists of a kubeconfig, with the key of what an entry names.
+const LISTS: [(&str, &str); 3] = [
+    ("clusters", "cluster"),
+    ("users", "user"),
+    ("contexts", "context"),
+];
+
+/// Why a kubeconfig was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum KubeconfigError {
+    /// The file cannot be read or written.
+    #[error("cannot {doing} {path}")]
+    File {
+        /// Reading or writing.
+        doing: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// It is something else.
+    #[error("{path} is not a kubeconfig: give another file with --kubeconfig")]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+    },
+    /// It has been written by somebody else.
+    #[error(
+        "{path} exists and was not written by Reeve: give another file with --kubeconfig, or --force to add contexts to it"
+    )]
+    NotOurs {
+        /// Which.
+        path: PathBuf,
+    },
+    /// Another process of ours has written it and still runs.
+    #[error(
+        "{path} is in use by {owner}: end that process, or give another file with --kubeconfig"
+    )]
+    InUse {
+        /// Which.
+        path: PathBuf,
+        /// The command and its process.
+        owner: String,
+    },
+    /// It has an entry of the same name that is not ours.
+    #[error("{path} has {kind} {name} of another origin: give another file with --kubeconfig")]
+    Taken {
+        /// Which.
+        path: PathBuf,
+        /// A cluster, a user or a context.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// Whether contexts may be added to a file that has none of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// They may.
+    Extended,
+    /// The file is refused.
+    Refused,
+}
+
+/// A kubeconfig that nobody else of ours writes as long as this lives.
+#[must_use]
+pub struct Kubeconfig {
+    _lock: File,
+}
+
+impl Kubeconfig {
+    /// Writes `config`, the text of a kubeconfig, to a file: entries of an earlier process of ours are replaced, all else
+    /// stays. `command` is who runs, for whoever wants the file meanwhile. A file that is new can be read by its owner only.
+    pub fn write(
+        path: &Path,
+        config: &str,
+        command: &str,
+        foreign: Foreign,
+    ) -> Result<Self, KubeconfigError> {
+        // A link stays a link.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let file = |doing, source| KubeconfigError::File {
+            doing,
+            path: path.clone(),
+            source,
+        };
+        let unreadable = || KubeconfigError::Unreadable { path: path.clone() };
+        let mut existing = existing(&path).map_err(|source| file("read", source))?;
+        let before = match &mut existing {
+            Some(existing) => {
+                let mut text = String::new();
+                existing
+                    .read_to_string(&mut text)
+                    .map_err(|_| unreadable())?;
+                parse(&text).ok_or_else(unreadable)?
+            }
+            None => Map::new(),
+        };
+        if let Some(Err(std::fs::TryLockError::WouldBlock)) = existing.as_ref().map(File::try_lock)
+        {
+            let owner = owner(&before).unwrap_or_else(|| "another process".to_owned());
+            return Err(KubeconfigError::InUse { path, owner });
+        }
+        let is_ours = before.is_empty() || owner(&before).is_some();
+        if !is_ours && foreign == Foreign::Refused {
+            return Err(KubeconfigError::NotOurs { path });
+        }
+        let owner = format!("{command} (process {})", std::process::id());
+        let ours = parse(config).ok_or_else(unreadable)?;
+        let merged =
+            merge(before, ours, &owner).map_err(|(kind, name)| KubeconfigError::Taken {
+                path: path.clone(),
+                kind,
+                name,
+            })?;
+        let text = serde_saphyr::to_string(&merged).map_err(|_| unreadable())?;
+        let lock = write_private(&path, &text).map_err(|source| file("write", source))?;
+        Ok(Self { _lock: lock })
+    }
+}
+
+fn existing(path: &Path) -> io::Result<Option<File>> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// An empty file is an empty configuration, as to kubectl.
+fn parse(text: &str) -> Option<Map<String, Value>> {
+    if text.trim().is_empty() {
+        return Some(Map::new());
+    }
+    let value: Value = serde_saphyr::from_str(text).ok()?;
+    let Value::Object(config) = value else {
+        return None;
+    };
+    let is_list = |(list, _): &(&str, &str)| {
+        config
+            .get(*list)
+            .is_none_or(|value| value.is_array() || value.is_null())
+    };
+    let is_config = config.get("kind").is_none_or(|kind| kind == "Config");
+    (is_config && LISTS.iter().all(is_list)).then_some(config)
+}
+
+/// Who has written the first entry that is ours.
+fn owner(config: &Map<String, Value>) -> Option<String> {
+    let mut marks = LISTS.iter().flat_map(|(list, kind)| {
+        let entries = config.get(*list).and_then(Value::as_array);
+        entries
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| mark(entry, kind))
+    });
+    marks.next()
+}
+
+/// Who has written an entry, if it is ours.
+fn mark(entry: &Value, kind: &str) -> Option<String> {
+    let extensions = entry[kind]["extensions"].as_array()?;
+    let ours = extensions.iter().find(|one| one["name"] == MARKER)?;
+    let owner = ours["extension"]["owner"].as_str().unwrap_or("Reeve");
+    Some(owner.to_owned())
+}
+
+/// Replaces the entries that are ours. Refuses an entry of the same name that is not.
+fn merge(
+    mut before: Map<String, Value>,
+    mut ours: Map<String, Value>,
+    owner: &str,
+) -> Result<Map<String, Value>, (&'static str, String)> {
+    for (list, kind) in LISTS {
+        let entries = |config: &mut Map<String, Value>| match config.remove(list) {
+            Some(Value::Array(entries)) => entries,
+            _ => Vec::new(),
+        };
+        let mut kept = entries(&mut before);
+        kept.retain(|entry| mark(entry, kind).is_none());
+        for mut entry in entries(&mut ours) {
+            if let Some(taken) = kept.iter().find(|kept| kept["name"] == entry["name"]) {
+                let name = taken["name"].as_str().unwrap_or_default().to_owned();
+                return Err((kind, name));
+            }
+            entry[kind]["extensions"] =
+                json!([{ "name": MARKER, "extension": { "owner": owner } }]);
+            kept.push(entry);
+        }
+        before.insert(list.to_owned(), Value::Array(kept));
+    }
+    let names_one = before.get("current-context").is_some_and(|current| {
+        let contexts = before.get("contexts").and_then(Value::as_array);
+        contexts.is_some_and(|all| all.iter().any(|context| context["name"] == *current))
+    });
+    // Whoever works on another cluster must not find himself on this one.
+    for (key, value) in ours {
+        if key != "current-context" || !names_one {
+            before.insert(key, value);
+        }
+    }
+    Ok(before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(names: &[&str]) -> String {
+        let entries = |kind: &str| -> Vec<Value> {
+            let entry = |name: &&str| json!({ "name": name, kind: { "cluster": name } });
+            names.iter().map(entry).collect()
+        };
+        json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": names[0],
+            "clusters": entries("cluster"), "users": entries("user"), "contexts": entries("context"),
+        })
+        .to_string()
+    }
+
+    fn contexts(path: &Path) -> Vec<String> {
+        let config = parse(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let contexts = config["contexts"].as_array().unwrap().iter();
+        let name = |context: &Value| context["name"].as_str().unwrap().to_owned();
+        contexts.map(name).collect()
+    }
+
+    fn current(path: &Path) -> String {
+        let config = parse(&std::fs::read_to_string(path).unwrap()).unwrap();
+        config["current-context"].as_str().unwrap().to_owned()
+    }
+
+    fn write(path: &Path, names: &[&str], foreign: Foreign) -> Result<Kubeconfig, KubeconfigError> {
+        Kubeconfig::write(path, &config(names), "reeve up", foreign)
+    }
+
+    #[test]
+    fn contexts_of_others_stay_and_ours_are_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config");
+        std::fs::write(&path, config(&["prod"])).unwrap();
+        let refused = write(&path, &["hub", "cluster1"], Foreign::Refused)
+            .err()
+            .unwrap();
+        assert!(refused.to_string().contains("--force"), "{refused}");
+        assert_eq!(contexts(&path), ["prod"]);
+
+        drop(write(&path, &["hub", "cluster1"], Foreign::Extended).unwrap());
+        assert_eq!(contexts(&path), ["prod", "hub", "cluster1"]);
+        assert_eq!(current(&path), "prod", "the user goes on where they were");
+        // From now on it is ours, too.
+        drop(write(&path, &["hub"], Foreign::Refused).unwrap());
+        assert_eq!(contexts(&path), ["prod", "hub"]);
+    }
+
+    #[test]
+    fn context_of_same_name_and_other_origin_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config");
+        std::fs::write(&path, config(&["prod", "hub"])).unwrap();
+        let refused = write(&path, &["hub"], Foreign::Extended).err().unwrap();
+        assert!(
+            refused.to_string().contains("has cluster hub of another"),
+            "{refused}"
+        );
+        assert_eq!(contexts(&path), ["prod", "hub"]);
+    }
+
+    #[test]
+    fn second_process_is_refused_by_name_as_long_as_first_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config");
+        let first = write(&path, &["hub"], Foreign::Refused).unwrap();
+        let refused = write(&path, &["hub"], Foreign::Extended).err().unwrap();
+        let want = format!("in use by reeve up (process {})", std::process::id());
+        assert!(refused.to_string().contains(&want), "{refused}");
+        drop(first);
+        drop(write(&path, &["hub"], Foreign::Refused).unwrap());
+    }
+
+    #[test]
+    fn file_that_is_no_kubeconfig_is_refused_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes");
+        for text in [
+            "just words",
+            "- a\n- list\n",
+            "kind: Pod\n",
+            "\u{0}\u{1}",
+            "clusters: 1\n",
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let refused = write(&path, &["hub"], Foreign::Extended).err().unwrap();
+            assert!(
+                refused.to_string().contains("not a kubeconfig"),
+                "{text:?}: {refused}"
+            );
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
+        std::fs::write(&path, "").unwrap();
+        drop(write(&path, &["hub"], Foreign::Refused).unwrap());
+        assert_eq!(contexts(&path), ["hub"]);
+    }
+}
