@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use reeve_apiserver::{Access, AuditLog, Authority, Data, DataKind, Options, Server, kubeconfig};
+use reeve_fleet::Kubeconfig;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::flags::LogArgs;
+
+use crate::output::{self, foreign};
 
 /// The name of the server in the folder that it keeps things in.
 const NAME: &str = "apiserver";
@@ -21,6 +24,9 @@ pub(crate) struct Args {
     /// Where the kubeconfig is written that makes its bearer an administrator.
     #[arg(long, default_value = "reeve-apiserver.kubeconfig")]
     kubeconfig: PathBuf,
+    /// Add the context to a kubeconfig that Reeve has not written. Its other contexts stay in any case.
+    #[arg(long)]
+    force: bool,
     /// Records each request at the end of this file, as audit events of the level Metadata.
     #[arg(long, value_name = "FILE")]
     audit_log_path: Option<PathBuf>,
@@ -63,13 +69,14 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     let listener = server.listen(&authority, address).await?;
     let access = Access::admin("reeve", &authority, &listener)?;
-    reeve_fleet::write_private(&args.kubeconfig, &kubeconfig(&[access]))
-        .with_context(|| format!("cannot write {}", args.kubeconfig.display()))?;
-    println!(
+    let text = kubeconfig(&[access]);
+    let foreign = foreign(args.force);
+    let _kubeconfig = Kubeconfig::write(&args.kubeconfig, &text, "reeve apiserver", foreign)?;
+    output::line(format_args!(
         "Kubernetes API at {}. Use it with: kubectl --kubeconfig {}",
         listener.url(),
         args.kubeconfig.display()
-    );
+    ));
     stop.cancelled().await;
     Ok(())
 }

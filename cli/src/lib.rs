@@ -2,10 +2,12 @@
 //! sub-commands.
 
 mod apiserver;
+mod output;
 mod up;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -83,7 +85,8 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             // Logging may not have been started yet.
-            eprintln!("error: {error:#}");
+            // Perhaps nobody reads.
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
             ExitCode::FAILURE
         }
     }

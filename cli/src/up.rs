@@ -1,20 +1,21 @@
 //! `reeve up`: a hub and managed clusters in this process, with every controller.
 
+mod messages;
 mod policies;
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::ValueEnum;
-use kube::Client;
-use reeve_fleet::{Fleet, FleetOptions, Pods, apply};
+use reeve_fleet::{Fleet, FleetOptions, Kubeconfig, Limits, Pods, Scratch, apply};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::flags::LogArgs;
 
-use policies::root_policies;
+use crate::output::{self, foreign};
+use policies::Row;
 use table::Table;
 
 /// How often the hub is asked for changes.
@@ -25,6 +26,8 @@ const MOMENT: Duration = Duration::from_secs(1);
 const NOT_YET: u8 = 2;
 
 /// What a fleet is made of, and until when it runs.
+// Each is a flag of its own; no two say the same thing.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   reeve up                                   a hub and two clusters, until Ctrl-C
@@ -56,6 +59,13 @@ pub(crate) struct Args {
     /// Where the kubeconfig is written, with a context for the hub and each cluster.
     #[arg(long, default_value = "reeve.kubeconfig", value_name = "FILE")]
     kubeconfig: PathBuf,
+    /// Add the contexts to a kubeconfig that Reeve has not written. Its other contexts stay in any case.
+    #[arg(long)]
+    force: bool,
+    /// Let the controllers keep to the request rates that they have on real clusters. Without this they have none: there
+    /// is nobody whom they could be too fast for.
+    #[arg(long)]
+    client_limits: bool,
     /// End when what --wait names is so, instead of running until Ctrl-C.
     #[arg(long, requires = "wait")]
     once: bool,
@@ -81,43 +91,30 @@ enum Wait {
 pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode> {
     reeve_runtime::logging::start(&args.log)?;
     let started = Instant::now();
-    let folder = tempfile::Builder::new().prefix("reeve-up-").tempdir();
-    let folder = folder.context("cannot make a folder for the controllers' kubeconfigs")?;
+    let scratch = Scratch::new();
+    let scratch = scratch.context("cannot make a folder for the controllers' kubeconfigs")?;
     ensure!(args.clusters < 10_000, "--clusters: at most 9999");
-    let fleet = Fleet::start(FleetOptions {
-        clusters: (1..=args.clusters)
-            .map(|number| format!("cluster{number}"))
-            .collect(),
-        folder: folder.path().to_owned(),
-        port: args.port,
-        data: args.data.clone(),
-        pods: if args.settle_pods {
-            Pods::Settled
-        } else {
-            Pods::Kept
-        },
-    })
-    .await?;
-    reeve_fleet::write_private(&args.kubeconfig, &fleet.kubeconfig()?)
-        .with_context(|| format!("cannot write {}", args.kubeconfig.display()))?;
-    let hub = fleet.hub.client();
-    println!(
+    let fleet = Fleet::start(args.options(scratch.path())).await?;
+    let kubeconfig = fleet.kubeconfig()?;
+    let foreign = foreign(args.force);
+    let _kubeconfig = Kubeconfig::write(&args.kubeconfig, &kubeconfig, "reeve up", foreign)?;
+    output::line(format_args!(
         "a hub and {} clusters run after {:.2} s",
         fleet.clusters.len(),
         started.elapsed().as_secs_f64()
-    );
-    println!(
+    ));
+    output::line(format_args!(
         "look around with: kubectl --kubeconfig {} --context hub",
         args.kubeconfig.display()
-    );
+    ));
     let work = stop.child_token();
     let controllers = fleet.run(work.clone());
     let shown = async {
-        for path in &args.policies {
-            let count = apply(&hub, path).await?;
-            println!("applied {count} objects of {}", path.display());
+        for applied in apply(&fleet.hub.client(), &args.policies).await? {
+            let (count, path) = (applied.count, applied.path.display());
+            output::line(format_args!("applied {count} objects of {path}"));
         }
-        show(&hub, &args, &stop, started).await
+        show(&fleet, &args, &stop, started).await
     };
     tokio::pin!(controllers, shown);
     tokio::select! {
@@ -140,33 +137,77 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     }
 }
 
+impl Args {
+    fn options(&self, folder: &Path) -> FleetOptions {
+        let name = |number| format!("cluster{number}");
+        FleetOptions {
+            clusters: (1..=self.clusters).map(name).collect(),
+            folder: folder.to_owned(),
+            port: self.port,
+            data: self.data.clone(),
+            pods: if self.settle_pods {
+                Pods::Settled
+            } else {
+                Pods::Kept
+            },
+            limits: if self.client_limits {
+                Limits::Kept
+            } else {
+                Limits::Lifted
+            },
+        }
+    }
+}
+
 /// Shows what the clusters say, until it is time to end.
 async fn show(
-    hub: &Client,
+    fleet: &Fleet,
     args: &Args,
     stop: &CancellationToken,
     started: Instant,
 ) -> Result<ExitCode> {
     let mut table = Table::new(started);
-    let deadline = Duration::from_secs(args.timeout);
-    let waited = Instant::now();
+    let waiting = args.wait.filter(|_| args.once);
+    let reached = async {
+        match waiting {
+            Some(wait) => reached(fleet, wait).await,
+            None => std::future::pending().await,
+        }
+    };
+    let limit = Instant::now() + Duration::from_secs(args.timeout);
+    tokio::pin!(reached);
     loop {
-        let policies = root_policies(hub).await?;
+        let policies = policies::read(fleet).await?;
         table.show(&policies);
-        let reached = args
-            .wait
-            .is_some_and(|wait| table::is_reached(&policies, wait == Wait::Compliant));
-        if args.once && reached {
-            println!("reached after {:.2} s", started.elapsed().as_secs_f64());
+        if output::is_closed() && !args.once {
             return Ok(ExitCode::SUCCESS);
         }
-        if args.once && waited.elapsed() >= deadline {
-            println!("not reached within {} s", args.timeout);
+        if waiting.is_some() && Instant::now() >= limit {
+            output::line(format_args!("not reached within {} s", args.timeout));
             return Ok(ExitCode::from(NOT_YET));
         }
         tokio::select! {
             () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
+            policies = &mut reached => {
+                table.show(&policies?);
+                let seconds = started.elapsed().as_secs_f64();
+                output::line(format_args!("reached after {seconds:.2} s"));
+                return Ok(ExitCode::SUCCESS);
+            }
             () = tokio::time::sleep(EVERY) => {}
         }
+    }
+}
+
+/// Waits until the policies are what was asked for. A status counts only when the fleet has settled: before that it may
+/// be of an earlier spec, of an earlier process even, or lack a cluster that has just been chosen.
+async fn reached(fleet: &Fleet, wait: Wait) -> Result<Vec<Row>> {
+    loop {
+        fleet.settled().await;
+        let policies = policies::read(fleet).await?;
+        if table::is_reached(&policies, wait == Wait::Compliant) {
+            return Ok(policies);
+        }
+        tokio::time::sleep(EVERY).await;
     }
 }

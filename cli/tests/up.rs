@@ -1,7 +1,8 @@
 //! `reeve up` as scripts use it.
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::io::BufRead as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -124,5 +125,393 @@ fn a_second_start_on_a_folder_finds_the_fleet_as_it_was() -> Result<()> {
     );
     let config = std::fs::read_to_string(folder.path().join("reeve.kubeconfig"))?;
     ensure!(config.contains("name: cluster1"), "{config}");
+    Ok(())
+}
+
+/// A policy that wants an object on all clusters, with what binds it.
+fn policy(name: &str, wanted: &str) -> String {
+    format!(
+        r"
+apiVersion: policy.open-cluster-management.io/v1
+kind: Policy
+metadata: {{name: {name}}}
+spec:
+  disabled: false
+  remediationAction: inform
+  policy-templates:
+  - objectDefinition:
+      apiVersion: policy.open-cluster-management.io/v1
+      kind: ConfigurationPolicy
+      metadata: {{name: {name}-config}}
+      spec:
+        severity: low
+        object-templates:
+        - complianceType: musthave
+          objectDefinition: {wanted}
+---
+{}
+",
+        bound(name)
+    )
+}
+
+fn bound(policy: &str) -> String {
+    format!(
+        r"apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: Placement
+metadata: {{name: {policy}}}
+spec: {{clusterSets: [global]}}
+---
+apiVersion: policy.open-cluster-management.io/v1
+kind: PlacementBinding
+metadata: {{name: {policy}}}
+placementRef: {{apiGroup: cluster.open-cluster-management.io, kind: Placement, name: {policy}}}
+subjects: [{{apiGroup: policy.open-cluster-management.io, kind: Policy, name: {policy}}}]"
+    )
+}
+
+fn namespace(name: &str) -> String {
+    format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: {name}}}}}")
+}
+
+#[test]
+fn stored_verdict_of_an_earlier_spec_is_not_trusted() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let arguments = |file| {
+        let waiting = ["--once", "--wait", "compliant", "--timeout", "5"];
+        [&["--data=data", "--policies", file], &waiting[..]].concat()
+    };
+    for (file, wanted, code) in [
+        ("first.yaml", "default", 0),
+        ("changed.yaml", "absent", 2),
+        ("back.yaml", "default", 0),
+    ] {
+        std::fs::write(folder.path().join(file), policy("p", &namespace(wanted)))?;
+        let output = up(folder.path(), &arguments(file))?;
+        ensure!(
+            output.status.code() == Some(code),
+            "{file}: {}",
+            text(&output)
+        );
+    }
+    Ok(())
+}
+
+/// A fleet that runs until it is told to end, with its temporary files in a folder of its own.
+struct Running {
+    child: std::process::Child,
+    lines: std::io::BufReader<std::process::ChildStdout>,
+}
+
+impl Running {
+    fn start(folder: &Path, arguments: &[&str]) -> Result<Self> {
+        std::fs::create_dir_all(folder.join("tmp"))?;
+        let mut child = Command::new(env!("CARGO_BIN_EXE_reeve"))
+            .current_dir(folder)
+            .env("TMPDIR", folder.join("tmp"))
+            .args(["up", "--log-level=error", "--clusters=1"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let out = child.stdout.take().context("no output")?;
+        let mut running = Self {
+            child,
+            lines: std::io::BufReader::new(out),
+        };
+        running.read_to("look around")?;
+        Ok(running)
+    }
+
+    fn read_to(&mut self, text: &str) -> Result<()> {
+        let mut line = String::new();
+        while !line.contains(text) {
+            line.clear();
+            ensure!(
+                self.lines.read_line(&mut line)? > 0,
+                "it ended before {text:?}"
+            );
+        }
+        Ok(())
+    }
+
+    fn signal(&mut self, name: &str) -> Result<()> {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &id]).status()?;
+        ensure!(sent.success(), "kill -s {name}");
+        Ok(())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn temporary(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder.join("tmp"))?;
+    Ok(entries
+        .map(|entry| Ok(entry?.path()))
+        .collect::<std::io::Result<_>>()?)
+}
+
+#[test]
+fn signals_end_a_fleet_that_leaves_no_temporary_files() -> Result<()> {
+    for signal in ["HUP", "TERM", "INT"] {
+        let folder = tempfile::tempdir()?;
+        let mut fleet = Running::start(folder.path(), &[])?;
+        ensure!(temporary(folder.path())?.len() == 1);
+        fleet.signal(signal)?;
+        let ended = fleet.child.wait()?;
+        ensure!(ended.success(), "SIG{signal}: {ended}");
+        let left = temporary(folder.path())?;
+        ensure!(left.is_empty(), "SIG{signal} leaves {left:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn killed_fleet_leaves_no_credential_and_next_start_removes_the_rest() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mut fleet = Running::start(folder.path(), &["--data=data"])?;
+    fleet.signal("KILL")?;
+    fleet.child.wait()?;
+    let left = temporary(folder.path())?;
+    ensure!(left.len() == 1, "{left:?}");
+    for entry in std::fs::read_dir(&left[0])? {
+        let text = std::fs::read_to_string(entry?.path())?;
+        for credential in ["client-key", "client-certificate", "token"] {
+            ensure!(!text.contains(credential), "{text}");
+        }
+    }
+    let _fleet = Running::start(folder.path(), &["--data=data"])?;
+    ensure!(!left[0].exists() && temporary(folder.path())?.len() == 1);
+    Ok(())
+}
+
+#[test]
+fn fleet_whose_output_nobody_reads_ends_quietly() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = policies();
+    let path = path.to_string_lossy();
+    let mut fleet = Running::start(folder.path(), &["--policies", &path])?;
+    let mut errors = fleet.child.stderr.take().context("no errors")?;
+    // The reader goes away, as head does; the table is written to nobody.
+    fleet.lines = std::io::BufReader::new(
+        Command::new("true")
+            .stdout(Stdio::piped())
+            .spawn()?
+            .stdout
+            .context("no output")?,
+    );
+    let ended = fleet.child.wait()?;
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut errors, &mut said)?;
+    ensure!(ended.success() && said.is_empty(), "{ended}: {said}");
+    Ok(())
+}
+
+#[test]
+fn contexts_of_other_clusters_survive_a_fleet() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("config");
+    let config = "apiVersion: v1\nkind: Config\ncurrent-context: prod\nclusters: [{name: prod, cluster: {server: 'https://prod'}}]\n\
+        users: [{name: me, user: {token: secret}}]\ncontexts: [{name: prod, context: {cluster: prod, user: me}}]\n";
+    std::fs::write(&path, config)?;
+    let path_of_policies = policies();
+    let path_of_policies = path_of_policies.to_string_lossy();
+    let arguments = [
+        "--kubeconfig=config",
+        "--clusters=1",
+        "--policies",
+        &path_of_policies,
+        "--once",
+        "--wait=evaluated",
+    ];
+    let output = up(folder.path(), &arguments)?;
+    ensure!(output.status.code() == Some(1), "{}", text(&output));
+    ensure!(
+        text(&output).contains("config exists and was not written by Reeve"),
+        "{}",
+        text(&output)
+    );
+    ensure!(std::fs::read_to_string(&path)? == config, "it was changed");
+    let output = up(folder.path(), &[&arguments[..], &["--force"]].concat())?;
+    ensure!(output.status.success(), "{}", text(&output));
+    let merged = std::fs::read_to_string(&path)?;
+    for wanted in [
+        "current-context: prod",
+        "https://prod",
+        "token: secret",
+        "name: hub",
+        "name: cluster1",
+    ] {
+        ensure!(merged.contains(wanted), "no {wanted:?} in {merged}");
+    }
+    Ok(())
+}
+
+#[test]
+fn second_fleet_in_the_same_folder_is_refused_by_name() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let fleet = Running::start(folder.path(), &[])?;
+    let output = up(folder.path(), &[])?;
+    let said = text(&output);
+    let want = format!(
+        "reeve.kubeconfig is in use by reeve up (process {})",
+        fleet.child.id()
+    );
+    ensure!(
+        output.status.code() == Some(1) && said.contains(&want),
+        "{said}"
+    );
+    Ok(())
+}
+
+#[test]
+fn claims_placement_rules_and_kinds_of_the_samples_are_there() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let wanted =
+        r#"{apiVersion: v1, kind: Namespace, metadata: {name: '{{ fromClusterClaim "name" }}'}}"#;
+    let rule = "
+apiVersion: apps.open-cluster-management.io/v1
+kind: PlacementRule
+metadata: {name: rule}
+spec:
+  clusterConditions: [{type: ManagedClusterConditionAvailable, status: 'True'}]
+  clusterSelector: {matchExpressions: [{key: name, operator: In, values: [cluster2]}]}
+---
+apiVersion: policy.open-cluster-management.io/v1
+kind: PlacementBinding
+metadata: {name: claims}
+placementRef: {apiGroup: apps.open-cluster-management.io, kind: PlacementRule, name: rule}
+subjects: [{apiGroup: policy.open-cluster-management.io, kind: Policy, name: claims}]
+---
+apiVersion: tower.ansible.com/v1alpha1
+kind: AnsibleJob
+metadata: {name: job}
+spec: {job_template_name: t}
+---
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: ManagedClusterAddOn
+metadata: {name: config-policy-controller, namespace: cluster1}
+spec: {}
+";
+    let policy = policy("claims", wanted);
+    let only = policy.split("---").next().unwrap_or_default();
+    std::fs::write(folder.path().join("p.yaml"), format!("{only}---{rule}"))?;
+    let output = up(
+        folder.path(),
+        &["--policies=p.yaml", "--once", "--wait=compliant"],
+    )?;
+    let said = text(&output);
+    ensure!(
+        output.status.success() && said.contains("cluster2: Compliant"),
+        "{said}"
+    );
+    ensure!(!said.contains("cluster1:"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn policies_without_an_answer_say_why() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let long = "x".repeat(60);
+    let operator = policy("op", &namespace("default"))
+        .replace("policy.open-cluster-management.io/v1\n      kind: ConfigurationPolicy", "policy.open-cluster-management.io/v1beta1\n      kind: OperatorPolicy")
+        .replace("        object-templates:\n        - complianceType: musthave\n          objectDefinition: {apiVersion: v1, kind: Namespace, metadata: {name: default}}",
+            "        remediationAction: inform\n        complianceType: musthave\n        upgradeApproval: None\n        subscription: {name: op, channel: a}");
+    let on_the_hub = "
+apiVersion: policy.open-cluster-management.io/v1
+kind: ConfigurationPolicy
+metadata: {name: stray}
+spec: {severity: low, remediationAction: inform, object-templates: [{complianceType: musthave, objectDefinition: {apiVersion: v1, kind: Namespace, metadata: {name: default}}}]}
+";
+    let all = format!(
+        "{}---{operator}---{on_the_hub}",
+        policy(&long, &namespace("default"))
+    );
+    std::fs::write(folder.path().join("p.yaml"), all)?;
+    let output = up(
+        folder.path(),
+        &[
+            "--policies=p.yaml",
+            "--clusters=1",
+            "--once",
+            "--wait=evaluated",
+            "--timeout=3",
+        ],
+    )?;
+    let said = text(&output);
+    ensure!(output.status.code() == Some(2), "{said}");
+    for wanted in [
+        "its namespace and name have 68 characters, at most 62 are possible",
+        "OperatorPolicy op-config: no controller of this fleet evaluates it",
+        "policies/stray                            error  a ConfigurationPolicy is not evaluated on the hub",
+    ] {
+        ensure!(said.contains(wanted), "no {wanted:?} in {said}");
+    }
+    Ok(())
+}
+
+#[test]
+fn definitions_and_namespaces_are_applied_before_what_needs_them() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let objects = folder.path().join("objects");
+    std::fs::create_dir(&objects)?;
+    let widget =
+        "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: later}\n";
+    std::fs::write(objects.join("a.yaml"), widget)?;
+    let definition = "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Widget, listKind: WidgetList, plural: widgets, singular: widget}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+";
+    std::fs::write(objects.join("b.yaml"), definition)?;
+    std::fs::write(objects.join("c.yaml"), namespace("later"))?;
+    let path = policies();
+    let path = path.to_string_lossy();
+    let arguments = [
+        "--policies=objects",
+        "--policies",
+        &path,
+        "--clusters=1",
+        "--once",
+        "--wait=evaluated",
+    ];
+    let output = up(folder.path(), &arguments)?;
+    let said = text(&output);
+    ensure!(
+        output.status.success() && said.contains("applied 3 objects of objects"),
+        "{said}"
+    );
+    Ok(())
+}
+
+#[test]
+fn files_that_commands_leave_are_not_added_to_a_repository() -> Result<()> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let ignored = std::fs::read_to_string(root.join(".gitignore"))?;
+    let lines: Vec<&str> = ignored.lines().collect();
+    for (command, flag) in [("up", "--kubeconfig"), ("apiserver", "--kubeconfig")] {
+        let help = Command::new(env!("CARGO_BIN_EXE_reeve"))
+            .args([command, "--help"])
+            .output()?;
+        let help = text(&help);
+        let (_, after) = help.split_once(flag).context("no such flag")?;
+        let (_, default) = after.split_once("[default: ").context("no default")?;
+        let (default, _) = default.split_once(']').context("no end")?;
+        ensure!(
+            lines.contains(&format!("/{default}").as_str()),
+            "{command} leaves {default}"
+        );
+    }
     Ok(())
 }

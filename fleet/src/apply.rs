@@ -1,17 +1,23 @@
 //! Applies what a user gives, as `kubectl apply --server-side` does.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams, ResourceExt as _};
-use kube::core::Request;
-use kube::discovery::{Discovery, Scope};
+use kube::core::{Request, TypeMeta};
+use kube::discovery::{ApiGroup, Discovery, Scope};
+use reeve_runtime::object::api_message;
 use serde_json::Value;
 
 use crate::objects::POLICIES;
 
 /// Who is noted as the writer.
 const MANAGER: &str = "reeve-up";
+/// How long a definition may take until its kind is served.
+const SERVED: Duration = Duration::from_secs(10);
+/// How often that is asked.
+const POLL: Duration = Duration::from_millis(20);
 
 /// Why something was not applied.
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +59,7 @@ pub enum ApplyError {
         api_version: String,
     },
     /// The server refused.
-    #[error("{path}: cannot apply {kind} {name}")]
+    #[error("{path}: cannot apply {kind} {name}: {reason}")]
     Refused {
         /// In which file.
         path: PathBuf,
@@ -61,28 +67,136 @@ pub enum ApplyError {
         kind: String,
         /// Which object.
         name: String,
-        /// Why.
-        #[source]
-        source: Box<kube::Error>,
+        /// Why, in the server's words.
+        reason: String,
+    },
+    /// A definition was applied whose kind the server does not serve.
+    #[error("{path}: the hub does not serve the kind of CustomResourceDefinition {name} after {} s", SERVED.as_secs())]
+    NotServed {
+        /// In which file.
+        path: PathBuf,
+        /// Of which definition.
+        name: String,
     },
     /// The server cannot be asked what it knows.
-    #[error("cannot ask the hub what kinds it knows")]
-    Discovery(#[source] Box<kube::Error>),
+    #[error("cannot ask the hub what kinds it knows: {0}")]
+    Discovery(String),
 }
 
-/// Applies a file, or all YAML files of a folder in the order of their names. Objects that name no namespace and need
-/// one go to `policies`. Answers how many there were.
-pub async fn apply(client: &Client, path: &Path) -> Result<usize, ApplyError> {
-    let discovery = Discovery::new(client.clone()).run().await;
-    let discovery = discovery.map_err(|error| ApplyError::Discovery(Box::new(error)))?;
-    let mut count = 0;
-    for path in files(path)? {
-        for object in documents(&path)? {
-            apply_one(client, &discovery, &path, object).await?;
-            count += 1;
+/// How many objects of a path were applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// The objects.
+    pub count: usize,
+}
+
+/// An object that is to be applied.
+struct Document {
+    path: PathBuf,
+    object: DynamicObject,
+    types: TypeMeta,
+    name: String,
+}
+
+/// When an object is applied. What others need comes first, wherever it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Namespaces,
+    Definitions,
+    Rest,
+}
+
+/// Applies files, and all YAML files of folders in the order of their names. Namespaces come first, then the definitions
+/// of kinds, whichever file they are in. Objects that name no namespace and need one go to `policies`.
+pub async fn apply(client: &Client, paths: &[PathBuf]) -> Result<Vec<Applied>, ApplyError> {
+    let mut all = Vec::new();
+    let mut applied = Vec::new();
+    for path in paths {
+        let before = all.len();
+        for file in files(path)? {
+            for object in documents(&file)? {
+                all.push(document(&file, object)?);
+            }
+        }
+        applied.push(Applied {
+            path: path.clone(),
+            count: all.len() - before,
+        });
+    }
+    // Stable: within a stage the order of the files stays.
+    all.sort_by_key(stage);
+    let mut discovery = discover(client).await?;
+    let mut known = None;
+    for document in &all {
+        // What the stage before has defined is known from now on.
+        if known
+            .replace(stage(document))
+            .is_some_and(|before| before != stage(document))
+        {
+            discovery = discover(client).await?;
+        }
+        apply_one(client, &discovery, document).await?;
+        if stage(document) == Stage::Definitions {
+            served(client, document).await?;
         }
     }
-    Ok(count)
+    Ok(applied)
+}
+
+fn stage(document: &Document) -> Stage {
+    match (
+        document.types.api_version.as_str(),
+        document.types.kind.as_str(),
+    ) {
+        ("v1", "Namespace") => Stage::Namespaces,
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition") => Stage::Definitions,
+        _ => Stage::Rest,
+    }
+}
+
+fn document(path: &Path, object: Value) -> Result<Document, ApplyError> {
+    let broken = || ApplyError::Object {
+        path: path.to_owned(),
+    };
+    let object: DynamicObject = serde_json::from_value(object).map_err(|_| broken())?;
+    Ok(Document {
+        path: path.to_owned(),
+        types: object.types.clone().ok_or_else(broken)?,
+        name: object.metadata.name.clone().ok_or_else(broken)?,
+        object,
+    })
+}
+
+async fn discover(client: &Client) -> Result<Discovery, ApplyError> {
+    let discovery = Discovery::new(client.clone()).run().await;
+    discovery.map_err(|error| ApplyError::Discovery(api_message(&error)))
+}
+
+/// Waits until the kind of a definition is served: its objects may come next.
+async fn served(client: &Client, definition: &Document) -> Result<(), ApplyError> {
+    let text = |path: &str| {
+        let found = definition.object.data.pointer(path).and_then(Value::as_str);
+        found.unwrap_or_default()
+    };
+    let (group, kind) = (text("/spec/group"), text("/spec/names/kind"));
+    let until = Instant::now() + SERVED;
+    loop {
+        let discovery = discover(client).await?;
+        let served = discovery.get(group);
+        let mut kinds = served.into_iter().flat_map(ApiGroup::recommended_resources);
+        if kinds.any(|(resource, _)| resource.kind == kind) {
+            return Ok(());
+        }
+        if Instant::now() >= until {
+            return Err(ApplyError::NotServed {
+                path: definition.path.clone(),
+                name: definition.name.clone(),
+            });
+        }
+        tokio::time::sleep(POLL).await;
+    }
 }
 
 fn files(path: &Path) -> Result<Vec<PathBuf>, ApplyError> {
@@ -126,20 +240,19 @@ fn documents(path: &Path) -> Result<Vec<Value>, ApplyError> {
 async fn apply_one(
     client: &Client,
     discovery: &Discovery,
-    path: &Path,
-    document: Value,
+    document: &Document,
 ) -> Result<(), ApplyError> {
-    let broken = || ApplyError::Object {
-        path: path.to_owned(),
-    };
-    let object: DynamicObject = serde_json::from_value(document).map_err(|_| broken())?;
-    let types = object.types.clone().ok_or_else(broken)?;
-    let name = object.metadata.name.clone().ok_or_else(broken)?;
-    let known = kube::core::GroupVersionKind::try_from(&types)
+    let Document {
+        path,
+        object,
+        types,
+        name,
+    } = document;
+    let known = kube::core::GroupVersionKind::try_from(types)
         .ok()
         .and_then(|kind| discovery.resolve_gvk(&kind));
     let (resource, capabilities) = known.ok_or_else(|| ApplyError::Kind {
-        path: path.to_owned(),
+        path: path.clone(),
         name: name.clone(),
         kind: types.kind.clone(),
         api_version: types.api_version.clone(),
@@ -152,16 +265,16 @@ async fn apply_one(
         }
     };
     let how = PatchParams::apply(MANAGER).force();
-    let request = Request::new(api.resource_url()).patch(&name, &how, &Patch::Apply(&object));
+    let request = Request::new(api.resource_url()).patch(name, &how, &Patch::Apply(object));
     // The answer may be nested more deeply than a decoder takes, and is not needed.
     let applied = match request.map_err(kube::Error::BuildRequest) {
         Ok(request) => client.request_text(request).await,
         Err(error) => Err(error),
     };
-    applied.map(|_| ()).map_err(|source| ApplyError::Refused {
-        path: path.to_owned(),
-        kind: types.kind,
-        name,
-        source: Box::new(source),
+    applied.map(|_| ()).map_err(|error| ApplyError::Refused {
+        path: path.clone(),
+        kind: types.kind.clone(),
+        name: name.clone(),
+        reason: api_message(&error),
     })
 }

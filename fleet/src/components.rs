@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use crate::placement::controller::{self, Means};
 use crate::start::{Fleet, Member, Pods};
-use crate::{heartbeat, pods, registration};
+use crate::{heartbeat, placement_rules, pods, registration};
 
 /// Why the controllers of a fleet have ended.
 #[derive(Debug, thiserror::Error)]
@@ -98,9 +98,9 @@ impl Fleet {
         });
         all.spawn({
             let (hub, stop) = (hub.clone(), stop.clone());
+            let metrics = self.metrics();
             async move {
-                let ended =
-                    registration::controller::run(hub, ControllerMetrics::default(), stop).await;
+                let ended = registration::controller::run(hub, metrics, stop).await;
                 ended.map_err(|source| ComponentError::Hub {
                     name: "registration",
                     source,
@@ -109,15 +109,26 @@ impl Fleet {
         });
         all.spawn({
             let stop = stop.clone();
+            let means = Means::of(hub).observed_by(&self.activity.component());
             async move {
-                let ended = controller::run(Means::of(hub), stop).await;
+                let ended = controller::run(means, stop).await;
                 ended.map_err(|source| ComponentError::Hub {
                     name: "placement",
                     source,
                 })
             }
         });
-        let args = propagator_args(&self.hub)?;
+        all.spawn({
+            let (hub, stop, metrics) = (self.hub.client(), stop.clone(), self.metrics());
+            async move {
+                let ended = placement_rules::run(hub, metrics, stop).await;
+                ended.map_err(|source| ComponentError::Hub {
+                    name: "placement rules",
+                    source,
+                })
+            }
+        });
+        let args = self.propagator_args()?;
         let stopped = stop.clone();
         all.spawn(async move {
             let ended = propagator::run(args, stopped).await;
@@ -127,8 +138,9 @@ impl Fleet {
             self.run_agents(cluster, &mut all, &stop)?;
             if self.pods == Pods::Settled {
                 let (client, name, stop) = (cluster.client(), cluster.name.clone(), stop.clone());
+                let metrics = self.metrics();
                 all.spawn(async move {
-                    let ended = pods::settle(client, ControllerMetrics::default(), stop).await;
+                    let ended = pods::settle(client, metrics, stop).await;
                     ended.map_err(|source| ComponentError::Pods {
                         cluster: name,
                         source,
@@ -149,7 +161,7 @@ impl Fleet {
         all: &mut JoinSet<Result<(), ComponentError>>,
         stop: &CancellationToken,
     ) -> Result<(), ComponentError> {
-        let args = addon_args(&self.hub, cluster)?;
+        let args = self.addon_args(cluster)?;
         let (stopped, name) = (stop.clone(), cluster.name.clone());
         all.spawn(async move {
             let ended = addon::run(args, stopped).await;
@@ -158,7 +170,7 @@ impl Fleet {
                 source: Box::new(source),
             })
         });
-        let args = configuration_args(cluster)?;
+        let args = self.configuration_args(cluster)?;
         let (stopped, name) = (stop.clone(), cluster.name.clone());
         all.spawn(async move {
             let ended = configuration::run(args, stopped).await;
@@ -169,12 +181,60 @@ impl Fleet {
         });
         Ok(())
     }
-}
 
-/// The kubeconfigs of servers, and what spares their readers the socket.
-fn nearby<const N: usize>(members: [&Member; N]) -> Nearby {
-    let known = members.map(|member| (member.kubeconfig.clone(), member.client()));
-    Nearby::new(known)
+    /// For a controller without a page of metrics.
+    fn metrics(&self) -> ControllerMetrics {
+        ControllerMetrics::default().observed_by(&self.activity.component())
+    }
+
+    /// The kubeconfigs of servers, and what spares their readers the socket.
+    fn nearby<const N: usize>(&self, members: [&Member; N]) -> Nearby {
+        let known = members.map(|member| (member.kubeconfig.clone(), member.client()));
+        Nearby::new(known)
+            .observed_by(self.activity.component())
+            .with_limits(self.limits)
+    }
+
+    fn propagator_args(&self) -> Result<propagator::Args, ComponentError> {
+        const NAME: &str = "governance-policy-propagator";
+        let own = vec![
+            flag("kubeconfig", &self.hub.kubeconfig),
+            "--enable-webhooks=false".into(),
+            "--watch-namespace=".into(),
+        ];
+        let mut args =
+            propagator::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))?;
+        args.nearby = self.nearby([&self.hub]);
+        Ok(args)
+    }
+
+    fn addon_args(&self, cluster: &Member) -> Result<addon::Args, ComponentError> {
+        const NAME: &str = "governance-policy-framework-addon";
+        let own = vec![
+            flag("hub-cluster-configfile", &self.hub.kubeconfig),
+            flag("managed-cluster-configfile", &cluster.kubeconfig),
+            format!("--cluster-namespace={}", cluster.name).into(),
+        ];
+        let mut args = addon::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))?;
+        args.nearby = self.nearby([&self.hub, cluster]);
+        Ok(args)
+    }
+
+    fn configuration_args(&self, cluster: &Member) -> Result<configuration::Args, ComponentError> {
+        const NAME: &str = "config-policy-controller";
+        let own = vec![
+            "controller".into(),
+            flag("kubeconfig", &cluster.kubeconfig),
+            format!("--cluster-name={}", cluster.name).into(),
+            format!("--watch-namespace={}", cluster.name).into(),
+        ];
+        let mut args =
+            configuration::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))?;
+        if let Some(configuration::Command::Controller(args)) = &mut args.command {
+            args.nearby = self.nearby([cluster]);
+        }
+        Ok(args)
+    }
 }
 
 fn flag(name: &str, path: &std::path::Path) -> OsString {
@@ -195,44 +255,4 @@ fn refused(name: &'static str) -> impl FnOnce(clap::Error) -> ComponentError {
         name,
         source: Box::new(source),
     }
-}
-
-fn propagator_args(hub: &Member) -> Result<propagator::Args, ComponentError> {
-    const NAME: &str = "governance-policy-propagator";
-    let own = vec![
-        flag("kubeconfig", &hub.kubeconfig),
-        "--enable-webhooks=false".into(),
-        "--watch-namespace=".into(),
-    ];
-    let mut args = propagator::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))?;
-    args.nearby = nearby([hub]);
-    Ok(args)
-}
-
-fn addon_args(hub: &Member, cluster: &Member) -> Result<addon::Args, ComponentError> {
-    const NAME: &str = "governance-policy-framework-addon";
-    let own = vec![
-        flag("hub-cluster-configfile", &hub.kubeconfig),
-        flag("managed-cluster-configfile", &cluster.kubeconfig),
-        format!("--cluster-namespace={}", cluster.name).into(),
-    ];
-    let mut args = addon::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))?;
-    args.nearby = nearby([hub, cluster]);
-    Ok(args)
-}
-
-fn configuration_args(cluster: &Member) -> Result<configuration::Args, ComponentError> {
-    const NAME: &str = "config-policy-controller";
-    let own = vec![
-        "controller".into(),
-        flag("kubeconfig", &cluster.kubeconfig),
-        format!("--cluster-name={}", cluster.name).into(),
-        format!("--watch-namespace={}", cluster.name).into(),
-    ];
-    let mut args =
-        configuration::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))?;
-    if let Some(configuration::Command::Controller(args)) = &mut args.command {
-        args.nearby = nearby([cluster]);
-    }
-    Ok(args)
 }

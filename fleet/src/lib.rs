@@ -7,15 +7,22 @@
 mod admission;
 mod apply;
 mod components;
+mod crds;
 mod heartbeat;
+mod kubeconfig;
 mod objects;
 pub mod placement;
+mod placement_rules;
 mod pods;
 mod private;
 pub mod registration;
+mod scratch;
+mod settled;
 mod start;
 
-pub use apply::{ApplyError, apply};
+pub use apply::{Applied, ApplyError, apply};
 pub use components::ComponentError;
-pub use private::write_private;
+pub use kubeconfig::{Foreign, Kubeconfig, KubeconfigError};
+pub use reeve_runtime::client::Limits;
+pub use scratch::Scratch;
 pub use start::{Fleet, FleetError, FleetOptions, Member, Pods};

@@ -10,6 +10,11 @@ pub(crate) const LEASE: &str = "managed-cluster-lease";
 /// How long a cluster may be silent, in seconds; registration waits for five times this.
 const LEASE_SECONDS: u32 = 60;
 
+/// The version of Kubernetes that the servers serve.
+const VERSION: &str = "v1.36.1";
+/// What the clusters run on.
+const PLATFORM: &str = "Reeve";
+
 const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
 
 pub(crate) fn namespace(name: &str) -> Value {
@@ -27,6 +32,27 @@ pub(crate) fn managed_cluster(name: &str) -> Value {
     })
 }
 
+/// What klusterlets claim of their clusters.
+fn claims(name: &str) -> [(&'static str, String); 4] {
+    [
+        ("id.k8s.io", name.to_owned()),
+        ("kubeversion.open-cluster-management.io", VERSION.to_owned()),
+        ("platform.open-cluster-management.io", PLATFORM.to_owned()),
+        ("name", name.to_owned()),
+    ]
+}
+
+/// The claims as objects of the cluster.
+pub(crate) fn cluster_claims(name: &str) -> Vec<Value> {
+    let claim = |(claim, value)| {
+        json!({
+            "apiVersion": format!("{CLUSTER_GROUP}/v1alpha1"), "kind": "ClusterClaim",
+            "metadata": { "name": claim }, "spec": { "value": value },
+        })
+    };
+    claims(name).map(claim).into()
+}
+
 /// What a cluster says of itself when it has joined.
 pub(crate) fn cluster_status(name: &str) -> Value {
     let now = now();
@@ -40,12 +66,8 @@ pub(crate) fn cluster_status(name: &str) -> Value {
                 "ManagedClusterConditionAvailable", "ManagedClusterAvailable", "Managed cluster is available",
             ),
         ],
-        "version": { "kubernetes": "v1.36.1" },
-        "clusterClaims": [
-            { "name": "id.k8s.io", "value": name },
-            { "name": "kubeversion.open-cluster-management.io", "value": "v1.36.1" },
-            { "name": "platform.open-cluster-management.io", "value": "Reeve" },
-        ],
+        "version": { "kubernetes": VERSION },
+        "clusterClaims": claims(name).map(|(claim, value)| json!({ "name": claim, "value": value })),
         "allocatable": resources, "capacity": resources,
     } })
 }

@@ -10,9 +10,12 @@ use reeve_apiserver::{
     Access, Authority, AuthorityError, Data, DataError, DataKind, Identity, ListenError, Listener,
     Options, Server, kubeconfig,
 };
+use reeve_runtime::activity::Activity;
+use reeve_runtime::client::Limits;
 use serde_json::Value;
 
 use crate::admission::Registration;
+use crate::crds;
 use crate::objects;
 use crate::placement;
 use crate::private::write_private;
@@ -35,6 +38,8 @@ pub struct FleetOptions {
     pub data: Option<PathBuf>,
     /// What becomes of Pods on the clusters.
     pub pods: Pods,
+    /// Whether the controllers keep to the rates of their flags.
+    pub limits: Limits,
 }
 
 /// What becomes of Pods on clusters without nodes.
@@ -104,7 +109,7 @@ pub struct Member {
     pub server: Server,
     /// Where it listens.
     pub listener: Listener,
-    /// A file for those who connect to it alone.
+    /// A file that the controllers of this process know it by. It has no credential.
     pub kubeconfig: PathBuf,
     /// Who vouches for the server and its clients: of this member alone, so that nobody's certificate of one cluster is
     /// good for another.
@@ -125,6 +130,8 @@ pub struct Fleet {
     /// The managed clusters.
     pub clusters: Vec<Member>,
     pub(crate) pods: Pods,
+    pub(crate) limits: Limits,
+    pub(crate) activity: Activity,
 }
 
 impl Fleet {
@@ -134,24 +141,29 @@ impl Fleet {
         let open = |path: &PathBuf| Data::open(path, DataKind::Fleet);
         let data = options.data.as_ref().map(open).transpose()?;
         let names = names(&options, data.as_ref())?;
-        let pods = options.pods;
+        let (pods, limits) = (options.pods, options.limits);
         let members = Members { options, data };
         let of_placement = placement::crds::crds()?;
         let of_policies = reeve_api::crds::all()?.into_iter();
         let of_policies: Vec<Value> = of_policies.map(|(_, crd)| crd).collect();
         let hub = members.start(HUB, 0).await?;
         let client = hub.client();
-        for crd in of_policies.iter().chain(&of_placement) {
+        let of_hub = crds::of_hub()?;
+        for crd in of_policies.iter().chain(&of_placement).chain(&of_hub) {
             make(&client, HUB, crd).await?;
         }
         make(&client, HUB, &objects::namespace(objects::POLICIES)).await?;
+        let of_cluster = crds::of_cluster()?;
         let mut clusters = Vec::new();
         for (place, name) in names.iter().enumerate() {
             let offset = u16::try_from(place + 1).unwrap_or_default();
             let cluster = members.start(name, offset).await?;
             let own = cluster.client();
-            for crd in &of_policies {
+            for crd in of_policies.iter().chain(&of_cluster) {
                 make(&own, name, crd).await?;
+            }
+            for claim in objects::cluster_claims(name) {
+                make(&own, name, &claim).await?;
             }
             make(&own, name, &objects::namespace(name)).await?;
             join(&client, name).await?;
@@ -162,6 +174,8 @@ impl Fleet {
             hub,
             clusters,
             pods,
+            limits,
+            activity: Activity::default(),
         })
     }
 
@@ -237,7 +251,8 @@ impl Members {
             source,
         })?;
         let path = self.options.folder.join(format!("{name}.kubeconfig"));
-        let text = kubeconfig(&[Access::admin(name, &authority, &listener)?]);
+        // The controllers of this process need no credential: who finds the file has none, even if it is never removed.
+        let text = kubeconfig(&[Access::anonymous(name, &authority, &listener)]);
         write_private(&path, &text).map_err(|source| FleetError::Write {
             path: path.clone(),
             source,

@@ -5,40 +5,190 @@ use anyhow::{Context as _, Result};
 use kube::api::{ListParams, ObjectMeta};
 use kube::core::Request;
 use kube::{Client, Resource as _};
+use reeve_api::names::{self, RootPolicyName};
 use reeve_api::policy::CompliancePerCluster;
-use reeve_api::{Policy, names};
+use reeve_api::{Compliance, Policy};
+use reeve_fleet::Fleet;
 use serde::Deserialize;
+
+use super::messages;
+
+/// Kinds that controllers of managed clusters evaluate, by their plurals. On the hub of a fleet nobody does.
+const TEMPLATE_KINDS: [(&str, &str, &str); 3] = [
+    ("v1", "configurationpolicies", "ConfigurationPolicy"),
+    ("v1", "certificatepolicies", "CertificatePolicy"),
+    ("v1beta1", "operatorpolicies", OPERATOR_POLICY),
+];
+/// A kind that has no evaluator in a fleet.
+const OPERATOR_POLICY: &str = "OperatorPolicy";
+
+/// A line of the table.
+#[derive(Debug, Default)]
+pub(super) struct Row {
+    /// The namespace and the name.
+    pub(super) name: String,
+    /// A policy that is disabled is on no cluster.
+    pub(super) disabled: bool,
+    /// What each cluster says that the policy is bound to.
+    pub(super) clusters: Vec<(String, Option<Compliance>)>,
+    /// Why there is no answer, where that is known.
+    pub(super) problem: Option<String>,
+}
 
 /// A root policy, as far as it is shown.
 #[derive(Debug, Deserialize)]
-pub(super) struct RootPolicy {
-    pub(super) metadata: ObjectMeta,
-    pub(super) spec: Spec,
-    pub(super) status: Option<Status>,
+struct RootPolicy {
+    metadata: ObjectMeta,
+    spec: Spec,
+    status: Option<Status>,
 }
 
 /// Of the status only the clusters.
 #[derive(Debug, Deserialize)]
-pub(super) struct Status {
-    pub(super) status: Option<Vec<CompliancePerCluster>>,
+struct Status {
+    status: Option<Vec<CompliancePerCluster>>,
 }
 
-/// Of the spec only whether it counts.
 #[derive(Debug, Deserialize)]
-pub(super) struct Spec {
+struct Spec {
     #[serde(default)]
-    pub(super) disabled: bool,
+    disabled: bool,
+    #[serde(default, rename = "policy-templates")]
+    templates: Vec<Template>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Template {
+    object_definition: Definition,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Definition {
+    kind: String,
+    metadata: Named,
+}
+
+/// Only the name: the other metadata are as deep as whoever wrote them liked.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Named {
+    name: String,
+    namespace: String,
 }
 
 #[derive(Deserialize)]
-struct RootPolicies {
-    items: Vec<RootPolicy>,
+struct List<T> {
+    items: Vec<T>,
 }
 
-/// The policies of users: no replicas.
-pub(super) async fn root_policies(hub: &Client) -> Result<Vec<RootPolicy>> {
+#[derive(Deserialize)]
+struct Misplaced {
+    metadata: Named,
+}
+
+/// The policies of users, no replicas; then the objects that belong into a policy and were applied to the hub.
+pub(super) async fn read(fleet: &Fleet) -> Result<Vec<Row>> {
+    let hub = fleet.hub.client();
     let of_users = ListParams::default().labels(&format!("!{}", names::ROOT_POLICY_LABEL));
     let request = Request::new(Policy::url_path(&(), None)).list(&of_users)?;
-    let found = hub.request::<RootPolicies>(request).await;
-    Ok(found.context("listing the policies of the hub")?.items)
+    let found = hub.request::<List<RootPolicy>>(request).await;
+    let found = found.context("listing the policies of the hub")?;
+    let mut rows: Vec<Row> = found.items.into_iter().map(row).collect();
+    for (version, plural, kind) in TEMPLATE_KINDS {
+        if fleet.hub.server.count(names::GROUP, plural) > 0 {
+            rows.extend(misplaced(&hub, version, plural, kind).await?);
+        }
+    }
+    Ok(rows)
+}
+
+async fn misplaced(hub: &Client, version: &str, plural: &str, kind: &str) -> Result<Vec<Row>> {
+    let path = format!("/apis/{}/{version}/{plural}", names::GROUP);
+    let request = Request::new(path).list(&ListParams::default())?;
+    let found = hub.request::<List<Misplaced>>(request).await;
+    let found = found.with_context(|| format!("listing the {plural} of the hub"))?;
+    let rows = found.items.into_iter().map(|object| Row {
+        name: format!("{}/{}", object.metadata.namespace, object.metadata.name),
+        problem: Some(messages::on_the_hub(kind)),
+        ..Row::default()
+    });
+    Ok(rows.collect())
+}
+
+fn row(policy: RootPolicy) -> Row {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let (namespace, name) = (
+        text(&policy.metadata.namespace),
+        text(&policy.metadata.name),
+    );
+    let clusters = policy.status.and_then(|status| status.status);
+    let clusters: Vec<_> = clusters
+        .into_iter()
+        .flatten()
+        .map(|one| {
+            let compliance = one.compliant.as_deref().and_then(Compliance::parse);
+            (one.clustername.unwrap_or_default(), compliance)
+        })
+        .collect();
+    let root = RootPolicyName::new(namespace, name);
+    let unanswered = clusters.iter().any(|(_, compliance)| compliance.is_none());
+    let templates = policy.spec.templates.iter();
+    let mut templates = templates.map(|template| &template.object_definition);
+    let problem = if let Err(length) = root.fits() {
+        Some(messages::name_too_long(length))
+    } else if unanswered {
+        let unevaluated = templates.find(|template| template.kind == OPERATOR_POLICY);
+        unevaluated.map(|template| messages::no_evaluator(OPERATOR_POLICY, &template.metadata.name))
+    } else {
+        None
+    };
+    Row {
+        name: format!("{}/{}", root.namespace, root.name),
+        disabled: policy.spec.disabled,
+        clusters,
+        problem,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(name: &str, kind: &str, compliant: Option<&str>) -> Row {
+        let policy = json!({
+            "metadata": { "namespace": "policies", "name": name },
+            "spec": { "policy-templates": [
+                { "objectDefinition": { "kind": kind, "metadata": { "name": "t" } } },
+            ] },
+            "status": { "status": [{ "clustername": "c1", "compliant": compliant }] },
+        });
+        row(serde_json::from_value(policy).unwrap())
+    }
+
+    #[test]
+    fn name_too_long_for_replicas_is_named_as_the_reason() {
+        assert_eq!(
+            of(&"x".repeat(54), "ConfigurationPolicy", None).problem,
+            None
+        );
+        let problem = of(&"x".repeat(55), "ConfigurationPolicy", None)
+            .problem
+            .unwrap();
+        assert!(problem.contains("63 characters, at most 62"), "{problem}");
+    }
+
+    #[test]
+    fn kind_without_evaluator_is_named_where_a_cluster_has_no_answer() {
+        let problem = of("p", OPERATOR_POLICY, None).problem.unwrap();
+        assert_eq!(
+            problem,
+            "OperatorPolicy t: no controller of this fleet evaluates it"
+        );
+        assert_eq!(of("p", OPERATOR_POLICY, Some("NonCompliant")).problem, None);
+        assert_eq!(of("p", "ConfigurationPolicy", None).problem, None);
+    }
 }

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use reeve_api::Policy;
-use reeve_fleet::{Fleet, FleetOptions, Pods, apply};
+use reeve_fleet::{Fleet, FleetOptions, Limits, Pods, apply};
 use reeve_runtime::CancellationToken;
 use reeve_testkit::{eventually, workspace};
 use serde_json::json;
@@ -44,6 +44,7 @@ async fn fleet(clusters: &[&str], folder: &std::path::Path) -> Result<Fleet> {
         port: 0,
         data: None,
         pods: Pods::Settled,
+        limits: Limits::Lifted,
     };
     Ok(Fleet::start(options).await?)
 }
@@ -69,7 +70,8 @@ async fn a_policy_is_violated_then_enforced_then_taken_away() -> Result<()> {
     let hub = fleet.hub.client();
     let story = async {
         let policies = workspace().join("policies/namespace.yaml");
-        ensure!(apply(&hub, &policies).await? == 3);
+        let applied = apply(&hub, &[policies]).await?;
+        ensure!(applied.len() == 1 && applied[0].count == 3, "{applied:?}");
         all_say(&hub, "policy-namespace", 2, "NonCompliant").await?;
 
         let api: Api<Policy> = Api::namespaced(hub.clone(), "policies");

@@ -385,8 +385,11 @@ pub async fn install_test_crds(plane: &Plane) -> Result<()> {
     let folder = reeve_testkit::workspace().join("tests/scenarios/crds");
     let entries =
         std::fs::read_dir(&folder).with_context(|| format!("reading {}", folder.display()))?;
+    let mut files = vec![reeve_testkit::fleet_crd("ansiblejobs")];
     for entry in entries {
-        let path = entry?.path();
+        files.push(entry?.path());
+    }
+    for path in files {
         let text = std::fs::read_to_string(&path)
             .with_context(|| format!("reading {}", path.display()))?;
         for crd in plane.apply(&text).await? {

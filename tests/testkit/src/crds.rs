@@ -1,7 +1,7 @@
 //! Installs Reeve's CRDs and those of the OCM kinds it consumes.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -13,18 +13,43 @@ use crate::{Objects, eventually, workspace, yaml};
 
 const DEADLINE: Duration = Duration::from_mins(1);
 
+/// The CRDs of `fleet/crds` that say nothing about placement.
+const OF_ADDONS: [&str; 3] = [
+    "addondeploymentconfigs",
+    "clustermanagementaddons",
+    "managedclusteraddons",
+];
+
+/// A CRD that fleets in one process have, too, by the plural of its kind: its file.
+pub fn fleet_crd(plural: &str) -> PathBuf {
+    workspace().join(format!("fleet/crds/{plural}.yaml"))
+}
+
+/// The files of the CRDs of OCM's add-ons and works.
+pub fn addon_crds() -> Result<Vec<PathBuf>> {
+    let mut files: Vec<PathBuf> = OF_ADDONS.map(fleet_crd).into();
+    for entry in fs::read_dir(workspace().join("tests/testkit/crds/addons"))? {
+        files.push(entry?.path());
+    }
+    Ok(files)
+}
+
 /// Applies every CRD in `deploy/crds` and `tests/testkit/crds` and waits until each is served.
 /// Returns their names.
 pub async fn install_crds(objects: &Objects) -> Result<Vec<String>> {
     let mut crds = read(&workspace().join("deploy/crds"))?;
     crds.extend(read(&workspace().join("tests/testkit/crds"))?);
+    crds.extend(read_file(&fleet_crd("clusterclaims"))?);
     try_join_all(crds.iter().map(|crd| install(objects, crd))).await
 }
 
 /// Applies the CRDs of OCM's add-ons and works, those of a hub and of a managed cluster, and waits
 /// until each is served. [`install_crds`] leaves them out: most tests need none. Returns their names.
 pub async fn install_addon_crds(objects: &Objects) -> Result<Vec<String>> {
-    let crds = read(&workspace().join("tests/testkit/crds/addons"))?;
+    let mut crds = Vec::new();
+    for file in addon_crds()? {
+        crds.extend(read_file(&file)?);
+    }
     try_join_all(crds.iter().map(|crd| install(objects, crd))).await
 }
 
@@ -79,15 +104,18 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<DynamicObject>> {
         let named = path
             .extension()
             .is_some_and(|extension| extension == "yaml");
-        let text = if named {
-            fs::read_to_string(&path)
-        } else {
-            continue;
-        };
-        let text = text.with_context(|| format!("reading {}", path.display()))?;
-        if text.contains("kind: CustomResourceDefinition") {
-            crds.extend(yaml::parse(&text).with_context(|| format!("in {}", path.display()))?);
+        if named {
+            crds.extend(read_file(&path)?);
         }
     }
     Ok(crds)
+}
+
+fn read_file(path: &Path) -> Result<Vec<DynamicObject>> {
+    let text = fs::read_to_string(path);
+    let text = text.with_context(|| format!("reading {}", path.display()))?;
+    if !text.contains("kind: CustomResourceDefinition") {
+        return Ok(Vec::new());
+    }
+    yaml::parse(&text).with_context(|| format!("in {}", path.display()))
 }

@@ -54,7 +54,7 @@ pub use assets::kubectl;
 pub use audit::{AuditEvent, AuditLog, AuditQuery, Mark, count, tally};
 pub use certificate_request::certificate_request;
 pub use clients::{client_go, python_client};
-pub use crds::{install_addon_crds, install_crds};
+pub use crds::{addon_crds, fleet_crd, install_addon_crds, install_crds};
 pub use cut::{Cut, Way};
 pub use dump::dump;
 pub use gatekeeper::{

@@ -14,6 +14,7 @@ use kube::Client;
 use kube::api::Api;
 use parking_lot::RwLock;
 use reeve_runtime::CancellationToken;
+use reeve_runtime::activity::Component;
 use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
 use reeve_runtime::events::EventWriter;
 use reeve_runtime::metrics::ControllerMetrics;
@@ -62,6 +63,15 @@ impl Means {
             announced: AnnouncementMetrics::default(),
             scheduling: PlacementMetrics::default(),
             index: Arc::default(),
+        }
+    }
+
+    /// The same, for a component whose activity others wait for.
+    #[must_use]
+    pub fn observed_by(self, component: &Component) -> Self {
+        Self {
+            metrics: self.metrics.observed_by(component),
+            ..self
         }
     }
 

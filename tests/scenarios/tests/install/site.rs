@@ -15,8 +15,8 @@ use kube::api::PostParams;
 use kube::config::Kubeconfig;
 use reeve_testkit::ocm::{AddonManager, Klusterlet, KlusterletOptions, Sites};
 use reeve_testkit::{
-    Component, Kubelet, KubeletOptions, Mark, Object, Plane, PlaneOptions, eventually,
-    install_addon_crds, workspace,
+    Component, Kubelet, KubeletOptions, Mark, Object, Plane, PlaneOptions, eventually, fleet_crd,
+    install_addon_crds,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -200,7 +200,7 @@ async fn prepare_hub(hub: &Plane) -> Result<()> {
 async fn prepare(plane: &Plane) -> Result<()> {
     install_addon_crds(plane).await?;
     plane.apply(include_str!("monitors.yaml")).await?;
-    let claims = workspace().join("tests/testkit/crds/clusterclaims.yaml");
+    let claims = fleet_crd("clusterclaims");
     plane.apply(&std::fs::read_to_string(claims)?).await?;
     for (version, kind) in [
         (

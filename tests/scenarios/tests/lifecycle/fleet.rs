@@ -8,8 +8,8 @@ use anyhow::{Context, Result, ensure};
 use futures::future::try_join_all;
 use reeve_testkit::ocm::{AddonManager, Klusterlet, KlusterletOptions, Sites};
 use reeve_testkit::{
-    Kubelet, KubeletOptions, Objects, Plane, PlaneOptions, eventually, install_addon_crds, parse,
-    workspace,
+    Kubelet, KubeletOptions, Objects, Plane, PlaneOptions, eventually, fleet_crd,
+    install_addon_crds, parse, workspace,
 };
 use serde_json::{Value, json};
 
@@ -216,8 +216,11 @@ async fn prepare(objects: &Objects) -> Result<()> {
     install_addon_crds(objects).await?;
     let folder = workspace().join("tests/testkit/crds");
     let mut kinds = Vec::new();
+    let mut files = vec![fleet_crd("clusterclaims")];
     for entry in fs::read_dir(&folder)? {
-        let path = entry?.path();
+        files.push(entry?.path());
+    }
+    for path in files {
         // PlacementRules are among what is installed.
         let is_ours = path.ends_with("placementrules.yaml");
         if is_ours || path.extension().is_none_or(|extension| extension != "yaml") {

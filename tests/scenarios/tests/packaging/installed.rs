@@ -9,7 +9,7 @@ use kube::Api;
 use kube::ResourceExt as _;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::discovery::Scope;
-use reeve_testkit::{Kubelet, KubeletOptions, Object, Plane, eventually, workspace};
+use reeve_testkit::{Kubelet, KubeletOptions, Object, Plane, addon_crds, eventually, workspace};
 use serde_json::json;
 
 use crate::rendered::{EVERYTHING, charted, kustomized};
@@ -21,9 +21,7 @@ const NAMESPACE: &str = "open-cluster-management";
 async fn prepare(plane: &Plane) -> Result<()> {
     let root = workspace();
     let mut files = vec![root.join("tests/scenarios/crds/servicemonitors.yaml")];
-    for entry in fs::read_dir(root.join("tests/testkit/crds/addons"))? {
-        files.push(entry?.path());
-    }
+    files.extend(addon_crds()?);
     for file in files {
         let file = file.display();
         let text = fs::read_to_string(file.to_string());

@@ -1,0 +1,36 @@
+//! Standard output, whose reader may go away at any time: `reeve up | head`.
+
+use std::fmt::Arguments;
+use std::io::{Write as _, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use reeve_fleet::Foreign;
+
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Prints a line, if anybody still reads.
+pub(crate) fn line(text: Arguments<'_>) {
+    block(format_args!("{text}\n"));
+}
+
+/// Prints a text as it is, if anybody still reads.
+pub(crate) fn block(text: Arguments<'_>) {
+    let mut out = stdout().lock();
+    if out.write_fmt(text).and_then(|()| out.flush()).is_err() {
+        CLOSED.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether a line could not be printed.
+pub(crate) fn is_closed() -> bool {
+    CLOSED.load(Ordering::Relaxed)
+}
+
+/// What `--force` asks for.
+pub(crate) fn foreign(force: bool) -> Foreign {
+    if force {
+        Foreign::Extended
+    } else {
+        Foreign::Refused
+    }
+}

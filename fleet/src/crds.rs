@@ -1,0 +1,31 @@
+//! The CRDs that a hub and a cluster of a fleet have beside those of policies.
+
+use serde_json::Value;
+
+use crate::placement::crds::CrdError;
+
+/// What policies, their samples and their add-ons name on a hub.
+const HUB: [&str; 5] = [
+    include_str!("../../deploy/hub/crds/apps.open-cluster-management.io_placementrules.yaml"),
+    include_str!("../crds/addondeploymentconfigs.yaml"),
+    include_str!("../crds/ansiblejobs.yaml"),
+    include_str!("../crds/clustermanagementaddons.yaml"),
+    include_str!("../crds/managedclusteraddons.yaml"),
+];
+/// What templates look up on a managed cluster.
+const CLUSTER: [&str; 1] = [include_str!("../crds/clusterclaims.yaml")];
+
+/// Those of a hub, without placement's.
+pub(crate) fn of_hub() -> Result<Vec<Value>, CrdError> {
+    read(&HUB)
+}
+
+/// Those of a managed cluster.
+pub(crate) fn of_cluster() -> Result<Vec<Value>, CrdError> {
+    read(&CLUSTER)
+}
+
+fn read(files: &[&str]) -> Result<Vec<Value>, CrdError> {
+    let crds = files.iter().map(|text| Ok(serde_saphyr::from_str(text)?));
+    crds.collect()
+}
