@@ -250,17 +250,20 @@ impl Index {
         bindings.filter_map(|key| self.bindings.get(key))
     }
 
+    /// What a binding places: not on clusters that its sets exclude, which it may name in another way later.
     fn pairs_of(&self, binding: Option<&BindingFacts>) -> BTreeSet<Pair> {
         let Some(binding) = binding else {
             return BTreeSet::new();
         };
         let mut pairs = BTreeSet::new();
         for root in self.policies_of(binding) {
+            let clusters = self.clusters_of(&binding.placement);
+            let sent = clusters.filter(|cluster| self.sends(binding, &root, cluster));
             let pair = |cluster: &String| Pair {
                 root: root.clone(),
                 cluster: cluster.clone(),
             };
-            pairs.extend(self.clusters_of(&binding.placement).map(pair));
+            pairs.extend(sent.map(pair));
         }
         pairs
     }

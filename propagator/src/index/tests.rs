@@ -92,6 +92,27 @@ fn rough_edge_12_deleting_a_binding_touches_its_own_clusters_only() {
 }
 
 #[test]
+fn binding_that_names_a_policy_instead_of_a_set_places_it_where_the_set_excluded_it() {
+    let mut index = bound();
+    index.set_decision(&key("d"), Some(decision("pl", &["c1", "c2"])));
+    let set = SetFacts {
+        policies: ["p".to_owned()].into(),
+        listed: vec!["p".to_owned()],
+        exclusions: [("p".to_owned(), ["c1".to_owned()].into())].into(),
+    };
+    index.set_set(&key("s"), Some(set));
+    let through_set = BindingFacts {
+        sets: [key("s")].into(),
+        ..binding("pl", &[])
+    };
+    index.set_binding(&key("b"), Some(through_set));
+    assert_eq!(index.placed(&pair("p", "c1")), None);
+    let dirty = index.set_binding(&key("b"), Some(binding("pl", &["p"])));
+    assert!(index.placed(&pair("p", "c1")).is_some());
+    assert_eq!(dirty.pairs, [pair("p", "c1")].into());
+}
+
+#[test]
 fn overrides_come_from_plain_bindings_first_and_restricted_ones_never_place() {
     let mut index = bound();
     index.set_decision(&key("d"), Some(decision("pl", &["c1"])));
