@@ -30,6 +30,7 @@ pub mod supervisor;
 pub mod uninstallation;
 pub mod unread;
 pub mod watch;
+pub mod window;
 
 /// Cancelled when the process is to stop.
 pub use tokio_util::sync::CancellationToken;

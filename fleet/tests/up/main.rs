@@ -2,12 +2,13 @@
 
 mod authorities;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use futures::TryStreamExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
-use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::api::{Api, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use reeve_api::Policy;
 use reeve_fleet::{Fleet, FleetOptions, Limits, Pods, apply};
 use reeve_runtime::CancellationToken;
@@ -169,6 +170,88 @@ async fn pods_settle_where_it_was_asked_for() -> Result<()> {
             Ok(())
         })
         .await
+    };
+    during(&fleet, story).await
+}
+
+/// A policy with so many templates that its status is large, bound to all clusters.
+fn policy_with_templates(count: usize) -> String {
+    use std::fmt::Write as _;
+
+    let mut text = "apiVersion: policy.open-cluster-management.io/v1
+kind: Policy
+metadata: {name: large}
+spec:
+  disabled: false
+  remediationAction: inform
+  policy-templates:
+"
+    .to_owned();
+    for number in 0..count {
+        let _ = writeln!(
+            text,
+            "  - objectDefinition:
+      apiVersion: policy.open-cluster-management.io/v1
+      kind: ConfigurationPolicy
+      metadata: {{name: large-{number}}}
+      spec:
+        severity: low
+        object-templates:
+        - complianceType: musthave
+          objectDefinition: {{apiVersion: v1, kind: Namespace, metadata: {{name: default}}}}"
+        );
+    }
+    text.push_str(
+        "---
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: Placement
+metadata: {name: all}
+spec: {clusterSets: [global]}
+---
+apiVersion: policy.open-cluster-management.io/v1
+kind: PlacementBinding
+metadata: {name: all}
+placementRef: {apiGroup: cluster.open-cluster-management.io, kind: Placement, name: all}
+subjects: [{apiGroup: policy.open-cluster-management.io, kind: Policy, name: large}]
+",
+    );
+    text
+}
+
+/// Each report of a template makes a status that has all of them: written each time, that is quadratic.
+#[tokio::test(flavor = "multi_thread")]
+async fn status_of_many_templates_is_not_written_for_each_of_them() -> Result<()> {
+    const TEMPLATES: usize = 60;
+    /// The status of so many templates is written every 120 ms at most, the first and the last time at once.
+    const PAUSE: Duration = Duration::from_millis(120);
+
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let folder = tempfile::tempdir()?;
+    let fleet = fleet(&["east"], folder.path()).await?;
+    let hub = fleet.hub.client();
+    let file = folder.path().join("large.yaml");
+    std::fs::write(&file, policy_with_templates(TEMPLATES))?;
+    let replicas: Api<Policy> = Api::namespaced(fleet.clusters[0].client(), "east");
+    let story = async {
+        let mut events = Box::pin(replicas.watch(&WatchParams::default(), "0").await?);
+        let started = Instant::now();
+        apply(&hub, &[file]).await?;
+        let mut writes = 0;
+        while let Some(event) = events.try_next().await? {
+            let (WatchEvent::Added(policy) | WatchEvent::Modified(policy)) = event else {
+                continue;
+            };
+            let Some(status) = policy.status else {
+                continue;
+            };
+            writes += 1;
+            if status.compliant.as_deref() == Some("Compliant") {
+                break;
+            }
+        }
+        let most = 2 + started.elapsed().as_millis() / PAUSE.as_millis();
+        ensure!(writes <= most, "{writes} writes where {most} are enough");
+        all_say(&hub, "large", 1, "Compliant").await
     };
     during(&fleet, story).await
 }

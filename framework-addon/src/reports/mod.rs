@@ -140,11 +140,12 @@ fn template_in_reason(reason: &str) -> Option<&str> {
     Some(name.trim()).filter(|name| !name.is_empty())
 }
 
-type ByName = BTreeMap<String, Arc<Option<PolicyEvent>>>;
+/// The events of one policy, by template and by their own names.
+type ByTemplate = HashMap<String, BTreeMap<String, Arc<Option<PolicyEvent>>>>;
 
 /// The events of each policy, by the policy's uid; clones share them.
 #[derive(Clone, Default)]
-pub struct Reports(Arc<RwLock<HashMap<String, ByName>>>);
+pub struct Reports(Arc<RwLock<HashMap<String, ByTemplate>>>);
 
 impl Reports {
     /// Follows the watch of events and answers the name of the policy that has something new.
@@ -153,16 +154,21 @@ impl Reports {
         let mut events = self.0.write();
         let (old, _) = change.valid();
         if let Some(old) = old.and_then(|event| event.as_ref().as_ref())
-            && let Some(by_name) = events.get_mut(&old.uid)
+            && let Some(by_template) = events.get_mut(&old.uid)
+            && let Some(by_name) = by_template.get_mut(&old.template)
         {
             by_name.remove(&change.key.name);
             if by_name.is_empty() {
+                by_template.remove(&old.template);
+            }
+            if by_template.is_empty() {
                 events.remove(&old.uid);
             }
         }
         let new = change.new.as_ref().and_then(Known::valid)?;
         let event = new.as_ref().as_ref()?;
-        let by_name = events.entry(event.uid.clone()).or_default();
+        let by_template = events.entry(event.uid.clone()).or_default();
+        let by_name = by_template.entry(event.template.clone()).or_default();
         by_name.insert(change.key.name.clone(), Arc::clone(new));
         Some(event.policy.clone())
     }
@@ -170,10 +176,12 @@ impl Reports {
     /// The reports about one template of a policy, by the names of their events.
     pub fn of(&self, uid: &str, template: &str) -> Vec<Report> {
         let events = self.0.read();
-        let of_policy = events.get(uid).into_iter().flat_map(BTreeMap::values);
-        of_policy
+        let by_name = events
+            .get(uid)
+            .and_then(|of_policy| of_policy.get(template));
+        let of_template = by_name.into_iter().flat_map(BTreeMap::values);
+        of_template
             .filter_map(|event| event.as_ref().as_ref())
-            .filter(|event| event.template == template)
             .map(|event| event.report.clone())
             .collect()
     }

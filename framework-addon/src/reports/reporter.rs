@@ -6,7 +6,6 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use reeve_api::Compliance;
-use reeve_api::policy::DetailsPerTemplate;
 use reeve_runtime::events::{ComplianceEvent, EventWriter, unique_now};
 use reeve_runtime::watch::Known;
 
@@ -124,10 +123,7 @@ impl Reporter {
             Some(Known::Valid(newest)) if newest.uid() == policy.uid() => newest,
             _ => return Vec::new(),
         };
-        let status = newest.typed_status().unwrap_or_default();
-        let is_its = |details: &DetailsPerTemplate| details.template_name() == template;
-        let details = status.details.unwrap_or_default().into_iter().find(is_its);
-        let shown = details.and_then(|details| details.history);
+        let shown = newest.details(template).and_then(|details| details.history);
         let events = self.reports.of(policy.uid(), template);
         newest_first(events, &shown.unwrap_or_default())
     }

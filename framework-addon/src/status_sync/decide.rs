@@ -1,6 +1,6 @@
 //! What a policy's status must say.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use reeve_api::Compliance;
@@ -49,10 +49,14 @@ pub fn standing(managed: Option<Known<Replica>>, hub: Option<Option<Known<Replic
 /// The status after `old`, given all reports. Order is that of the templates; templates that are
 /// no more are forgotten.
 pub fn status(old: &PolicyStatus, templates: Vec<Template>) -> PolicyStatus {
-    let stored = old.details.as_deref().unwrap_or_default();
+    let mut stored = HashMap::new();
+    for entry in old.details.iter().flatten() {
+        // Of several entries of one name the first counts.
+        stored.entry(entry.template_name()).or_insert(entry);
+    }
     let details: Vec<_> = templates
         .into_iter()
-        .map(|template| entry(stored, template))
+        .map(|template| entry(stored.get(template.name.as_str()).copied(), template))
         .collect();
     PolicyStatus {
         compliant: overall(old, &details),
@@ -61,9 +65,7 @@ pub fn status(old: &PolicyStatus, templates: Vec<Template>) -> PolicyStatus {
     }
 }
 
-fn entry(stored: &[DetailsPerTemplate], template: Template) -> DetailsPerTemplate {
-    let same = |entry: &&DetailsPerTemplate| entry.template_name() == template.name;
-    let mut stored = stored.iter().find(same);
+fn entry(mut stored: Option<&DetailsPerTemplate>, template: Template) -> DetailsPerTemplate {
     let mut reports = template.events;
     match template.object {
         Object::Absent => {}

@@ -14,25 +14,46 @@ pub mod messages;
 pub mod observe;
 pub mod publish;
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use reeve_runtime::events::EventWriter;
 use reeve_runtime::queue::Next;
+use reeve_runtime::window::Window;
 
 use crate::world::{Reader, World};
 use decide::Standing;
 use error::StatusError;
 use hub::Outbox;
-use publish::Written;
+use publish::{Publication, Written};
 
 /// The controller's name in logs, metrics and events.
 pub const CONTROLLER: &str = "policy-status-sync";
+
+/// Up to so many templates a status is written as often as it changes.
+const FEW_TEMPLATES: u32 = 25;
+/// With more of them each report makes a large status: it is written less often, by so much for each template, ...
+const PER_TEMPLATE: Duration = Duration::from_millis(2);
+/// ... but not less often than this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long the status of a policy with so many templates is not written again.
+fn pause(templates: usize) -> Duration {
+    match u32::try_from(templates) {
+        Ok(few) if few <= FEW_TEMPLATES => Duration::ZERO,
+        Ok(many) => PER_TEMPLATE.saturating_mul(many).min(LONGEST_PAUSE),
+        Err(_) => LONGEST_PAUSE,
+    }
+}
 
 /// Writes the managed cluster's statuses.
 pub struct StatusSync {
     world: World,
     events: EventWriter,
     written: Written,
+    windows: Mutex<HashMap<String, Window>>,
     outbox: Option<Outbox>,
 }
 
@@ -43,16 +64,22 @@ impl StatusSync {
             events: world.managed.events(CONTROLLER),
             world,
             written: Written::default(),
+            windows: Mutex::default(),
             outbox,
         })
     }
 
     /// Brings the status of one policy in line.
     pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Next, StatusError> {
+        let window = self.windows.lock().get(&name).copied();
+        if let Some(wait) = window.and_then(|window| window.wait(Instant::now())) {
+            return Ok(Next::After(wait));
+        }
         let managed = match self.standing(&name) {
             Standing::Gone => {
                 self.withdraw(&name);
                 self.written.forget(&name);
+                self.windows.lock().remove(&name);
                 self.world.objects.forget(&Reader::Status(name));
                 return Ok(Next::Done);
             }
@@ -76,7 +103,13 @@ impl StatusSync {
         let status = serde_json::to_value(status).map_err(undecodable)?;
         match self.publish(&managed, &status).await {
             Err(error) if error.is_outdated() => return Ok(Next::Again),
-            published => published?,
+            published => {
+                if published? == Publication::Written {
+                    let pause = pause(spec.policy_templates.len());
+                    let window = Window::written(Instant::now(), pause);
+                    self.windows.lock().insert(name.clone(), window);
+                }
+            }
         }
         // Only now: the hub is never ahead of the cluster.
         if let Some(outbox) = &self.outbox {

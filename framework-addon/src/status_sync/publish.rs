@@ -18,13 +18,22 @@ use super::{StatusSync, messages};
 use crate::replica::{Replica, same_status};
 use crate::world::Side;
 
+/// What became of a status that was to be published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Publication {
+    /// It was written.
+    Written,
+    /// The policy has it.
+    Unchanged,
+}
+
 impl StatusSync {
     /// Writes the status on the managed cluster.
     pub(super) async fn publish(
         &self,
         managed: &Replica,
         status: &Value,
-    ) -> Result<(), StatusError> {
+    ) -> Result<Publication, StatusError> {
         let name = managed.name();
         let side = &self.world.managed;
         let written = self.written.write(side, managed, status).await;
@@ -32,11 +41,12 @@ impl StatusSync {
             policy: name.to_owned(),
             source,
         })?;
-        if written {
-            let note = messages::updated(name, &side.namespace);
-            announce(&self.events, &managed.object_ref(&()), &note);
+        if !written {
+            return Ok(Publication::Unchanged);
         }
-        Ok(())
+        let note = messages::updated(name, &side.namespace);
+        announce(&self.events, &managed.object_ref(&()), &note);
+        Ok(Publication::Written)
     }
 }
 

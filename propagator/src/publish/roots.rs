@@ -15,9 +15,10 @@ use reeve_runtime::object::{ObjectKey, absent_is_none};
 use reeve_runtime::queue::Next;
 use reeve_runtime::unread;
 use reeve_runtime::watch::Known;
+use reeve_runtime::window::Window;
 use serde_json::json;
 
-use super::Window;
+use super::pause;
 use crate::confirm::{Confirmation, Confirmer};
 use crate::decide::root::{self, Lies, RootAction};
 use crate::decide::{self, Verdict};
@@ -109,7 +110,7 @@ impl Roots {
             RootAction::Write(status) => {
                 let clusters = status.status.as_ref().map_or(0, Vec::len);
                 let written = self.write(&root, &status).await;
-                let window = Window::written(Instant::now(), clusters);
+                let window = Window::written(Instant::now(), pause(clusters));
                 if let Some(remembered) = self.remembered.lock().get_mut(&root) {
                     remembered.window = window;
                 }

@@ -14,9 +14,10 @@ use reeve_runtime::object::{ObjectKey, absent_is_none};
 use reeve_runtime::queue::Next;
 use reeve_runtime::unread;
 use reeve_runtime::watch::Known;
+use reeve_runtime::window::Window;
 use serde_json::json;
 
-use super::Window;
+use super::pause;
 use crate::decide::set::{same, status};
 use crate::error::SetError;
 use crate::messages;
@@ -81,7 +82,7 @@ impl Sets {
         };
         // What it costs is to add up what all clusters say, also if nothing is new: in a storm of answers most leave a
         // set as it is.
-        let window = Window::written(Instant::now(), self.hub.cluster_count());
+        let window = Window::written(Instant::now(), pause(self.hub.cluster_count()));
         if let Some(remembered) = self.remembered.lock().get_mut(&key) {
             remembered.window = window;
         }
