@@ -452,7 +452,7 @@ mod tests {
         });
         for (limits, seconds) in [(Limits::Lifted, 0), (Limits::Kept, 9)] {
             let path = PathBuf::from("kubeconfig");
-            let nearby = Nearby::new([(path.clone(), Client::new(server.clone(), "default"))]);
+            let nearby = Nearby::new([(path.clone(), Client::new(server, "default"))]);
             let options = ClientOptions {
                 kubeconfig: Some(path),
                 qps: 1.0,

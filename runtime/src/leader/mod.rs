@@ -364,12 +364,12 @@ mod tests {
     async fn candidate_waits_for_no_longer_than_lease_of_dead_leader() {
         let service = tower::service_fn(|request: Request<Body>| async move {
             let (head, body) = request.into_parts();
-            let held = json!({
+            let lease = json!({
                 "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": { "name": "dead" },
                 "spec": { "holderIdentity": "dead", "leaseDurationSeconds": 137 },
             });
             let body = match head.method {
-                Method::GET => held.to_string().into_bytes(),
+                Method::GET => lease.to_string().into_bytes(),
                 _ => body.collect_bytes().await?.to_vec(),
             };
             Ok::<_, BoxError>(Response::new(Body::from(body)))
