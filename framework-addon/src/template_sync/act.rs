@@ -12,7 +12,7 @@ use reeve_runtime::unread;
 use serde_json::{Value, json};
 
 use super::TemplateSync;
-use super::admission::Done;
+use super::admission::{Admission, Done};
 use super::decide::{self, Decision, Ready, Sight};
 use super::error::{SyncError, TemplateError, Verdict};
 use super::messages;
@@ -33,20 +33,29 @@ pub(super) struct Work<'a> {
     pub asked: &'a Asked,
 }
 
+/// What came of one template in one round.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Worked {
+    /// When to look again although nothing has changed.
+    pub again: Option<Duration>,
+    /// Whether its object is in place, as the template says and without error.
+    pub is_applied: bool,
+}
+
 impl TemplateSync {
-    /// Brings one template's object in line. Answers when to look again although nothing has changed.
+    /// Brings one template's object in line.
     pub(super) async fn template(
         &self,
         work: Work<'_>,
         sight: &Sight,
-    ) -> Result<Option<Duration>, SyncError> {
+    ) -> Result<Worked, SyncError> {
         let about = About::asked(work.parent, work.asked, sight);
         let integration = self.world.kinds.integration;
         let ready @ Ready { kind, .. } = match sight.ready(work.asked, integration) {
             Ok(ready) => ready,
             Err(error) => {
                 self.complain(work.policy, &about, error).await?;
-                return Ok(None);
+                return Ok(Worked::default());
             }
         };
         let placed = match decide::decide(work.parent, work.asked, ready) {
@@ -89,9 +98,14 @@ impl TemplateSync {
         };
         match placed {
             Some((live, done)) if gatekeeper::is_constraint_template(&work.asked.kind) => {
-                self.admission(work, &about, (kind, &live, done)).await
+                let again = self.admission(work, &about, (kind, &live, done)).await?;
+                let is_applied = Admission::of(&live.data) == Admission::Created;
+                Ok(Worked { again, is_applied })
             }
-            _ => Ok(None),
+            placed => Ok(Worked {
+                again: None,
+                is_applied: placed.is_some(),
+            }),
         }
     }
 

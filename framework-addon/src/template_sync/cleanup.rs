@@ -2,7 +2,7 @@
 //! it: cluster-scoped objects cannot be owned by a namespaced policy, so a finalizer keeps the
 //! policy until they are deleted.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use kube::api::{ListParams, Patch};
@@ -20,39 +20,46 @@ use super::TemplateSync;
 use super::decide::may_delete;
 use super::error::SyncError;
 use super::observe::{LONGEST_LABEL, Own};
-use super::plan::{Parent, Plan};
+use super::plan::{GroupKind, Parent, Plan};
 use crate::gatekeeper;
 use crate::replica::Replica;
 use crate::templates;
 
-/// The objects that the policy no longer asks for, of those that are proven to be its own.
+/// The objects that the policy no longer asks for, of those that are proven to be its own. An object whose name a template
+/// has stays, also when the template is in error: a typo in its kind must not take away what an earlier revision has made.
+/// One of another kind goes when the template of its name is among the `applied`.
 pub(super) fn superfluous<'a>(
     parent: &Parent,
-    expected: &HashSet<(String, String, String)>,
+    expected: &HashMap<String, GroupKind>,
+    applied: &HashSet<&str>,
     own: impl Iterator<Item = &'a Own>,
 ) -> Vec<&'a Own> {
     let is_superfluous = |own: &&Own| {
         let (resource, metadata) = (&own.kind.resource, &own.object.metadata);
-        let name = metadata.name.clone().unwrap_or_default();
-        let identity = (resource.group.clone(), resource.kind.clone(), name);
-        !expected.contains(&identity) && may_delete(parent, metadata, &own.kind)
+        let name = metadata.name.as_deref().unwrap_or_default();
+        let is_replaced = expected.get(name).is_none_or(|template| {
+            let is_same = template.group == resource.group && template.kind == resource.kind;
+            !is_same && applied.contains(name)
+        });
+        is_replaced && may_delete(parent, metadata, &own.kind)
     };
     own.filter(is_superfluous).collect()
 }
 
 impl TemplateSync {
-    /// Deletes what the policy no longer asks for.
+    /// Deletes what the policy no longer asks for, given the names of the templates that were applied without error.
     pub(super) async fn clean(
         &self,
         parent: &Parent,
         plan: &Plan,
+        applied: &HashSet<&str>,
         own: &[Result<Own, SyncError>],
     ) -> Vec<SyncError> {
         let Some(expected) = &plan.expected else {
             return Vec::new();
         };
         let mut errors = Vec::new();
-        for own in superfluous(parent, expected, own.iter().flatten()) {
+        for own in superfluous(parent, expected, applied, own.iter().flatten()) {
             errors.extend(self.delete(&own.kind, &own.object).await.err());
         }
         errors

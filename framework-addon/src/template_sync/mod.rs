@@ -20,8 +20,8 @@ pub mod trigger;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use reeve_api::policy::PolicySpec;
 use reeve_runtime::queue::{Next, Queue};
@@ -33,7 +33,7 @@ use crate::replica::Replica;
 use crate::reports::memory::Memory;
 use crate::reports::reporter::{About, Reporter};
 use crate::world::{Reader, World};
-use act::Work;
+use act::{Work, Worked};
 use decide::Sight;
 use error::{SyncError, SyncErrors};
 use observe::{Observed, Own};
@@ -120,6 +120,7 @@ impl TemplateSync {
         }
         let may_let_go = may_let_go(&plan, &observed);
         let sights = std::mem::take(&mut observed.sights);
+        let mut applied = HashSet::new();
         for (asked, sight) in plan.asked.iter().zip(sights) {
             let work = Work {
                 policy,
@@ -128,18 +129,23 @@ impl TemplateSync {
             };
             let worked = match sight {
                 // Without the finalizer its object could outlive the policy.
-                Ok(sight) if crosses(&sight) && !is_held => Ok(None),
+                Ok(sight) if crosses(&sight) && !is_held => Ok(Worked::default()),
                 Ok(sight) => self.look(work, &plan, &sight).await,
                 Err(error) => Err(error),
             };
             match worked {
-                Ok(again) => again
-                    .into_iter()
-                    .for_each(|after| observed.look_again(after)),
+                Ok(worked) => {
+                    if let Some(after) = worked.again {
+                        observed.look_again(after);
+                    }
+                    if worked.is_applied {
+                        applied.insert(asked.name.as_str());
+                    }
+                }
                 Err(error) => errors.push(error),
             }
         }
-        errors.extend(self.clean(&parent, &plan, &observed.own).await);
+        errors.extend(self.clean(&parent, &plan, &applied, &observed.own).await);
         if errors.is_empty() && may_let_go {
             errors.extend(self.let_go(policy).await.err());
         }
@@ -148,15 +154,13 @@ impl TemplateSync {
     }
 
     /// Works on one template, unless its kind is being made by another one of the policy.
-    async fn look(
-        &self,
-        work: Work<'_>,
-        plan: &Plan,
-        sight: &Sight,
-    ) -> Result<Option<Duration>, SyncError> {
+    async fn look(&self, work: Work<'_>, plan: &Plan, sight: &Sight) -> Result<Worked, SyncError> {
         if matches!(sight, Sight::Unmapped(_)) {
             if let Some(left) = self.is_being_made(work, plan) {
-                return Ok(Some(left));
+                return Ok(Worked {
+                    again: Some(left),
+                    is_applied: false,
+                });
             }
         } else if gatekeeper::is_constraint(&work.asked.kind) {
             self.reporter.memory.answered(work.policy, &work.asked.name);

@@ -1,6 +1,6 @@
 //! What a policy asks for, read from its spec alone.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -103,9 +103,18 @@ pub struct Plan {
     pub complaints: Vec<Complaint>,
     /// Dependencies of the policy itself that contradict earlier ones, and are ignored.
     pub contradictions: Vec<String>,
-    /// Group, kind and name of every object that the policy asks for; `None` when a template does
-    /// not say, so that nothing can be called superfluous.
-    pub expected: Option<HashSet<(String, String, String)>>,
+    /// Group and kind of every template, valid or not, by its name; `None` when a template does not
+    /// say, so that nothing can be called superfluous.
+    pub expected: Option<HashMap<String, GroupKind>>,
+}
+
+/// The group and the kind of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupKind {
+    /// The group; empty for the core group.
+    pub group: String,
+    /// The kind.
+    pub kind: String,
 }
 
 impl Plan {
@@ -122,7 +131,7 @@ impl Plan {
 /// Reads a policy's spec. Objects go to `namespace`.
 pub fn read(spec: &PolicySpec, namespace: &str) -> Plan {
     let mut plan = Plan {
-        expected: Some(HashSet::new()),
+        expected: Some(HashMap::new()),
         ..Plan::default()
     };
     let mut shared = Needs::new();
@@ -175,8 +184,11 @@ fn read_template(
         return;
     };
     if let Some(expected) = &mut plan.expected {
-        let kind = &identity.kind;
-        expected.insert((kind.group.clone(), kind.kind.clone(), name.clone()));
+        let kind = GroupKind {
+            group: identity.kind.group.clone(),
+            kind: identity.kind.kind.clone(),
+        };
+        expected.insert(name.clone(), kind);
     }
     let mut needs = shared.clone();
     let extra = template.extra_dependencies.as_deref().unwrap_or_default();

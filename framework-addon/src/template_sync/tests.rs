@@ -7,7 +7,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::error::{TemplateError, Verdict};
-use super::plan::{self, Asked, Parent, Plan};
+use super::plan::{self, Asked, GroupKind, Parent, Plan};
 use super::publish::has_answered;
 use super::*;
 use crate::reports::reporter::Statement;
@@ -119,22 +119,59 @@ fn rough_edge_5_the_finalizer_goes_only_when_nothing_can_be_left(
     assert_eq!(may_let_go(&Plan::default(), &observed), expected);
 }
 
-#[test]
-fn rough_edge_3_another_kind_of_the_same_name_is_superfluous() {
+/// How many of two objects `n` of the kind `K`, one of them another policy's, are superfluous to a policy with one template.
+fn superfluous_to(kind: &str, name: &str, is_applied: bool) -> usize {
     let mut old = own(true);
     old.object.metadata.labels =
         Some([(PARENT_POLICY_LABEL.to_owned(), "ns1.pol".to_owned())].into());
     let mut foreign = old.clone();
     foreign.object.metadata.owner_references = Some(vec![OwnerReference::default()]);
-    let identity = |kind: &str| ("a".to_owned(), kind.to_owned(), "n".to_owned());
-    let found = |kind: &str| {
-        let (expected, own) = ([identity(kind)].into(), [&old, &foreign]);
-        cleanup::superfluous(&parent(), &expected, own.into_iter()).len()
+    let template = GroupKind {
+        group: "a".to_owned(),
+        kind: kind.to_owned(),
     };
-    assert_eq!(found("K"), 0);
+    let expected = [(name.to_owned(), template)].into();
+    let applied = is_applied.then_some(name).into_iter().collect();
+    let own = [&old, &foreign].into_iter();
+    cleanup::superfluous(&parent(), &expected, &applied, own).len()
+}
+
+#[rstest]
+#[case::the_same("K", "n", true, 0)]
+#[case::the_same_in_error("K", "n", false, 0)]
+#[case::replaced("Other", "n", true, 1)]
+#[case::another_name("K", "m", true, 1)]
+#[case::another_name_in_error("K", "m", false, 1)]
+fn rough_edge_3_object_of_the_former_kind_is_superfluous_once_its_successor_is_applied(
+    #[case] kind: &str,
+    #[case] name: &str,
+    #[case] is_applied: bool,
+    #[case] expected: usize,
+) {
     assert_eq!(
-        found("Other"),
-        1,
+        superfluous_to(kind, name, is_applied),
+        expected,
         "and never what is not proven to be the policy's"
     );
+}
+
+#[test]
+fn rough_edge_3_object_is_kept_when_the_kind_of_its_template_becomes_unknown() {
+    assert_eq!(superfluous_to("Typo", "n", false), 0);
+}
+
+#[test]
+fn rough_edge_3_object_is_kept_when_the_dependencies_of_its_template_contradict() {
+    let dependency = |compliance: &str| json!({"apiVersion": "v1", "kind": "K", "name": "n", "compliance": compliance});
+    let spec = json!({
+        "disabled": false,
+        "dependencies": [dependency("Compliant")],
+        "policy-templates": [{
+            "objectDefinition": {"apiVersion": "a/v1", "kind": "Other", "metadata": {"name": "n"}},
+            "extraDependencies": [dependency("Pending")],
+        }],
+    });
+    let plan = plan::read(&serde_json::from_value(spec).unwrap(), "c1");
+    assert!(plan.asked.is_empty());
+    assert!(plan.expected.unwrap().contains_key("n"));
 }

@@ -82,6 +82,7 @@ fn templating() -> Vec<Scenario<Agents>> {
         rough_edge_01_the_objects_of_others_are_left_alone: templates::others_objects,
         rough_edge_02_the_finalizer_spares_the_objects_of_others: templates::finalizer_spares_others,
         rough_edge_03_an_object_of_the_former_kind_is_removed: templates::kind_changes,
+        rough_edge_03_object_is_kept_when_the_kind_of_its_template_becomes_unknown: templates::kind_becomes_unknown,
         rough_edge_04_no_templates_no_objects: templates::emptied,
         rough_edge_05_the_finalizer_stays_while_an_object_is_left: templates::finalizer_stays,
         rough_edge_05_a_name_too_long_for_a_label: templates::long_name,

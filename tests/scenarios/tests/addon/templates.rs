@@ -248,6 +248,43 @@ pub(crate) async fn kind_changes(world: Arc<Agents>, mode: Mode) -> Result<()> {
     policy.no_object(RULE, name).await
 }
 
+/// Rough edge 3: a typo in the kind of a template takes nothing away.
+pub(crate) async fn kind_becomes_unknown(world: Arc<Agents>, mode: Mode) -> Result<()> {
+    let name = "rough-edge-03-typo";
+    let policy = world.place(mode)?.policy(name);
+    policy
+        .apply("inform", &[configuration(name, "inform")])
+        .await?;
+    let made = policy.template(name, |_| true).await?;
+    let mut typo = configuration(name, "inform");
+    typo["kind"] = json!("ConfigurationPolitsy");
+    policy.apply("inform", &[typo]).await?;
+    policy.says("template-error; Mapping not found").await?;
+    holds("the object of the earlier revision is there", || async {
+        let found = policy.find(CONFIGURATION, name).await?;
+        let found = found.context("it was deleted")?;
+        ensure!(found.uid() == made.uid(), "it was made anew");
+        Ok(())
+    })
+    .await?;
+    // Another kind, which the template is applied of.
+    policy.apply("inform", &[rule("Rule", name)]).await?;
+    policy.object(RULE, name, |_| true).await?;
+    policy.no_object(CONFIGURATION, name).await?;
+    // And one that the API server refuses: its predecessor stays.
+    let mut refused = configuration(name, "inform");
+    refused["spec"]["remediationAction"] = json!("perhaps");
+    policy.apply("", &[refused]).await?;
+    policy
+        .says("template-error; Failed to create policy template")
+        .await?;
+    holds("the predecessor is there", || async {
+        let found = policy.find(RULE, name).await?;
+        found.map(drop).context("it was deleted")
+    })
+    .await
+}
+
 /// Rough edge 3, of two add-ons on one cluster.
 pub(crate) async fn equal_names(world: Arc<Agents>) -> Result<()> {
     let name = "rough-edge-03-equal";
