@@ -26,7 +26,7 @@ use crate::metrics::PropagatorMetrics;
 use crate::observe::Hub;
 use crate::replica::{Digest, ReplicaFacts};
 use crate::templates::lookups::Trouble;
-use crate::templates::{HubTemplates, Rendered};
+use crate::templates::{HubTemplates, Rendered, Resolution};
 
 /// How soon to look again at a cluster namespace that is missing or being removed: nothing tells
 /// when it is back.
@@ -157,7 +157,10 @@ impl Replicas {
         let facts = live.and_then(Known::valid).map(AsRef::as_ref);
         let vector = facts.and_then(|facts| facts.vector.as_deref());
         let desired = desired(root, pair, placed, vector, &|set| self.hub.listed(set));
-        let rendered = self.templates.resolve(pair, root, desired, facts).await;
+        let rendered = match self.templates.resolve(pair, root, desired, facts).await {
+            Resolution::Rendered(rendered) => rendered,
+            Resolution::After(wait) => return Ok(Next::After(wait)),
+        };
         self.tell_failure(wanted, &rendered);
         let failed = rendered
             .failures
@@ -211,8 +214,12 @@ impl Replicas {
         {
             let current = self.hub.keys(&pair.cluster).map(|keys| keys.digest());
             self.hub.note_key(key, rendered.key.or(current));
-            // The key was replaced meanwhile, when nobody could know that this replica is encrypted.
-            if current.is_some_and(|current| rendered.key.is_some_and(|used| used != current)) {
+            // The key was replaced or deleted meanwhile, when nobody could know that this replica is encrypted.
+            let is_outdated = rendered.key.is_some_and(|used| match current {
+                Some(current) => used != current,
+                None => self.hub.key_stays_away(&pair.cluster).is_some(),
+            });
+            if is_outdated {
                 self.hub.look_at(key);
             }
         }

@@ -1,6 +1,7 @@
 //! Finds the key that encrypts for a cluster, or makes it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
@@ -49,15 +50,27 @@ pub fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// What comes of asking for the keys of a cluster.
+pub enum Found {
+    /// These.
+    Keys(Arc<KeyFacts>),
+    /// None, as somebody has just deleted them: they are made when this time is over.
+    After(Duration),
+}
+
 /// The keys of a cluster, made if there are none.
-pub async fn find_or_make(
-    hub: &Hub,
-    client: &Client,
-    cluster: &str,
-) -> Result<Arc<KeyFacts>, KeyError> {
+pub async fn find_or_make(hub: &Hub, client: &Client, cluster: &str) -> Result<Found, KeyError> {
     if let Some(known) = hub.keys(cluster) {
-        return Ok(known);
+        return Ok(Found::Keys(known));
     }
+    if let Some(wait) = hub.key_stays_away(cluster) {
+        return Ok(Found::After(wait));
+    }
+    let made = make(client, cluster).await?;
+    Ok(Found::Keys(Arc::new(made)))
+}
+
+async fn make(client: &Client, cluster: &str) -> Result<KeyFacts, KeyError> {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), cluster);
     let key = random(KEY_BYTES)?;
     let made = Secret {
@@ -74,12 +87,12 @@ pub async fn find_or_make(
     };
     let namespace = cluster.to_owned();
     match secrets.create(&PostParams::default(), &made).await {
-        Ok(made) => Ok(Arc::new(KeyFacts::of(made))),
+        Ok(made) => Ok(KeyFacts::of(made)),
         // The watch has not told yet.
         Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => {
             let found = secrets.get(SECRET).await;
             let found = found.map_err(|source| KeyError::Get { namespace, source })?;
-            Ok(Arc::new(KeyFacts::of(found)))
+            Ok(KeyFacts::of(found))
         }
         Err(source) => Err(KeyError::Create { namespace, source }),
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 use kube::ResourceExt;
 use reeve_api::names::{RootPolicyName, TRIGGER_UPDATE_ANNOTATION};
@@ -196,6 +197,14 @@ impl Hub {
         let key = |facts: Option<&Arc<KeyFacts>>| facts.map(|facts| facts.digest());
         if change.new.is_some() {
             self.queues.keys.add(change.key.clone());
+        }
+        if change.key.name == keys::SECRET {
+            let (mut absent, cluster) = (self.absent_keys.lock(), &change.key.namespace);
+            match &change.new {
+                Some(Known::Valid(_)) => absent.note_present(cluster),
+                Some(Known::Invalid(_)) => absent.forget(cluster),
+                None => absent.note_deleted(cluster, Instant::now()),
+            }
         }
         // Whatever is encrypted for the cluster has to be encrypted with the key that there is now.
         if key(old) != key(new) && change.key.name == keys::SECRET {

@@ -6,6 +6,7 @@ mod watches;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
 use reeve_api::names::RootPolicyName;
@@ -17,6 +18,7 @@ use self::by_cluster::ByCluster;
 use crate::Queues;
 use crate::confirm::PlacingKind;
 use crate::index::{BindingFacts, DecisionFacts, Index, Member, Pair, Placed, Reach};
+use crate::keys::absence::Absences;
 use crate::keys::{self, KeyDigest, KeyFacts};
 use crate::metrics::PropagatorMetrics;
 use crate::process::Namespaces;
@@ -49,6 +51,8 @@ pub struct Hub {
     encrypted: ByCluster,
     /// With which key the values in an encrypted replica were encrypted, as far as this process has seen to it.
     encrypted_with: Mutex<HashMap<ObjectKey, KeyDigest>>,
+    /// Keys that somebody deleted.
+    absent_keys: Mutex<Absences>,
     /// The replicas whose templates read the labels of a cluster.
     label_readers: ByCluster,
     namespaces: Namespaces,
@@ -84,6 +88,7 @@ impl Hub {
             withdrawn: Mutex::default(),
             encrypted: ByCluster::default(),
             encrypted_with: Mutex::default(),
+            absent_keys: Mutex::default(),
             label_readers: ByCluster::default(),
             namespaces,
             queues,
@@ -261,6 +266,11 @@ impl Hub {
     /// The encryption keys of a cluster.
     pub fn keys(&self, cluster: &str) -> Option<Arc<KeyFacts>> {
         self.keys.get_valid(&ObjectKey::new(cluster, keys::SECRET))
+    }
+
+    /// How long to wait until a key may be made for a cluster that has none.
+    pub fn key_stays_away(&self, cluster: &str) -> Option<Duration> {
+        self.absent_keys.lock().wait(cluster, Instant::now())
     }
 
     /// The replicas in a cluster's namespace that are encrypted.

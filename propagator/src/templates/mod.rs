@@ -12,6 +12,7 @@ pub mod render;
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::core::GroupVersionKind;
 use kube::{Client, ResourceExt};
@@ -31,7 +32,7 @@ use self::plan::Plan;
 use self::render::{Cipher, Outcome, Task, has_hub_templates, withhold_all};
 use crate::index::Pair;
 use crate::keys::KeyDigest;
-use crate::keys::ring::{self, KeyError};
+use crate::keys::ring::{self, Found, KeyError};
 use crate::observe::Hub;
 use crate::replica::ReplicaFacts;
 
@@ -72,6 +73,14 @@ pub struct Means {
     pub accounts: Accounts,
     /// Reads the accounts themselves.
     pub awaited: DependencyWatches<ObjectKey>,
+}
+
+/// What comes of resolving the templates of a replica.
+pub enum Resolution {
+    /// The replica as it should be.
+    Rendered(Box<Rendered>),
+    /// Its key has just been deleted: it is resolved when this time is over.
+    After(Duration),
 }
 
 /// A desired replica whose templates are resolved, or withheld.
@@ -164,12 +173,12 @@ impl HubTemplates {
         root: &Arc<Policy>,
         desired: Policy,
         live: Option<&ReplicaFacts>,
-    ) -> Rendered {
+    ) -> Resolution {
         let replica = pair.key();
         let templates = &desired.spec.policy_templates;
         if are_disabled(root) || !templates.iter().any(has_hub_templates) {
             self.forget(&replica);
-            return Rendered::plain(desired);
+            return Resolution::Rendered(Box::new(Rendered::plain(desired)));
         }
         self.0.readers.lock().insert(replica.clone());
         let reads_labels = render::needs_labels(&desired);
@@ -181,7 +190,8 @@ impl HubTemplates {
                     AccountError::Missing(account) => self.await_account(account, &replica).await,
                     AccountError::Unusable { .. } => Some(Trouble::Denied),
                 };
-                return Rendered::withheld(desired, error.to_string(), again);
+                let withheld = Rendered::withheld(desired, error.to_string(), again);
+                return Resolution::Rendered(Box::new(withheld));
             }
         };
         let job = Arc::new(Job {
@@ -203,7 +213,8 @@ impl HubTemplates {
         }
         rendered.unwrap_or_else(|error| {
             let desired = job.desired.clone();
-            Rendered::withheld(desired, error.to_string(), Some(Trouble::Passing))
+            let (why, again) = (error.to_string(), Some(Trouble::Passing));
+            Resolution::Rendered(Box::new(Rendered::withheld(desired, why, again)))
         })
     }
 
@@ -214,7 +225,7 @@ impl HubTemplates {
         job: &Arc<Job>,
         batch: &Arc<Batch<ObjectKey>>,
         live: Option<&ReplicaFacts>,
-    ) -> Result<Rendered, KeyError> {
+    ) -> Result<Resolution, KeyError> {
         if !render::needs_encryption(&job.desired) {
             let inner = Arc::clone(&self.0);
             let (job, batch) = (Arc::clone(job), Arc::clone(batch));
@@ -223,11 +234,14 @@ impl HubTemplates {
                 (!outcome.needs_cipher).then(|| Rendered::of(policy, outcome, None))
             };
             if let Some(rendered) = on_a_thread(work).await {
-                return Ok(rendered);
+                return Ok(Resolution::Rendered(Box::new(rendered)));
             }
         }
         let cluster = &job.pair.cluster;
-        let keys = ring::find_or_make(&self.0.hub, &self.0.client, cluster).await?;
+        let keys = match ring::find_or_make(&self.0.hub, &self.0.client, cluster).await? {
+            Found::Keys(keys) => keys,
+            Found::After(wait) => return Ok(Resolution::After(wait)),
+        };
         let vector = job.desired.annotations().get(ENCRYPTION_IV_ANNOTATION);
         let vector = vector.and_then(|vector| decode_base64(vector).ok());
         let plan = Plan {
@@ -242,7 +256,7 @@ impl HubTemplates {
             let reads = inner.reads(&job, batch);
             plan.carry_out(|cipher| inner.render(&job, &reads, Some(cipher)))
         };
-        Ok(on_a_thread(work).await)
+        Ok(Resolution::Rendered(Box::new(on_a_thread(work).await)))
     }
 
     /// In whose name the templates of a policy read.

@@ -1,7 +1,7 @@
 //! Case E49: keys are changed, and what they encrypt follows.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use reeve_scenarios::{
@@ -240,19 +240,56 @@ pub(crate) async fn invalid(world: Arc<Hubs>) -> Result<()> {
     .await
 }
 
-/// 46: a key that is deleted is followed by another one at once.
+/// Deletes a cluster's key, and ends some seconds later. A client that asks once a second must find it absent.
+async fn delete_key(site: &Site<'_>, cluster: &str) -> Result<()> {
+    let namespace = site.cluster(cluster);
+    let text = json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": { "name": NAME, "namespace": namespace }
+    });
+    let before = Instant::now();
+    site.delete(&text.to_string()).await?;
+    let mut asked = 0;
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let found = site.get("v1", "Secret", Some(&namespace), NAME).await?;
+        // What is found later than this may have been made by right.
+        let after = before.elapsed();
+        if after >= Duration::from_secs(5) {
+            ensure!(asked > 0, "nobody asked in time");
+            return Ok(());
+        }
+        ensure!(found.is_none(), "the key is back after {after:?}");
+        asked += 1;
+    }
+}
+
+/// 46: a key that is deleted is seen gone, and followed by another one.
 pub(crate) async fn deleted(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-46", &["m1"]).await?;
     let root = needing(&site, &["m1"]).await?;
     let (before, old) = (root.replica("m1").await?, secret(&site, "m1").await?);
-    let text = json!({
-        "apiVersion": "v1", "kind": "Secret",
-        "metadata": { "name": NAME, "namespace": site.cluster("m1") }
-    });
-    site.delete(&text.to_string()).await?;
+    delete_key(&site, "m1").await?;
     rotated(&site, "m1", datum(&old, "key")).await?;
     encrypted_anew(&root, "m1", &before).await?;
     Ok(())
+}
+
+/// 46: a key that no replica needs any more does not come back.
+pub(crate) async fn deleted_unneeded(world: Arc<Hubs>) -> Result<()> {
+    let site = world.site("rough-edge-46-unneeded", &["m1"]).await?;
+    let root = needing(&site, &["m1"]).await?;
+    let plain = policy_spec(&[wants("plain", json!({ "a": "b" }))]);
+    root.apply(plain.clone()).await?;
+    root.spec_is("m1", &plain).await?;
+    delete_key(&site, "m1").await?;
+    steadily("the key stays away", || async {
+        let namespace = site.cluster("m1");
+        let found = site.get("v1", "Secret", Some(&namespace), NAME).await?;
+        ensure!(found.is_none(), "it is back");
+        Ok(())
+    })
+    .await
 }
 
 /// 40: every cluster is told of by itself.

@@ -156,6 +156,7 @@ fn rough_edges() -> Vec<Scenario<Hubs>> {
         rough_edge_40_every_cluster_is_told_of: keys::told_of_each,
         rough_edge_43_a_key_changed_by_hand: keys::by_hand,
         rough_edge_44_a_key_with_nothing_in_it: keys::nothing_in_it,
-        rough_edge_46_a_key_that_is_deleted: keys::deleted,
+        rough_edge_46_deleted_key_is_absent_for_seconds_and_then_replaced: keys::deleted,
+        rough_edge_46_deleted_key_stays_absent_when_no_replica_needs_it: keys::deleted_unneeded,
     ]
 }
