@@ -124,6 +124,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         &mut tasks,
     );
     let templates = templates(&args, &hub, (&client, &watching, &options), &mut tasks)?;
+    templates.register(&metrics);
     let synced = Arc::clone(&hub);
     let ready = Arc::new(move || {
         if synced.is_ready() {

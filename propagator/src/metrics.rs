@@ -42,7 +42,6 @@ pub struct PropagatorMetrics {
     governance: Option<Family<Governed, Gauge>>,
     failures: Family<Named, Counter>,
     handling: Histogram,
-    template_watches: Gauge,
 }
 
 impl PropagatorMetrics {
@@ -68,14 +67,8 @@ impl PropagatorMetrics {
             governance: None,
             failures: Family::default(),
             handling: Histogram::new(SECONDS),
-            template_watches: Gauge::default(),
         };
         metrics.register(|registry| {
-            registry.register(
-                "hub_templates_active_watches",
-                "The number of active watch API requests for Hub policy templates",
-                ours.template_watches.clone(),
-            );
             registry.register(
                 "policy_propagation_failure",
                 "The number of failed policy propagation attempts per policy",
@@ -94,12 +87,6 @@ impl PropagatorMetrics {
     /// A root policy was brought in line, and it took so long.
     pub fn handled(&self, took: Duration) {
         self.handling.observe(took.as_secs_f64());
-    }
-
-    /// So many watches serve hub templates now.
-    pub fn template_watches(&self, count: usize) {
-        self.template_watches
-            .set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// A root policy changed, or is gone.
@@ -176,22 +163,17 @@ mod tests {
     }
 
     #[test]
-    fn case_e51_the_duration_and_the_watches_are_there_from_the_start() {
+    fn case_e51_the_duration_is_there_from_the_start() {
         let metrics = Metrics::default();
         let ours = PropagatorMetrics::new(&metrics);
         let text = metrics.text();
         let bucket = "ocm_handle_root_policy_duration_seconds_bucket_bucket{le=\"10\"}";
         assert!(has(&metrics, &format!("{bucket} 0")), "{text}");
-        assert!(has(&metrics, "hub_templates_active_watches 0"), "{text}");
-        let help = "# HELP hub_templates_active_watches The number of active watch API requests for Hub policy templates";
-        assert!(has(&metrics, help), "{text}");
         let help = "# HELP ocm_handle_root_policy_duration_seconds_bucket Time the handleRootPolicy function takes to complete.";
         assert!(has(&metrics, help), "{text}");
         ours.handled(Duration::from_millis(3));
-        ours.template_watches(3);
         let text = metrics.text();
         assert!(has(&metrics, &format!("{bucket} 1")), "{text}");
-        assert!(has(&metrics, "hub_templates_active_watches 3"), "{text}");
         ours.failed(&RootPolicyName::new("policies", "p"));
         let failed = "policy_propagation_failure_total{name=\"p\",namespace=\"policies\"} 1";
         assert!(has(&metrics, failed), "{}", metrics.text());

@@ -87,7 +87,7 @@ impl Replicas {
         // the replica may be found to be absent.
         self.hub.unsettle(&key);
         let observed = observe(&self.hub, &key);
-        let next = match decide::replica(&key, &observed) {
+        match decide::replica(&key, &observed) {
             Verdict::Wanted { pair, root, placed } => {
                 let wanted = Wanted {
                     key,
@@ -107,9 +107,7 @@ impl Replicas {
                 Ok(Next::Done)
             }
             Verdict::Delete(_) => self.remove(key).await,
-        };
-        self.metrics.template_watches(self.templates.watches());
-        next
+        }
     }
 
     /// Deletes a replica, once the hub itself has said that it may go.

@@ -36,9 +36,9 @@ impl ByCluster {
             .collect()
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.0.lock().is_empty()
+    /// The clusters that have any.
+    pub fn clusters(&self) -> Vec<String> {
+        self.0.lock().keys().cloned().collect()
     }
 }
 
@@ -59,8 +59,9 @@ mod tests {
         assert_eq!(replicas.of("b"), [key("b", "n.p")]);
         assert_eq!(replicas.of("c"), []);
         replicas.note(&key("a", "n.p"), false);
+        assert_eq!(replicas.clusters(), ["b"]);
         replicas.note(&key("b", "n.p"), false);
         replicas.note(&key("c", "n.p"), false);
-        assert!(replicas.is_empty());
+        assert!(replicas.clusters().is_empty());
     }
 }

@@ -258,9 +258,9 @@ impl Hub {
         self.label_readers.note(replica, reads);
     }
 
-    /// Whether any template reads labels of clusters.
-    pub fn serves_labels(&self) -> bool {
-        !self.label_readers.is_empty()
+    /// The clusters whose labels any template reads.
+    pub fn labels_read(&self) -> Vec<String> {
+        self.label_readers.clusters()
     }
 
     /// The encryption keys of a cluster.

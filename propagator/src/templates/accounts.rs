@@ -10,6 +10,7 @@ use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Client;
 use kube::api::{Api, PostParams};
+use kube::core::ApiResource;
 use parking_lot::Mutex;
 use rand::Rng;
 use reeve_runtime::client::{self, ClientError, ClientOptions, Token};
@@ -186,11 +187,19 @@ impl Accounts {
         drop(released);
     }
 
-    /// How many watches are open in the name of all accounts.
-    pub fn watches(&self) -> usize {
+    /// How many objects and selections are watched in the name of all accounts.
+    pub fn targets(&self) -> usize {
         let state = self.0.state.lock();
         let accounts = state.accounts.values().filter_map(|cell| cell.get());
-        accounts.map(|account| account.watches.active()).sum()
+        accounts.map(|account| account.watches.targets()).sum()
+    }
+
+    /// Removes from `objects` those of this kind that are watched in the name of any account.
+    pub fn drop_read(&self, kind: &ApiResource, objects: &mut Vec<ObjectKey>) {
+        let state = self.0.state.lock();
+        for account in state.accounts.values().filter_map(|cell| cell.get()) {
+            account.watches.drop_read(kind, objects);
+        }
     }
 
     async fn connect(&self, account: &ObjectKey) -> Result<Arc<Account>, AccountError> {

@@ -5,6 +5,7 @@
 //! the hub.
 
 pub mod accounts;
+mod gauge;
 pub mod lookups;
 mod plan;
 pub mod render;
@@ -14,13 +15,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::core::GroupVersionKind;
+use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Client, ResourceExt};
 use parking_lot::Mutex;
 use reeve_api::Policy;
 use reeve_api::names::{DISABLE_TEMPLATES_ANNOTATION, ENCRYPTION_IV_ANNOTATION, parse_go_bool};
+use reeve_api::ocm::ManagedCluster;
 use reeve_runtime::dependencies::{Batch, DependencyWatches};
 use reeve_runtime::kinds::Kinds;
+use reeve_runtime::metrics::Metrics;
 use reeve_runtime::object::ObjectKey;
 use reeve_template_reads::{Fetched, on_a_thread};
 use reeve_templates_engine::encryption::decode_base64;
@@ -148,10 +151,10 @@ impl HubTemplates {
         })))
     }
 
-    /// How many watches templates keep open; the labels of clusters, which all share one, count once.
-    pub fn watches(&self) -> usize {
-        let labels = usize::from(self.0.hub.serves_labels());
-        self.0.own.active() + self.0.accounts.watches() + labels
+    /// Adds the gauge of watched objects to the registry.
+    pub fn register(&self, metrics: &Metrics) {
+        let gauge = gauge::WatchedObjects(Arc::downgrade(&self.0));
+        metrics.register(|registry| registry.register_collector(Box::new(gauge)));
     }
 
     /// Nothing is read any more for a replica that is gone, or has no templates.
@@ -296,6 +299,17 @@ impl HubTemplates {
 }
 
 impl Inner {
+    /// How many objects and selections templates watch. The labels of a cluster are that cluster, which a lookup may watch
+    /// as well.
+    fn watched_objects(&self) -> usize {
+        let kind = ApiResource::erase::<ManagedCluster>(&());
+        let labels = self.hub.labels_read().into_iter();
+        let mut clusters = labels.map(|name| ObjectKey::new("", name)).collect();
+        self.own.drop_read(&kind, &mut clusters);
+        self.accounts.drop_read(&kind, &mut clusters);
+        self.own.targets() + self.accounts.targets() + clusters.len()
+    }
+
     fn reads(&self, job: &Job, batch: Arc<Batch<ObjectKey>>) -> Rc<Fetched<HubLookups>> {
         let lookups = HubLookups::new(batch, self.kinds.clone(), job.pair.key());
         Rc::new(Fetched::new(lookups.read_as(job.account.clone())))

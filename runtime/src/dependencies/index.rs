@@ -128,6 +128,16 @@ impl<R: Key, O: Versioned> Index<R, O> {
         self.sources.values().map(Watched::len).sum()
     }
 
+    /// How many different targets are read.
+    pub(super) fn targets(&self) -> usize {
+        self.serving.len()
+    }
+
+    /// Whether anybody reads a target.
+    pub(super) fn is_read(&self, target: &Target) -> bool {
+        self.serving.contains_key(target)
+    }
+
     /// A reader starts over.
     pub(super) fn begin(&mut self, reader: &R) {
         let (round, _) = self.readers.entry(reader.clone()).or_default();
@@ -417,3 +427,30 @@ mod model;
 #[cfg(test)]
 #[path = "refusals.rs"]
 mod refusals;
+
+#[cfg(test)]
+mod counts {
+    use super::refusals::{Thing, object};
+    use super::{Index, Limits};
+    use tokio::time::Instant;
+
+    #[test]
+    fn target_is_counted_once_whoever_reads_it_and_however_it_is_watched() {
+        let mut index = Index::<u8, Thing>::new(Limits::default(), Instant::now());
+        let names: Vec<String> = (0..20).map(|number| format!("n{number}")).collect();
+        for reader in [1, 2] {
+            index.begin(&reader);
+            for name in &names {
+                index.read(&reader, &object(name));
+            }
+            index.end(&reader);
+        }
+        assert!(index.sources.len() < names.len(), "one watch serves many");
+        assert_eq!(index.targets(), names.len());
+        assert!(index.is_read(&object("n0")) && !index.is_read(&object("other")));
+        index.forget(&1);
+        assert_eq!(index.targets(), names.len());
+        index.forget(&2);
+        assert_eq!(index.targets(), 0);
+    }
+}

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use kube::core::ApiResource;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -146,6 +147,20 @@ impl<R: Key> DependencyWatches<R> {
     /// How many watches are open.
     pub fn active(&self) -> usize {
         self.0.state.lock().running.len()
+    }
+
+    /// How many different objects and selections are read, whatever the number of watches that serve them.
+    pub fn targets(&self) -> usize {
+        self.0.state.lock().index.targets()
+    }
+
+    /// Removes from `objects` those of this kind that somebody reads.
+    pub fn drop_read(&self, kind: &ApiResource, objects: &mut Vec<ObjectKey>) {
+        let state = self.0.state.lock();
+        objects.retain(|key| {
+            let (kind, key) = (kind.clone(), key.clone());
+            !state.index.is_read(&Target::Object { kind, key })
+        });
     }
 
     fn update<T>(&self, change: impl FnOnce(&mut Index<R, Kept>) -> T) -> T {

@@ -13,7 +13,7 @@ use crate::object::ObjectKey;
 const REMEMBERED: Duration = Duration::from_secs(10);
 
 /// An object of which nothing matters.
-struct Thing;
+pub(super) struct Thing;
 
 impl Versioned for Thing {
     fn key(&self) -> ObjectKey {
@@ -29,7 +29,7 @@ impl Versioned for Thing {
     }
 }
 
-fn object(name: &str) -> Target {
+pub(super) fn object(name: &str) -> Target {
     Target::Object {
         kind: ApiResource {
             group: String::new(),

@@ -135,7 +135,7 @@ fn rough_edges() -> Vec<Scenario<Hubs>> {
         rough_edge_13_a_set_tells_its_bindings_in_order: set_status::in_order,
         rough_edge_14_members_that_nobody_binds: set_status::unbound,
         rough_edge_15_a_set_tells_what_is_new: set_status::told_on_change,
-        rough_edge_16_watches_end: templates::watches_end,
+        rough_edge_16_watches_are_counted_by_object_and_end: templates::watches_end,
         rough_edge_17_policies_of_another_hub: recovery::hosted,
         rough_edge_18_a_set_among_replicas: recovery::set_among_replicas,
         rough_edge_20_rights_come_later: accounts::rights_come_later,

@@ -468,6 +468,18 @@ pub(crate) async fn watches_end(world: Arc<Hubs>) -> Result<()> {
     gone.and(decided)?;
     root.replicas_are(&["m2"]).await?;
     watches(2.0).await?;
+    // The labels of a cluster and a lookup of the same cluster are one object.
+    let labels = hub(r#"index .ManagedClusterLabels "name""#);
+    let cluster = format!(
+        r#"(lookup "cluster.open-cluster-management.io/v1" "ManagedCluster" "" "{}").kind"#,
+        site.cluster("m2")
+    );
+    let data = json!({ "one": read("one"), "two": read("two"), "labels": labels, "cluster": hub(&cluster) });
+    root.apply(policy_spec(&[wants("reads", data)])).await?;
+    watches(3.0).await?;
+    let data = json!({ "one": read("one"), "labels": labels });
+    root.apply(policy_spec(&[wants("reads", data)])).await?;
+    watches(2.0).await?;
     let (gone, decided) = tokio::join!(root.delete_replica("m2"), choice.decides(&[]));
     gone.and(decided)?;
     root.replicas_are(&[]).await?;

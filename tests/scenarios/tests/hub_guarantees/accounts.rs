@@ -108,7 +108,7 @@ pub(crate) async fn renewed() -> Result<()> {
         read(&account, &replica, &["first"]).await?,
         vec!["one".to_owned()],
     )?;
-    same("the watches", accounts.watches(), 1)?;
+    same("the watches", accounts.targets(), 1)?;
     let tokens = || async {
         let events = plane.audit()?.since(start)?;
         let creates = events.iter().filter(|event| {
@@ -155,7 +155,7 @@ pub(crate) async fn renewed() -> Result<()> {
                 woken.contains(&replica) && woken.contains(&other),
                 "woken: {woken:?}"
             );
-            same("the watches", accounts.watches(), 0)
+            same("the watches", accounts.targets(), 0)
         },
     )
     .await?;
@@ -174,7 +174,7 @@ pub(crate) async fn renewed() -> Result<()> {
     )?;
     accounts.release(&replica);
     accounts.release(&other);
-    same("the watches", accounts.watches(), 0)
+    same("the watches", accounts.targets(), 0)
 }
 
 /// The account's requests were made with more than one token.

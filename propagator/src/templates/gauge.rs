@@ -1,0 +1,33 @@
+//! How many objects hub templates watch, counted when somebody asks.
+
+use std::fmt;
+use std::sync::Weak;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::gauge::ConstGauge;
+
+use super::Inner;
+
+/// Encodes the gauge.
+pub(super) struct WatchedObjects(pub(super) Weak<Inner>);
+
+impl fmt::Debug for WatchedObjects {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("WatchedObjects")
+    }
+}
+
+impl Collector for WatchedObjects {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let count = self.0.upgrade().map_or(0, |inner| inner.watched_objects());
+        let gauge = ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX));
+        let encoder = encoder.encode_descriptor(
+            "hub_templates_active_watches",
+            "The number of active watch API requests for Hub policy templates",
+            None,
+            gauge.metric_type(),
+        )?;
+        gauge.encode(encoder)
+    }
+}
