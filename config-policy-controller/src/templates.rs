@@ -259,13 +259,14 @@ impl Templates {
 
 impl Member {
     fn context(&self) -> Context {
-        let labels = self.labels.iter();
-        let labels = labels.map(|(key, value)| (key.as_str(), value::Value::str(value)));
         Context::new(
             "controllers.templateCtx",
             [
                 ("ManagedClusterName", value::Value::str(&self.name)),
-                ("ManagedClusterLabels", value::Value::dict(labels)),
+                (
+                    "ManagedClusterLabels",
+                    value::Value::string_map(&self.labels),
+                ),
             ],
         )
     }
@@ -275,8 +276,7 @@ impl Member {
 fn context(frame: &Frame) -> Context {
     let object = || match &frame.object {
         Some(object) => value::Value::from(&without_managed_fields(object)),
-        // Go: a nil map.
-        None => value::Value::dict::<&str>([]),
+        None => value::Value::Map(value::Map::nil()),
     };
     let text = |text: &str| value::Value::str(text);
     match (&frame.name, &frame.namespace) {
@@ -359,6 +359,42 @@ impl<C: Cluster> Lookups for Read<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The type of a field as Go prints it, and whether it is nil.
+    fn field(context: &Context, name: &str) -> (String, bool) {
+        let Context::Struct(value::Value::Struct(fields)) = context else {
+            panic!("no struct: {context:?}");
+        };
+        let field = fields.field(name).unwrap();
+        (field.type_name().into_owned(), field.is_nil())
+    }
+
+    #[test]
+    fn labels_in_a_context_are_a_map_of_strings_and_nil_without_any() {
+        let member = |labels: &[(&str, &str)]| {
+            let labels = labels.iter();
+            let member = Member {
+                name: "c1".to_owned(),
+                labels: labels
+                    .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                    .collect(),
+            };
+            field(&member.context(), "ManagedClusterLabels")
+        };
+        let of_strings = || "map[string]string".to_owned();
+        assert_eq!(member(&[("a", "b")]), (of_strings(), false));
+        assert_eq!(member(&[]), (of_strings(), true));
+    }
+
+    #[test]
+    fn object_that_does_not_exist_is_a_nil_map_in_a_context() {
+        let frame = Frame {
+            name: Some("a".to_owned()),
+            ..Frame::default()
+        };
+        let (of, is_nil) = field(&context(&frame), "Object");
+        assert_eq!((of.as_str(), is_nil), ("map[string]interface {}", true));
+    }
 
     #[test]
     fn what_is_decrypted_is_taken_out_of_errors() {

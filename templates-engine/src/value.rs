@@ -87,6 +87,19 @@ impl Value {
         Self::Map(map)
     }
 
+    /// A `map[string]string`, nil without entries: labels and annotations as Go has them.
+    pub fn string_map<'a>(entries: impl IntoIterator<Item = (&'a String, &'a String)>) -> Self {
+        let map = Map::typed(Element::Str, Element::Str);
+        for (key, value) in entries {
+            map.insert(Key::Str(key.into()), Self::str(value));
+        }
+        Self::Map(if map.is_empty() {
+            map.nil_of_same_type()
+        } else {
+            map
+        })
+    }
+
     /// The name of the dynamic type as Go's `%T` prints it; `<nil>` for nil and missing.
     pub fn type_name(&self) -> Cow<'static, str> {
         match self {

@@ -24,6 +24,7 @@ const fn recording(program: &'static str, fixture: &'static str) -> Recording {
 }
 
 const RECORDINGS: &[Recording] = &[
+    recording("contexts", "contexts.jsonl"),
     recording("json_documents", "json_documents.json"),
     recording("json_functions", "json_functions.jsonl"),
     recording("json_values", "json_values.json"),

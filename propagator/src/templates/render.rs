@@ -347,19 +347,14 @@ fn restrictions(task: &Task<'_>) -> Restrictions {
 }
 
 fn context(task: &Task<'_>, desired: &Policy) -> Context {
-    fn dict(map: &BTreeMap<String, String>) -> Value {
-        let entries = map.iter();
-        Value::dict(entries.map(|(key, value)| (key.as_str(), Value::str(value))))
-    }
-    let empty = BTreeMap::new();
     let mut labels = task.root.labels().clone();
     if !labels.is_empty() {
         // Templates written for upstream may know the labels of the replica.
         labels.extend(desired.labels().clone());
     }
     let metadata = Value::dict([
-        ("annotations", dict(task.root.annotations())),
-        ("labels", dict(&labels)),
+        ("annotations", Value::string_map(task.root.annotations())),
+        ("labels", Value::string_map(&labels)),
         ("name", Value::str(&task.pair.root.name)),
         ("namespace", Value::str(&task.pair.root.namespace)),
     ]);
@@ -367,7 +362,10 @@ fn context(task: &Task<'_>, desired: &Policy) -> Context {
         "propagator.templateCtx",
         [
             ("ManagedClusterName", Value::str(&task.pair.cluster)),
-            ("ManagedClusterLabels", dict(task.labels.unwrap_or(&empty))),
+            (
+                "ManagedClusterLabels",
+                Value::string_map(task.labels.into_iter().flatten()),
+            ),
             ("PolicyMetadata", metadata),
         ],
     )
@@ -422,7 +420,68 @@ fn annotate(object: &mut Json, name: &str, value: &str) {
 
 #[cfg(test)]
 mod tests {
+    use reeve_api::names::RootPolicyName;
+    use reeve_templates_engine::ambient::System;
+    use reeve_templates_engine::lookup::Snapshot;
+
     use super::*;
+
+    /// What a template prints on the context of a replica of a policy with this metadata, on a cluster with these labels.
+    fn printed(labels: &Json, metadata: &Json, template: &str) -> Result<String, String> {
+        let labels: BTreeMap<String, String> = serde_json::from_value(labels.clone()).unwrap();
+        let root = Policy {
+            metadata: serde_json::from_value(metadata.clone()).unwrap(),
+            ..Policy::default()
+        };
+        let resolver = resolver().unwrap();
+        let task = Task {
+            resolver: &resolver,
+            denied: &[],
+            pair: &Pair {
+                root: RootPolicyName::new("policies", "p"),
+                cluster: "c1".to_owned(),
+            },
+            root: &root,
+            labels: Some(&labels),
+            restricted: true,
+            cipher: None,
+        };
+        let options = Options {
+            context: context(&task, &root),
+            ..Options::default()
+        };
+        let text = format!("{{{{hub {template} hub}}}}");
+        let prepared = resolver.prepare(Input::Yaml(&text), options).unwrap();
+        let reads = Rc::new(Snapshot::new().closed());
+        let outcome = prepared.resolve(reads, &mut System);
+        let outcome = outcome.map_err(|failed| failed.error.to_string())?;
+        Ok(String::from_utf8(outcome.json).unwrap())
+    }
+
+    #[test]
+    fn labels_and_annotations_in_a_context_are_maps_of_strings() {
+        let metadata = json!({ "labels": { "team": "a" }, "annotations": { "note": "b" } });
+        let maps = [
+            ".ManagedClusterLabels",
+            ".PolicyMetadata.labels",
+            ".PolicyMetadata.annotations",
+        ];
+        for map in maps {
+            let given = |template: &str| {
+                let template = template.replace("MAP", map);
+                printed(&json!({ "region": "eu" }), &metadata, &template)
+            };
+            assert_eq!(given(r#"index MAP "no""#).unwrap(), "null", "{map}");
+            assert_eq!(given(r#"eq (index MAP "no") """#).unwrap(), "true", "{map}");
+            let error = given(r#"hasKey MAP "no""#).unwrap_err();
+            assert!(error.contains("got map[string]string"), "{map}: {error}");
+            let none = |template: &str| {
+                let template = template.replace("MAP", map);
+                printed(&json!({}), &json!({}), &template)
+            };
+            assert_eq!(none("toJson MAP").unwrap(), "null", "{map}");
+        }
+    }
 
     #[test]
     fn what_is_protected_in_a_text_is_opened_before_the_whole_is_protected() {

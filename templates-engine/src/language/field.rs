@@ -95,7 +95,8 @@ impl Exec<'_, '_> {
                     }
                     return Ok(Held {
                         value: found.clone(),
-                        boxed: false,
+                        // Only a field of an interface type holds nothing.
+                        boxed: matches!(found, Value::Nil),
                         sensitivity: receiver.sensitivity,
                     });
                 }

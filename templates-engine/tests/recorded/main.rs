@@ -5,6 +5,7 @@
 #![allow(clippy::too_many_lines)] // tables of cases
 
 mod cases;
+mod contexts;
 mod documents;
 mod json;
 mod json_functions;
