@@ -16,6 +16,33 @@ pub fn parse_int(text: &str, base: u32) -> Option<i64> {
     i64::try_from(magnitude).ok()
 }
 
+/// What `strconv.Atoi` answers beside its error: the nearest number where there are too many digits, else zero.
+pub fn nearest_int(text: &str) -> i64 {
+    let (negative, digits) = match text.as_bytes() {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] | digits => (false, digits),
+    };
+    let mut magnitude = 0_u64;
+    for byte in digits {
+        if !byte.is_ascii_digit() {
+            return 0;
+        }
+        let next = magnitude.checked_mul(10);
+        let next = next.and_then(|next| next.checked_add((byte - b'0').into()));
+        // Go does not look at what follows, digits or not.
+        let Some(next) = next else {
+            magnitude = u64::MAX;
+            break;
+        };
+        magnitude = next;
+    }
+    if negative {
+        0_i64.saturating_sub_unsigned(magnitude)
+    } else {
+        i64::try_from(magnitude).unwrap_or(i64::MAX)
+    }
+}
+
 /// `strconv.ParseUint(text, base, 64)`, likewise.
 pub fn parse_uint(text: &str, base: u32) -> Option<u64> {
     let mut plain = Cow::Borrowed(text);

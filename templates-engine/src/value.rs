@@ -23,7 +23,7 @@ pub use extent::Extent;
 pub use frozen::Frozen;
 pub use list::List;
 pub use map::{Key, Map};
-pub use native::{Method, Native};
+pub use native::{Method, Native, Results};
 pub use structs::Struct;
 pub use time::Time;
 pub use types::{Element, Kind};
@@ -115,6 +115,14 @@ impl Value {
             Self::Map(map) => map.type_name(),
             Self::Struct(value) => Cow::Owned(value.type_name().to_owned()),
             Self::Native(value) => Cow::Borrowed(value.type_name()),
+        }
+    }
+
+    /// The name of the type behind all pointers.
+    pub(crate) fn pointed_to(&self) -> Cow<'static, str> {
+        match self {
+            Self::Native(value) => Cow::Borrowed(value.pointed_to()),
+            other => other.type_name(),
         }
     }
 

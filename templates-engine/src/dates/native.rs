@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::civil::weekday;
 use super::{Duration, MONTHS, WEEKDAYS, Zone};
 use crate::function::{Arguments, Failure, Parameter, Signature};
-use crate::value::{Kind, Method, Native, Time, Value};
+use crate::value::{Kind, Method, Native, Results, Time, Value};
 
 /// A Go `time.Month` or `time.Weekday`: a number with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,26 @@ fn native(value: impl Native + 'static) -> Value {
 }
 
 fn found((signature, call): (Signature, Call)) -> Method {
-    Method { signature, call }
+    Method {
+        signature,
+        call,
+        results: Results::One,
+    }
+}
+
+/// Methods with more results than templates take.
+fn uncallable(name: &str) -> Option<Method> {
+    let results = match name {
+        "Date" | "Clock" => Results::Many(3),
+        "Zone" | "ISOWeek" => Results::WithSecond("int"),
+        "ZoneBounds" => Results::WithSecond("time.Time"),
+        _ => return None,
+    };
+    Some(Method {
+        signature: NOTHING,
+        call: |_, _| Ok(Value::Missing),
+        results,
+    })
 }
 
 /// A duration; in a template a plain number is one, too.
@@ -99,6 +118,10 @@ impl Native for Time {
         Some(Time::text(self))
     }
 
+    fn go_string(&self) -> Option<String> {
+        Some(Time::go_string(self))
+    }
+
     fn json(&self) -> String {
         format!("\"{}\"", self.rfc3339_nano())
     }
@@ -108,6 +131,7 @@ impl Native for Time {
             .or_else(|| changing(name))
             .or_else(|| comparing(name))
             .map(found)
+            .or_else(|| uncallable(name))
     }
 
     fn equals(&self, other: &dyn Native) -> bool {
@@ -160,6 +184,7 @@ fn reading(name: &str) -> Option<(Signature, Call)> {
             Ok(Value::Bool(time.zone().lookup(time.seconds()).summer))
         },
         "String" => |time_, _| Ok(Value::from(Time::text(time(time_)?))),
+        "GoString" => |time_, _| Ok(Value::from(time(time_)?.go_string())),
         "Location" => |time_, _| Ok(native(Location(time(time_)?.zone().clone()))),
         "Format" => {
             return Some((TEXT, |time_, arguments| {

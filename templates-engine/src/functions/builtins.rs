@@ -90,7 +90,10 @@ fn len(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
                 "reflect: call of reflect.Value.Type on zero Value",
             ));
         }
-        other => return Err(Failure::text(format!("len of type {}", other.type_name()))),
+        other => {
+            let of = other.pointed_to();
+            return Err(Failure::text(format!("len of type {of}")));
+        }
     };
     Ok(Value::Int(i64::try_from(length).unwrap_or(i64::MAX)))
 }

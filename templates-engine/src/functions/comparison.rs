@@ -1,6 +1,7 @@
 //! `eq` and its kin. Ported from Go's `text/template/funcs.go`.
 
 use std::cmp::Ordering;
+use std::rc::Rc;
 
 use super::define::{Answer, Group, takes, takes_more};
 use crate::function::Parameter::Reflect;
@@ -89,7 +90,10 @@ fn equal_references(a: &Value, b: &Value) -> Result<bool, Failure> {
             b.type_name()
         )));
     }
-    Ok(a.deep_equal(b))
+    match (a, b) {
+        (Value::Native(a), Value::Native(b)) if a.is_compared_by_address() => Ok(Rc::ptr_eq(a, b)),
+        _ => Ok(a.deep_equal(b)),
+    }
 }
 
 fn comparable(value: &Value) -> bool {

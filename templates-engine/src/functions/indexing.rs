@@ -41,7 +41,7 @@ fn index(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
             other => {
                 return Err(Failure::text(format!(
                     "can't index item of type {}",
-                    other.type_name()
+                    other.pointed_to()
                 )));
             }
         };

@@ -9,6 +9,7 @@ use super::sprig::strings::{indented, trimmed};
 use crate::function::Parameter::{Any, Int, Str};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::messages;
+use crate::strconv;
 use crate::value::Value;
 
 const TEXT: Group = Group("Text and types");
@@ -73,7 +74,7 @@ fn autoindent(_: &mut Env<'_>, _: &Arguments<'_>) -> Answer {
 
 fn atoi(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let text = arguments.text(0)?;
-    Ok(Value::Int(text.parse().unwrap_or(0)))
+    Ok(Value::Int(strconv::nearest_int(&text)))
 }
 
 #[allow(clippy::unnecessary_wraps)] // a body like the others

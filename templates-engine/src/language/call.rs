@@ -89,6 +89,11 @@ impl Exec<'_, '_> {
         let callee_node = arguments.get(1).copied();
         let arguments = arguments.get(1..).unwrap_or_default();
         self.check_arity(&signature, name, arguments.len(), last.is_some())?;
+        if let Target::Method(_, method, _) = target
+            && let Some(reason) = method.results.refusal(name)
+        {
+            return self.fail(reason);
+        }
         if let Target::Callee(logic @ (Callee::And | Callee::Or)) = target {
             return self.short_circuit(dot, matches!(logic, Callee::Or), arguments, last);
         }

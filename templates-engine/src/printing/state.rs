@@ -128,6 +128,8 @@ impl Printer {
                 Value::List(_) | Value::Map(_) => self.pad(b"0xc000000000"),
                 _ => self.bad_verb(Some(value), verb),
             },
+            // It is for errors, and no value is one. A number or text refuses it anyway.
+            'w' => self.bad_verb(Some(value), verb),
             _ => self.value(value, verb, 0),
         }
     }
@@ -172,6 +174,13 @@ impl Printer {
                 self.push(b"}");
             }
             Value::Native(native) => {
+                if self.flags.sharp_v
+                    && !self.erring
+                    && let Some(text) = native.go_string()
+                {
+                    self.pad(text.as_bytes());
+                    return;
+                }
                 let text = native.text().filter(|_| {
                     !self.erring
                         && !self.flags.sharp_v
@@ -418,7 +427,8 @@ fn can_backquote(text: &[u8]) -> bool {
 /// `%#g` and its like: a decimal point always, and the zeros behind it.
 fn with_point(text: &str, form: char, precision: Option<usize>) -> String {
     let mut digits = match form {
-        'g' | 'G' | 'x' | 'X' => i64::try_from(precision.unwrap_or(6)).unwrap_or(6),
+        // Not `X`, in Go neither.
+        'g' | 'G' | 'x' => i64::try_from(precision.unwrap_or(6)).unwrap_or(6),
         _ => 0,
     };
     let exponents: &[char] = if matches!(form, 'x' | 'X') {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::{Version, VersionError, are_identifiers};
 use crate::function::{Arguments, Failure, Parameter, Signature};
-use crate::value::{Element, Kind, List, Method, Native, Value};
+use crate::value::{Element, Kind, List, Method, Native, Results, Value};
 
 /// A Go `*semver.Version`, or the `semver.Version` that `IncMajor` and its like answer.
 #[derive(Clone, Debug)]
@@ -85,6 +85,10 @@ impl Native for VersionValue {
         }
     }
 
+    fn is_compared_by_address(&self) -> bool {
+        self.pointer
+    }
+
     fn text(&self) -> Option<String> {
         Some(self.version.to_string())
     }
@@ -97,7 +101,11 @@ impl Native for VersionValue {
     fn method(&self, name: &str) -> Option<Method> {
         let (signature, call) =
             shared_method(name).or_else(|| self.pointer.then(|| pointer_method(name)).flatten())?;
-        Some(Method { signature, call })
+        Some(Method {
+            signature,
+            call,
+            results: Results::One,
+        })
     }
 
     fn equals(&self, other: &dyn Native) -> bool {

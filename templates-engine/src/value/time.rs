@@ -6,7 +6,8 @@ use jiff::{Timestamp, Zoned};
 
 use super::Value;
 use crate::dates::civil::Civil;
-use crate::dates::{Duration, RFC3339_NANO, STRING_LAYOUT, Zone};
+use crate::dates::{Duration, MONTHS, RFC3339_NANO, STRING_LAYOUT, Zone};
+use crate::runes::{Quoting, quote};
 
 /// A Go `time.Time`: a moment and the zone in which it is shown.
 #[derive(Clone, Debug)]
@@ -175,6 +176,25 @@ impl Time {
     /// that is of no use to a template and left out.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.format(STRING_LAYOUT.as_bytes())).into_owned()
+    }
+
+    /// What `%#v` prints: the call that makes this time.
+    pub fn go_string(&self) -> String {
+        let now = self.civil();
+        let month = usize::try_from(now.month - 1).ok();
+        let month = month.and_then(|month| MONTHS.get(month)).unwrap_or(&"");
+        let zone = match &self.zone {
+            Zone::Utc => "time.UTC".to_owned(),
+            Zone::Local(_) => "time.Local".to_owned(),
+            Zone::Named(name, _) | Zone::Fixed(name, _) => {
+                let name = quote(name.as_bytes(), Quoting::Printable);
+                format!("time.Location({name})")
+            }
+        };
+        format!(
+            "time.Date({}, time.{month}, {}, {}, {}, {}, {}, {zone})",
+            now.year, now.day, now.hour, now.minute, now.second, self.nanoseconds
+        )
     }
 
     /// The time as a template's value.

@@ -98,6 +98,11 @@ func language() error {
 			return err
 		}
 	}
+	for _, text := range valueTable {
+		if err := write(text, false); err != nil {
+			return err
+		}
+	}
 	for _, text := range hubTable {
 		if err := write(text, true); err != nil {
 			return err
