@@ -116,14 +116,14 @@ impl<'a> Checker<'a> {
         let mut closer = delimiter;
         if closer.text == "}}" && opener.is_json() {
             // Two closing braces of JSON, or one and something else.
+            let Some(next) = self.open.pop() else {
+                self.report(delimiter, "Unmatched closing JSON delimiter '}'.");
+                return;
+            };
             closer = Delimiter {
                 text: "}",
                 byte: closer.byte + 1,
                 ..closer
-            };
-            let Some(next) = self.open.pop() else {
-                self.report(closer, "Unmatched closing JSON delimiter '}'.");
-                return;
             };
             opener = next;
         }

@@ -85,7 +85,7 @@ fn delimiters_of_json_are_told_from_those_of_templates() {
     of("a: {b: '{{ x }}'}", &[]);
     of(
         "a: {b: c}}",
-        &[(1, 10, "Unmatched closing JSON delimiter '}'.")],
+        &[(1, 9, "Unmatched closing JSON delimiter '}'.")],
     );
     of(
         "a: {{ x }",
