@@ -178,8 +178,7 @@ fn lookup_cluster_claim(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer 
 fn nodes(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Result<Vec<Value>, Failure> {
     let roles: Vec<String> = texts(arguments.all())
         .iter()
-        .map(|role| role.trim())
-        .filter(|role| !role.is_empty())
+        .filter(|role| !role.trim().is_empty())
         .map(|role| format!("{ROLE_LABEL}/{role}"))
         .collect();
     if roles.is_empty() {

@@ -117,6 +117,7 @@ var wholeRawTable = []string{
 	"{{ eq 1 }}", "{{ upper 5 }}", "{{ upper .x }}", "{{ template \"zz\" }}", "{{ define \"d\" }}\n{{ fail \"in\" }}{{ end }}x\n{{ template \"d\" }}", "{{ if true }}", "{{ 1 | 2 }}", "{{ foo }}",
 	"a: {{ print 1e6 }}\nb: {{ 1e20 }}\nc: {{ 1.0 }}\n", "a: {{ nil | quote }}\n", "a: {{ (dict \"a\" nil).a.b }}", "a: '{{ \"it's\" }}'", "a: '{{ `it''s` }}'", "a: {{ fromJson \"{\\\"a\\\":1000000}\" | toYaml | autoindent }}",
 	"a: '{{ \"\ufdd0\" | toLiteral }}'\nb: \ufdd0", "a: {{ indent -1 \"x\" }}", "a: {{ getNodesWithExactRoles \"infra\" | toJson }}", "a: {{ hasNodesWithExactRoles \"storage\" | toBool }}", "a: {{ getNodesWithExactRoles }}",
+	"a: {{ getNodesWithExactRoles \"\\tworker\" }}", "a: {{ getNodesWithExactRoles \" worker\" }}", "a: {{ len (getNodesWithExactRoles \"infra \").items }}", "a: {{ len (getNodesWithExactRoles \"worker \").items }}", "a: {{ len (getNodesWithExactRoles \" \" \"\\t\" \"infra\").items }}", "a: {{ getNodesWithExactRoles \"\\n\" }}",
 }
 
 var wholeHubTable = []string{

@@ -163,7 +163,7 @@ func exactNodes(roles ...string) (map[string]any, error) {
 	wanted := map[string]bool{prefix + "/worker": true}
 	var selectors []string
 	for _, role := range roles {
-		if role = strings.TrimSpace(role); role != "" {
+		if strings.TrimSpace(role) != "" {
 			selectors = append(selectors, prefix+"/"+role)
 			wanted[prefix+"/"+role] = true
 		}
