@@ -223,7 +223,7 @@ impl Cluster {
         self
     }
 
-    /// Looks through these objects first.
+    /// Looks through these objects first; they are seen [whole](Object::whole).
     #[must_use]
     pub fn with_local(mut self, local: Vec<Object>) -> Self {
         self.local = local;

@@ -98,7 +98,7 @@ pub struct Options<'a> {
     pub mode: Mode,
     /// What may be read.
     pub restrictions: Restrictions,
-    /// Objects that are looked through before the cluster.
+    /// Objects that are looked through before the cluster, made with [`Object::whole`].
     pub local: Vec<Object>,
     /// Functions of this call, in place of others of the same name.
     pub functions: Vec<(String, CustomFunction)>,

@@ -10,7 +10,7 @@ use crate::value::{Frozen, Value};
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// An object, prepared for any number of renders and shared among them. It has neither
+/// An object, prepared for any number of renders and shared among them. As it is read from a cluster it has neither
 /// `managedFields` nor the annotation of `kubectl apply`.
 #[derive(Clone)]
 pub struct Object(Frozen);
@@ -38,6 +38,12 @@ impl Object {
             };
             (key.as_str(), field)
         })))
+    }
+
+    /// Prepares an object as somebody wrote it, with all that is in it: for those that are looked through before the
+    /// cluster.
+    pub fn whole(object: &Json) -> Self {
+        Self(Frozen::new(object))
     }
 
     /// A fresh value: what a template changes in it is seen by nobody else.

@@ -1,7 +1,8 @@
 //! What lookups find, and what they may not.
 
-use reeve_templates_engine::lookup::{ClusterScopedRule, Restrictions};
+use reeve_templates_engine::lookup::{ClusterScopedRule, Object, Restrictions};
 use reeve_templates_engine::resolver::{Config, Input, Options};
+use serde_json::json;
 
 use super::check;
 use crate::world::{outcome, resolve_json, resolve_with};
@@ -210,4 +211,43 @@ fn restricted_lookups() {
             &[(namespace, Err("is not allowed"))],
         );
     }
+}
+
+#[test]
+fn local_object_is_seen_with_all_that_is_in_it() {
+    let local = Object::whole(&json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {
+            "name": "mine", "namespace": "testns", "managedFields": [{ "manager": "x" }],
+            "annotations": { "kubectl.kubernetes.io/last-applied-configuration": "{}" },
+        },
+    }));
+    let resolve = |input: &str| {
+        let options = Options {
+            local: vec![local.clone()],
+            ..Options::default()
+        };
+        outcome(resolve_with(Config::default(), Input::Yaml(input), options))
+    };
+    check(
+        "local",
+        resolve,
+        &[
+            (
+                r#"{{ (lookup "v1" "ConfigMap" "testns" "mine").metadata | toRawJson | toLiteral }}"#,
+                Ok(
+                    r#"{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}"},"managedFields":[{"manager":"x"}],"name":"mine","namespace":"testns"}"#,
+                ),
+            ),
+            (
+                r#"{{ len (lookup "v1" "ConfigMap" "testns" "").items }}"#,
+                Ok("1"),
+            ),
+            // Upstream looks for a local object in the very namespace that was asked for.
+            (
+                r#"{{ lookup "v1" "ConfigMap" "" "mine" }}"#,
+                Ok(r#""map[]""#),
+            ),
+        ],
+    );
 }
