@@ -27,10 +27,10 @@ pub struct Objects<'a> {
 }
 
 impl<'a> Objects<'a> {
-    /// The objects of a kind at a place.
+    /// The objects of a kind at a place; everywhere if that has no namespace.
     #[must_use]
     pub fn at(client: &'a Client, kind: &'a ServedKind, place: &Place) -> Self {
-        let api = if kind.namespaced {
+        let api = if kind.namespaced && !place.namespace.is_empty() {
             Api::namespaced_with(client.clone(), &place.namespace, &kind.resource)
         } else {
             Api::all_with(client.clone(), &kind.resource)
@@ -46,10 +46,24 @@ impl<'a> Objects<'a> {
 
     /// The objects there that match a label selector, past every cache.
     pub async fn list(&self, selector: &str) -> Result<Vec<Value>, kube::Error> {
-        let listed = self
-            .api
-            .list(&ListParams::default().labels(selector))
-            .await?;
+        self.listed(&ListParams::default().labels(selector)).await
+    }
+
+    /// The object of this name in the first namespace in order that has one, past every cache.
+    pub async fn named(&self, name: &str) -> Result<Option<Value>, kube::Error> {
+        let text = |object: &Value, pointer: &str| {
+            let text = object.pointer(pointer).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        let of_name = ListParams::default().fields(&format!("metadata.name={name}"));
+        let listed = self.listed(&of_name).await?.into_iter();
+        // Servers that aggregate other APIs need not know this selector.
+        let named = listed.filter(|object| text(object, "/metadata/name") == name);
+        Ok(named.min_by_key(|object| text(object, "/metadata/namespace")))
+    }
+
+    async fn listed(&self, parameters: &ListParams) -> Result<Vec<Value>, kube::Error> {
+        let listed = self.api.list(parameters).await?;
         Ok(listed
             .items
             .iter()
@@ -157,5 +171,35 @@ fn refused(error: &kube::Error) -> Refused {
         (Refusal::Forbidden, _) => Refused::Forbidden(text),
         (_, kube::Error::Api(status)) if status.code == 400 => Refused::BadRequest(text),
         _ => Refused::Other(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::ApiResource;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn objects_without_a_namespace_are_those_of_all_namespaces() {
+        let client = reeve_runtime::client::unavailable("there is no cluster");
+        let kind = ServedKind {
+            resource: ApiResource {
+                group: "metrics.k8s.io".to_owned(),
+                version: "v1beta1".to_owned(),
+                api_version: "metrics.k8s.io/v1beta1".to_owned(),
+                kind: "PodMetrics".to_owned(),
+                plural: "pods".to_owned(),
+            },
+            namespaced: true,
+            watchable: false,
+        };
+        for (namespace, url) in [
+            ("", "/apis/metrics.k8s.io/v1beta1/pods"),
+            ("a", "/apis/metrics.k8s.io/v1beta1/namespaces/a/pods"),
+        ] {
+            let objects = Objects::at(&client, &kind, &Place::new(namespace, ""));
+            assert_eq!(objects.api.resource_url(), url);
+        }
     }
 }

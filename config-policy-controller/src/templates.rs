@@ -337,7 +337,11 @@ impl<C: Cluster> Lookups for Read<C> {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Arc<Value>>, String> {
-        let found = self.0.get(kind, &Place::new(namespace, name)).await;
+        let found = if kind.namespaced && namespace.is_empty() {
+            self.0.find(kind, name).await
+        } else {
+            self.0.get(kind, &Place::new(namespace, name)).await
+        };
         found.map_err(|error| error.text().to_owned())
     }
 

@@ -32,8 +32,9 @@ pub trait Lookups {
         kind: &GroupVersionKind,
     ) -> impl Future<Output = Result<ServedKind, DiscoveryError>>;
 
-    /// One object, `None` if it does not exist. The namespace of a cluster-scoped object is empty. An error is the text
-    /// to show to the author.
+    /// One object, `None` if it does not exist. The namespace of a cluster-scoped object is empty. With an empty namespace
+    /// of another it is the object of that name in the first namespace in order that has one. An error is the text to show
+    /// to the author.
     fn get(
         &self,
         kind: &ServedKind,

@@ -94,6 +94,7 @@ pub fn lint_extended(text: &str, parse: Parse<'_>) -> Vec<Violation> {
     let lines: Vec<&str> = text.split('\n').collect();
     let mut violations = extended::conversions(&lines);
     violations.extend(extended::parse_error(text, &lines, parse));
+    violations.extend(extended::lookups_in_any_namespace(&lines));
     in_order(violations)
 }
 

@@ -29,7 +29,8 @@ pub struct Read {
     pub api_version: String,
     /// Such as `Secret`.
     pub kind: String,
-    /// Empty for cluster-scoped kinds, and for lists over all namespaces.
+    /// Empty for cluster-scoped kinds, for lists over all namespaces, and for the object of a name in the first namespace
+    /// in order that has one.
     pub namespace: String,
     /// Empty for a list.
     pub name: String,
@@ -301,10 +302,6 @@ impl Cluster {
         }
         let resource = self.resource(&read)?;
         let read = self.restrictions.admit(read, &resource)?;
-        if resource.namespaced && read.namespace.is_empty() && !read.name.is_empty() {
-            // Upstream's watches answer with the object of any namespace that was seen first.
-            return Err(not_found(&read, &resource));
-        }
         let found = self.reads.read(&read);
         let result = match found {
             None => Err(LookupError::Unread(Needed::Read(read.clone()))),

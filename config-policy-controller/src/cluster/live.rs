@@ -136,6 +136,17 @@ impl Cluster for Live {
         listed.map_err(|error| self.failed(kind, &error))
     }
 
+    async fn find(&self, kind: &ServedKind, name: &str) -> Result<Option<Arc<Value>>, Unreadable> {
+        if self.reads_directly(kind) {
+            let place = Place::new("", "");
+            let named = self.objects(kind, &place).named(name).await;
+            let named = named.map_err(|error| Unreadable::Failed(api_message(&error)))?;
+            return Ok(named.map(Arc::new));
+        }
+        let found = self.batch.find(kind, name).await;
+        found.map_err(|error| self.failed(kind, &error))
+    }
+
     async fn get_now(&self, kind: &ServedKind, place: &Place) -> Result<Option<Value>, Unreadable> {
         let found = self.objects(kind, place).get(&place.name).await;
         found.map_err(|error| Unreadable::Failed(api_message(&error)))

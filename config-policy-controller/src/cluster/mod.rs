@@ -78,6 +78,27 @@ pub trait Cluster: Clone + Send + Sync + 'static {
         selector: &str,
     ) -> impl Future<Output = Result<Vec<Arc<Value>>, Unreadable>> + Send;
 
+    /// The object of a kind with namespaces that has this name, in the first namespace in order that has one. It wakes
+    /// the policy when another one is.
+    fn find(
+        &self,
+        kind: &ServedKind,
+        name: &str,
+    ) -> impl Future<Output = Result<Option<Arc<Value>>, Unreadable>> + Send {
+        async move {
+            let is_named = |object: &Value| {
+                object.pointer("/metadata/name").and_then(Value::as_str) == Some(name)
+            };
+            let namespace_of = |object: &Arc<Value>| {
+                let namespace = object.pointer("/metadata/namespace");
+                namespace.and_then(Value::as_str).map(str::to_owned)
+            };
+            let all = self.list(kind, "", "").await?;
+            let named = all.into_iter().filter(|object| is_named(object));
+            Ok(named.min_by_key(namespace_of))
+        }
+    }
+
     /// One object as the API server has it now, past every cache.
     fn get_now(
         &self,

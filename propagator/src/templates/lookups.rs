@@ -123,7 +123,11 @@ impl Lookups for HubLookups {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Arc<Value>>, String> {
-        let found = self.batch.get(kind, namespace, name).await;
+        let found = if kind.namespaced && namespace.is_empty() {
+            self.batch.find(kind, name).await
+        } else {
+            self.batch.get(kind, namespace, name).await
+        };
         let query = Query {
             kind,
             namespace,

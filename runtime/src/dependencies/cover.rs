@@ -17,6 +17,13 @@ pub enum Target {
         /// Its name.
         key: ObjectKey,
     },
+    /// The objects of a name, in whatever namespaces.
+    Named {
+        /// Their kind.
+        kind: ApiResource,
+        /// Their name.
+        name: String,
+    },
     /// All objects of a kind in a namespace that match a selector.
     Selection {
         /// Their kind.
@@ -83,6 +90,11 @@ impl Target {
                 kind: kind.clone(),
                 namespace: key.namespace.clone(),
                 filter: Filter::Name(key.name.clone()),
+            },
+            Self::Named { kind, name } => Source {
+                kind: kind.clone(),
+                namespace: String::new(),
+                filter: Filter::Name(name.clone()),
             },
             Self::Selection {
                 kind,

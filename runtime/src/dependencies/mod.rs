@@ -226,6 +226,20 @@ impl<R: Key> Batch<R> {
         Ok(self.read(kind, target).await?.into_iter().next())
     }
 
+    /// Reads the object of a kind with namespaces that has this name, in the first namespace in order that has one; `None`
+    /// if none has. From now on a change of the objects of this name wakes the reader.
+    pub async fn find(
+        &self,
+        kind: &ServedKind,
+        name: &str,
+    ) -> Result<Option<Arc<Value>>, ReadError> {
+        let target = Target::Named {
+            kind: kind.resource.clone(),
+            name: name.to_owned(),
+        };
+        Ok(self.read(kind, target).await?.into_iter().next())
+    }
+
     /// Reads the objects of a kind in a namespace (everywhere if it is empty) that match a label
     /// selector (all if it is empty), sorted by namespace and name.
     pub async fn list(

@@ -112,6 +112,7 @@ fn selects(selector: &str, thing: &Thing) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Question {
     Object(Id),
+    Named(u8),
     Select {
         namespace: Option<u8>,
         selector: usize,
@@ -123,6 +124,10 @@ impl Question {
         let kind = kind();
         match self {
             Self::Object(id) => Target::Object { kind, key: key(id) },
+            Self::Named(name) => Target::Named {
+                kind,
+                name: key((0, name)).name,
+            },
             Self::Select {
                 namespace: place,
                 selector,
@@ -137,6 +142,7 @@ impl Question {
     fn asks_for(self, thing: &Thing) -> bool {
         match self {
             Self::Object(id) => thing.id == id,
+            Self::Named(name) => thing.id.1 == name,
             Self::Select {
                 namespace,
                 selector,
@@ -375,7 +381,7 @@ fn question() -> impl Strategy<Value = Question> {
         namespace,
         selector,
     });
-    prop_oneof![3 => id().prop_map(Question::Object), 2 => select]
+    prop_oneof![3 => id().prop_map(Question::Object), 2 => select, 1 => (0..NAMES).prop_map(Question::Named)]
 }
 
 fn step() -> impl Strategy<Value = Step> {

@@ -118,6 +118,10 @@ impl<R: Key, O: Versioned> Watched<R, O> {
             Target::Object { key, .. } => {
                 return self.objects.get(key).cloned().into_iter().collect();
             }
+            Target::Named { name, .. } => {
+                let named = self.objects.iter().filter(|(key, _)| key.name == *name);
+                return named.map(|(_, object)| Arc::clone(object)).collect();
+            }
             Target::Selection {
                 namespace,
                 selector,
@@ -208,6 +212,12 @@ impl<R: Key, O: Versioned> Watched<R, O> {
             kind: source.kind.clone(),
             key: key.clone(),
         });
+        if source.namespace.is_empty() {
+            add(&Target::Named {
+                kind: source.kind.clone(),
+                name: key.name.clone(),
+            });
+        }
         let selection = |namespace: &str, selector: &str| Target::Selection {
             kind: source.kind.clone(),
             namespace: namespace.to_owned(),

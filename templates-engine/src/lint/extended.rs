@@ -1,3 +1,7 @@
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::{Level, MOST_VIOLATIONS, Parse, Rule, Violation, column, content, is_word, violation};
 
 static CONVERSION: Rule = Rule {
@@ -18,6 +22,65 @@ static PARSE_ERROR: Rule = Rule {
     level: Level::Error,
 };
 
+static ANY_NAMESPACE: Rule = Rule {
+    id: "GTUL102",
+    name: "lookupInAnyNamespace",
+    description: "A lookup by name does not say in which namespace.",
+    full_description: "With an empty namespace `lookup` finds the object of that name in the first \
+        namespace in order that has one. Another object of that name in an earlier namespace takes \
+        its place. Hub templates without a service account look in the policy's own namespace.",
+    level: Level::Warning,
+};
+
+/// Kinds with namespaces that templates often look up, by group. Of others nothing tells that they have any.
+const NAMESPACED: [(&str, &[&str]); 11] = [
+    (
+        "",
+        &[
+            "ConfigMap",
+            "Endpoints",
+            "Event",
+            "LimitRange",
+            "PersistentVolumeClaim",
+            "Pod",
+            "PodTemplate",
+            "ReplicationController",
+            "ResourceQuota",
+            "Secret",
+            "Service",
+            "ServiceAccount",
+        ],
+    ),
+    (
+        "apps",
+        &[
+            "ControllerRevision",
+            "DaemonSet",
+            "Deployment",
+            "ReplicaSet",
+            "StatefulSet",
+        ],
+    ),
+    ("autoscaling", &["HorizontalPodAutoscaler"]),
+    ("batch", &["CronJob", "Job"]),
+    ("coordination.k8s.io", &["Lease"]),
+    ("discovery.k8s.io", &["EndpointSlice"]),
+    ("networking.k8s.io", &["Ingress", "NetworkPolicy"]),
+    (
+        "operators.coreos.com",
+        &[
+            "CatalogSource",
+            "ClusterServiceVersion",
+            "InstallPlan",
+            "OperatorGroup",
+            "Subscription",
+        ],
+    ),
+    ("policy", &["PodDisruptionBudget"]),
+    ("rbac.authorization.k8s.io", &["Role", "RoleBinding"]),
+    ("route.openshift.io", &["Route"]),
+];
+
 const CONVERSIONS: [&str; 3] = ["toInt", "toBool", "toLiteral"];
 
 /// No author writes longer lines, in bytes. To judge an action means to look at all that precedes
@@ -33,6 +96,56 @@ pub(super) fn parse_error(text: &str, lines: &[&str], parse: Parse<'_>) -> Optio
         .unwrap_or_default();
     let message = format!("The template cannot be parsed: {error}.");
     Some(violation(&PARSE_ERROR, line, shown, &message))
+}
+
+/// A lookup of two constants, an empty namespace, and a name that is not empty.
+static NAMED_LOOKUP: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r#"\blookup\s+["`]([^"`]*)["`]\s+["`]([^"`]*)["`]\s+(?:""|``)\s+(?:["`][^"`]|[$.(\w])"#,
+    )
+    .ok()
+});
+
+/// GTUL102
+pub(super) fn lookups_in_any_namespace(lines: &[&str]) -> Vec<Violation> {
+    let Some(pattern) = NAMED_LOOKUP.as_ref() else {
+        return Vec::new();
+    };
+    let mut violations = Vec::new();
+    for (number, line) in content(lines) {
+        if line.len() > LONGEST_LINE || violations.len() >= MOST_VIOLATIONS {
+            continue;
+        }
+        for found in pattern.captures_iter(line) {
+            let text = |group| found.get(group).map_or("", |found| found.as_str());
+            let (api_version, kind) = (text(1), text(2));
+            let start = found.get(0).map_or(0, |found| found.start());
+            let before = line.get(..start).unwrap_or_default();
+            // What hub templates may read is not known here.
+            let is_hub = before
+                .rfind("{{")
+                .is_some_and(|at| before.get(at + 2..).unwrap_or_default().starts_with("hub"));
+            if is_hub || !has_namespaces(api_version, kind) {
+                continue;
+            }
+            let message =
+                format!("The lookup of a {kind} by name finds it in any namespace: name one.");
+            violations.push(Violation {
+                column: column(line, start),
+                ..violation(&ANY_NAMESPACE, number, line, &message)
+            });
+        }
+    }
+    violations
+}
+
+fn has_namespaces(api_version: &str, kind: &str) -> bool {
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    if group == "policy.open-cluster-management.io" {
+        return true;
+    }
+    let mut known = NAMESPACED.iter();
+    known.any(|(known, kinds)| *known == group && kinds.contains(&kind))
 }
 
 /// GTUL100

@@ -347,6 +347,39 @@ fn conversions_without_effect_are_found() {
 }
 
 #[test]
+fn lookup_by_name_in_any_namespace_is_warned_of() {
+    let of = |text: &str| -> Vec<(usize, usize, &str)> {
+        let found = lint_extended(text, &|_| Ok(())).into_iter();
+        found
+            .map(|violation| (violation.line, violation.column, violation.rule.id))
+            .collect()
+    };
+    let found = |column| vec![(1, column, "GTUL102")];
+    let named = r#"a: '{{ (lookup "v1" "ConfigMap" "" "x").data.y }}'"#;
+    assert_eq!(of(named), found(9));
+    assert_eq!(of("a: '{{ lookup `v1` `Secret` `` .Name }}'"), found(8));
+    assert_eq!(
+        of(r#"a: '{{ (lookup "policy.open-cluster-management.io/v1" "Policy" "" "x").spec }}'"#),
+        found(9)
+    );
+    for quiet in [
+        r#"a: '{{ lookup "v1" "ConfigMap" "ns" "x" }}'"#,
+        r#"a: '{{ lookup "v1" "ConfigMap" "" "" }}'"#,
+        r#"a: '{{ lookup "v1" "Node" "" "x" }}'"#,
+        r#"a: '{{ lookup "example.com/v1" "ConfigMap" "" "x" }}'"#,
+        r#"a: '{{hub lookup "v1" "ConfigMap" "" "x" hub}}'"#,
+        r#"# {{ lookup "v1" "ConfigMap" "" "x" }}"#,
+    ] {
+        assert_eq!(of(quiet), [], "{quiet}");
+    }
+    let violations = lint_extended(named, &|_| Ok(()));
+    assert_eq!(
+        violations[0].message,
+        "The lookup of a ConfigMap by name finds it in any namespace: name one."
+    );
+}
+
+#[test]
 fn parse_errors_name_their_line() {
     let parse = |_: &str| Err((2, "unclosed action".to_owned()));
     let violations = lint_extended("a: b\nc: {{", &parse);

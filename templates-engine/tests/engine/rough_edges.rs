@@ -155,11 +155,20 @@ fn rough_edge_11_every_context_is_checked() {
     }
 }
 
+/// Upstream's watches answer with the object of any namespace that was seen first.
 #[test]
-fn rough_edge_12_a_name_without_a_namespace_finds_nothing_in_either_mode() {
+fn rough_edge_12_name_without_a_namespace_finds_the_first_by_namespace_in_either_mode() {
     for mode in [Mode::Plain, Mode::Watch] {
-        let input = r#"a: '{{ lookup "v1" "ConfigMap" "" "testconfigmap" }}'"#;
-        assert_eq!(in_mode(mode, input).as_deref(), Ok(r#"{"a":"map[]"}"#));
+        let found = |name: &str| {
+            let input =
+                format!(r#"a: '{{{{ (lookup "v1" "ConfigMap" "" "{name}").data.from }}}}'"#);
+            in_mode(mode, &input)
+        };
+        assert_eq!(found("shared").as_deref(), Ok(r#"{"a":"alpha"}"#));
+        assert_eq!(
+            found("none").as_deref(),
+            Ok(r#"{"a":"\u003cno value\u003e"}"#)
+        );
     }
 }
 

@@ -76,6 +76,20 @@ impl World {
             ),
             object(
                 "v1",
+                "ConfigMap",
+                "zeta",
+                "shared",
+                &json!({"data": {"from": "zeta"}}),
+            ),
+            object(
+                "v1",
+                "ConfigMap",
+                "alpha",
+                "shared",
+                &json!({"data": {"from": "alpha"}}),
+            ),
+            object(
+                "v1",
                 "Namespace",
                 "",
                 "testns",
@@ -142,11 +156,13 @@ impl Reads for World {
             text(object, "/apiVersion") == read.api_version && text(object, "/kind") == read.kind
         });
         if !read.name.is_empty() {
-            let mut found = of_kind.filter(|object| {
-                text(object, "/metadata/namespace") == read.namespace
+            let found = of_kind.filter(|object| {
+                let is_there = text(object, "/metadata/namespace") == read.namespace;
+                (is_there || read.namespace.is_empty())
                     && text(object, "/metadata/name") == read.name
             });
-            return Some(Ok(found.next().map_or(Found::Nothing, |object| {
+            let first = found.min_by_key(|object| text(object, "/metadata/namespace"));
+            return Some(Ok(first.map_or(Found::Nothing, |object| {
                 Found::Object(Object::new(object))
             })));
         }

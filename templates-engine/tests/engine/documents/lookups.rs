@@ -113,6 +113,19 @@ fn lookups() {
                 r#"{"a":"{{ printf \"%s%s%s%s\" (repeat 40 \"abc \") (repeat 40 \"abc \") (repeat 40 \"abc \") \"end\" | len }}"}"#,
                 Ok(r#"{"a":"483"}"#),
             ),
+            // A name without a namespace is looked for in all of them, in their order.
+            (
+                r#"{"a":"{{ (lookup \"v1\" \"ConfigMap\" \"\" \"shared\").data.from }}"}"#,
+                Ok(r#"{"a":"alpha"}"#),
+            ),
+            (
+                r#"{"a":"{{ (lookup \"v1\" \"ConfigMap\" \"zeta\" \"shared\").data.from }}"}"#,
+                Ok(r#"{"a":"zeta"}"#),
+            ),
+            (
+                r#"{"a":"{{ lookup \"v1\" \"ConfigMap\" \"\" \"none\" }}"}"#,
+                Ok(r#"{"a":"map[]"}"#),
+            ),
             // Appliers' metadata is not for templates.
             (
                 r#"{"a":"{{ (lookup \"v1\" \"Namespace\" \"\" \"testns\").metadata | toJson }}"}"#,

@@ -118,6 +118,7 @@ var wholeRawTable = []string{
 	"a: {{ print 1e6 }}\nb: {{ 1e20 }}\nc: {{ 1.0 }}\n", "a: {{ nil | quote }}\n", "a: {{ (dict \"a\" nil).a.b }}", "a: '{{ \"it's\" }}'", "a: '{{ `it''s` }}'", "a: {{ fromJson \"{\\\"a\\\":1000000}\" | toYaml | autoindent }}",
 	"a: '{{ \"\ufdd0\" | toLiteral }}'\nb: \ufdd0", "a: {{ indent -1 \"x\" }}", "a: {{ getNodesWithExactRoles \"infra\" | toJson }}", "a: {{ hasNodesWithExactRoles \"storage\" | toBool }}", "a: {{ getNodesWithExactRoles }}",
 	"a: {{ getNodesWithExactRoles \"\\tworker\" }}", "a: {{ getNodesWithExactRoles \" worker\" }}", "a: {{ len (getNodesWithExactRoles \"infra \").items }}", "a: {{ len (getNodesWithExactRoles \"worker \").items }}", "a: {{ len (getNodesWithExactRoles \" \" \"\\t\" \"infra\").items }}", "a: {{ getNodesWithExactRoles \"\\n\" }}",
+	"a: {{ (lookup \"v1\" \"ConfigMap\" \"\" \"shared\").data.from }}", "a: {{ (lookup \"v1\" \"ConfigMap\" \"zeta\" \"shared\").data.from }}", "a: {{ (lookup \"v1\" \"ConfigMap\" \"beta\" \"shared\").data.from }}", "a: {{ (lookup \"v1\" \"Secret\" \"\" \"testsecret\").data.secretkey1 }}", "a: {{ (lookup \"v1\" \"Node\" \"zeta\" \"node-both\").metadata.name }}",
 }
 
 var wholeHubTable = []string{

@@ -29,6 +29,8 @@ var world = []worldObject{
 	{"v1", "ConfigMap", "testns", "testcm-envb", map[string]string{"env": "b"}, map[string]any{"data": map[string]any{}}},
 	{"v1", "ConfigMap", "testns", "testcm-enva", map[string]string{"env": "a", "app": "test"},
 		map[string]any{"data": map[string]any{"k": "<&>"}}},
+	{"v1", "ConfigMap", "zeta", "shared", nil, map[string]any{"data": map[string]any{"from": "zeta"}}},
+	{"v1", "ConfigMap", "alpha", "shared", nil, map[string]any{"data": map[string]any{"from": "alpha"}}},
 	{"v1", "Namespace", "", "testns", map[string]string{"a": "b"}, nil},
 	{claimVersion, "ClusterClaim", "", "env", nil, map[string]any{"spec": map[string]any{"value": "dev"}}},
 	{claimVersion, "ClusterClaim", "", "nospec", nil, nil},
@@ -106,8 +108,8 @@ func getOrList(apiVersion, kind, namespace, name string, selectors ...string) (m
 			continue
 		}
 		if name != "" {
-			if object.namespace == namespace && object.name == name {
-				return object.value(), nil
+			if (namespace == "" || object.namespace == namespace) && object.name == name {
+				chosen = append(chosen, object)
 			}
 			continue
 		}
@@ -115,15 +117,18 @@ func getOrList(apiVersion, kind, namespace, name string, selectors ...string) (m
 			chosen = append(chosen, object)
 		}
 	}
+	sort.Slice(chosen, func(i, j int) bool {
+		return chosen[i].namespace+"/"+chosen[i].name < chosen[j].namespace+"/"+chosen[j].name
+	})
 	if name != "" {
+		if len(chosen) > 0 {
+			return chosen[0].value(), nil
+		}
 		if group, _, found := strings.Cut(apiVersion, "/"); found {
 			plural += "." + group
 		}
 		return nil, notFoundError{fmt.Sprintf("%s %q not found", plural, name)}
 	}
-	sort.Slice(chosen, func(i, j int) bool {
-		return chosen[i].namespace+"/"+chosen[i].name < chosen[j].namespace+"/"+chosen[j].name
-	})
 	items := []any{}
 	for _, object := range chosen {
 		items = append(items, object.value())

@@ -79,6 +79,7 @@ fn cases_1_to_19() -> Vec<Scenario<Evaluator>> {
         case13_names_from_claims_and_config_maps: templates::names,
         case13_a_bad_template_leaves_the_others_alone: templates::bad_templates,
         case13_what_is_read_is_followed: templates::follows,
+        tmpl_15_12_name_without_a_namespace_is_found_in_the_first_by_order: templates::any_namespace,
         case13_a_template_error_prunes_nothing: templates::error_keeps_objects,
         case13_the_environment_is_nobodys_business: templates::denied,
         case14_named_and_unnamed_objects: namespaces::named_and_unnamed,

@@ -281,3 +281,53 @@ metadata:
         r#"failed to resolve the template {"apiVersion":"v1","kind":"Pod","metadata":{"name":"c13-pods-{{ env \"HOME\" }}","namespace":"default"}}: template: tmpl:4:20: executing "tmpl" at <env "HOME">: error calling env: use of denylisted template function: function 'env' is considered a security risk"#,
     )
 }
+
+/// A name without a namespace, whether the policy is watched or polled.
+pub(crate) async fn any_namespace(world: Arc<Evaluator>) -> Result<()> {
+    world.namespaces(&["tmpl-12-a", "tmpl-12-z"]).await?;
+    let map = |namespace: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": { "name": "tmpl-12", "namespace": namespace },
+            "data": { "from": namespace },
+        })
+        .to_string()
+    };
+    world.apply(&map("tmpl-12-z")).await?;
+    let copy = |name: &str| {
+        format!(
+            r#"apiVersion: v1
+kind: ConfigMap
+metadata: {{name: {name}, namespace: tmpl-12-z}}
+data: {{from: '{{{{ (lookup "v1" "ConfigMap" "" "tmpl-12").data.from }}}}'}}
+"#
+        )
+    };
+    let copies = ["tmpl-12-watched", "tmpl-12-polled"];
+    for name in copies {
+        let interval = match name {
+            "tmpl-12-polled" => "evaluationInterval: {compliant: 1s, noncompliant: 1s}\n",
+            _ => "",
+        };
+        let spec = spec("enforce", &[("musthave", &copy(name))]) + interval;
+        world.policy(name).apply(&spec).await?;
+    }
+    let is = async |from: &str| {
+        for name in copies {
+            within(format!("{name} is from {from}"), || async {
+                let found = world
+                    .get("v1", "ConfigMap", Some("tmpl-12-z"), name)
+                    .await?;
+                let found = found.context("no copy")?;
+                same("the copy", &found.data["data"], &json!({ "from": from }))
+            })
+            .await?;
+        }
+        anyhow::Ok(())
+    };
+    is("tmpl-12-z").await?;
+    world.apply(&map("tmpl-12-a")).await?;
+    is("tmpl-12-a").await?;
+    world.delete(&map("tmpl-12-a")).await?;
+    is("tmpl-12-z").await
+}

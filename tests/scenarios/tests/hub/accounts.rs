@@ -106,6 +106,42 @@ pub(crate) async fn own_rights(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
+/// A name without a namespace, where the account may read it in all of them.
+pub(crate) async fn any_namespace(world: Arc<Hubs>) -> Result<()> {
+    let site = world.site("tmpl-12", &["m1"]).await?;
+    let last = world.site("tmpl-12-z", &[]).await?;
+    let first = world.site("tmpl-12-a", &[]).await?;
+    last.config_map("tmpl-12-shared", json!({ "from": "z" }))
+        .await?;
+    account(&site, "reader").await?;
+    allow(&site, "reader", "configmaps", None, "tmpl-12-shared").await?;
+    let read = hub(r#"(lookup "v1" "ConfigMap" "" "tmpl-12-shared").data.from | default "none""#);
+    let root = site.root("policy");
+    root.apply(spec("reader", &[wants("read", json!({ "from": read }))]))
+        .await?;
+    site.placed(Via::Placement, "choice", "policy", &["m1"])
+        .await?;
+    let is = async |from: &str| {
+        let want = wants("read", json!({ "from": from }));
+        root.renders("m1", &[want]).await.map(drop)
+    };
+    is("z").await?;
+    first
+        .config_map("tmpl-12-shared", json!({ "from": "a" }))
+        .await?;
+    is("a").await?;
+    let gone = |namespace: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": { "name": "tmpl-12-shared", "namespace": namespace }
+        })
+    };
+    site.delete(&gone(&first.name).to_string()).await?;
+    is("z").await?;
+    site.delete(&gone(&last.name).to_string()).await?;
+    is("none").await
+}
+
 /// A policy that wants a Secret of another namespace, and what it gets without any right to it.
 async fn forbidden(site: &Site<'_>, root: &Root<'_>, vault: &str) -> Result<()> {
     let read = hub(&format!(r#"fromSecret "{vault}" "postgres-cert" "key""#));

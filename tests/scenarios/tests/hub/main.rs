@@ -84,6 +84,7 @@ fn cases() -> Vec<Scenario<Hubs>> {
         case_e31_shorter_keys: secrets::shorter_keys,
         case_e32_lookups_that_are_refused: templates::refused,
         case_e33_an_account_with_rights: accounts::own_rights,
+        tmpl_15_12_name_without_a_namespace_is_found_in_the_first_by_order: accounts::any_namespace,
         case_e34_an_account_without_rights: accounts::without_rights,
         case_e35_an_account_that_comes_late: accounts::missing,
         case_e35_an_account_made_anew: accounts::made_anew,
