@@ -10,7 +10,7 @@ use crate::admission::{Admission, Policies, Webhooks};
 use crate::audit::AuditLog;
 use crate::auth::Auth;
 use crate::authority::Authority;
-use crate::controllers::{self, Note};
+use crate::controllers::{self, Graces, Note};
 use crate::data::{self, DataError, Folder};
 use crate::faults::Faults;
 use crate::kinds::{self, Kinds, table_name};
@@ -40,7 +40,8 @@ pub(crate) struct Inner {
     pub(crate) faults: Faults,
     pub(crate) policies: Policies,
     pub(crate) webhooks: Webhooks,
-    notes: mpsc::UnboundedSender<Note>,
+    pub(crate) graces: Graces,
+    pub(crate) notes: mpsc::UnboundedSender<Note>,
 }
 
 /// A Kubernetes API server in memory. Clones are the same server.
@@ -76,6 +77,7 @@ impl Server {
             faults: Faults::default(),
             policies: Policies::default(),
             webhooks: Webhooks::default(),
+            graces: Graces::default(),
             notes,
         });
         inner.bootstrap();

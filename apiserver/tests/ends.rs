@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use futures::TryStreamExt as _;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{
     Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, WatchEvent,
@@ -136,6 +136,37 @@ async fn an_owner_goes_when_its_last_dependent_names_it_no_more() {
     })
     .await;
     assert!(maps.get_opt("dependent").await.unwrap().is_some());
+}
+
+/// The time stands still but for what is waited for: the namespace ends no sooner than its grace.
+#[tokio::test(start_paused = true)]
+async fn deleted_namespace_is_terminating_while_a_client_deletes_its_content() {
+    let (_server, client) = start();
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let post = PostParams::default();
+    let tea = serde_json::from_value(json!({ "metadata": { "name": "tea" } })).unwrap();
+    namespaces.create(&post, &tea).await.unwrap();
+    let maps: Api<ConfigMap> = Api::namespaced(client, "tea");
+    for name in ["one", "two"] {
+        let map = serde_json::from_value(json!({ "metadata": { "name": name } })).unwrap();
+        maps.create(&post, &map).await.unwrap();
+    }
+    let now = DeleteParams::default();
+    namespaces.delete("tea", &now).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    maps.delete("one", &now).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    maps.get("two").await.unwrap();
+    let late = serde_json::from_value(json!({ "metadata": { "name": "late" } })).unwrap();
+    match maps.create(&post, &late).await {
+        Err(kube::Error::Api(status)) => assert_eq!(status.code, 403),
+        other => panic!("{other:?}"),
+    }
+    let phase = namespaces.get("tea").await.unwrap().status.unwrap().phase;
+    assert_eq!(phase.as_deref(), Some("Terminating"));
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(maps.get_opt("two").await.unwrap().is_none());
+    assert!(namespaces.get_opt("tea").await.unwrap().is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]

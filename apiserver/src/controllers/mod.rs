@@ -12,6 +12,7 @@ use std::sync::{Arc, Weak};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+pub(crate) use self::namespaces::Graces;
 use crate::certificates::REQUESTS;
 use crate::kinds::Kind;
 use crate::meta;
@@ -162,7 +163,11 @@ impl Inner {
             self.note(Note::Namespace(Arc::clone(&key.name)));
         }
         if is_namespace && meta::is_deleted(object) {
-            self.note(Note::Ending(Arc::clone(&key.name)));
+            if old.is_some_and(|old| !meta::is_deleted(old)) {
+                self.terminate_namespace(Arc::clone(&key.name));
+            } else {
+                self.note(Note::Ending(Arc::clone(&key.name)));
+            }
         }
         if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
             self.define(object, old);

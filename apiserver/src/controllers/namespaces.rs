@@ -1,13 +1,59 @@
 //! Ends of namespaces: what is in them goes first.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::Note;
 use crate::meta;
 use crate::server::Inner;
 use crate::store::{Key, Stale, Write};
 
+/// How long a deleted namespace keeps its content. The namespace controller of Kubernetes waits for 5 s; a client that
+/// deletes a namespace and then the objects of the same file needs a fraction of this.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// The namespaces whose content is not deleted yet, and until when.
+#[derive(Default)]
+pub(crate) struct Graces(Mutex<HashMap<Arc<str>, Instant>>);
+
+impl Graces {
+    fn begin(&self, name: Arc<str>) -> Instant {
+        let end = Instant::now() + GRACE;
+        self.0.lock().insert(name, end);
+        end
+    }
+
+    /// Whether the content stays. A grace that is over is forgotten.
+    fn is_on(&self, name: &str) -> bool {
+        let mut graces = self.0.lock();
+        let is_on = graces.get(name).is_some_and(|end| Instant::now() < *end);
+        if !is_on {
+            graces.remove(name);
+        }
+        is_on
+    }
+}
+
 impl Inner {
+    /// Has the content of a namespace deleted that was just marked as deleted, after its grace.
+    pub(super) fn terminate_namespace(&self, name: Arc<str>) {
+        let end = self.graces.begin(Arc::clone(&name));
+        // The timer keeps no server alive.
+        let notes = self.notes.downgrade();
+        tokio::spawn(async move {
+            tokio::time::sleep_until(end).await;
+            if let Some(notes) = notes.upgrade() {
+                // The controllers are gone only if the server is.
+                let _ = notes.send(Note::Ending(name));
+            }
+        });
+    }
+
     /// Deletes what is in a namespace that is going, and lets it go when nothing is left.
     pub(super) fn end_namespace(&self, name: &str) {
         let key = Key::new("", name);
@@ -18,6 +64,11 @@ impl Inner {
             .as_ref()
             .is_some_and(|stored| !meta::is_deleted(&stored.value()))
         {
+            return;
+        }
+        // The end of the grace comes with a note of its own.
+        let is_kept = self.graces.is_on(name);
+        if stored.is_some() && is_kept {
             return;
         }
         let mut all_gone = true;
