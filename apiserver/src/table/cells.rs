@@ -1,5 +1,7 @@
 //! The cells of a row.
 
+mod event;
+
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -232,7 +234,8 @@ impl Row<'_> {
     }
 
     fn text(&self, path: &str) -> String {
-        self.0.pointer(path).map(plain).unwrap_or_default()
+        let found = self.0.pointer(path).filter(|value| !value.is_null());
+        found.map(plain).unwrap_or_default()
     }
 
     fn or(&self, path: &str, other: &str) -> Value {
@@ -333,7 +336,7 @@ pub(super) fn of_builtin(kind: &Kind, object: &Value) -> Vec<Value> {
             row.or("/status/nodeInfo/kernelVersion", UNKNOWN),
             row.or("/status/nodeInfo/containerRuntimeVersion", UNKNOWN),
         ],
-        ("" | "events.k8s.io", "events") => event(&row),
+        ("" | "events.k8s.io", "events") => event::cells(&row),
         ("apps", _) => workload(kind, &row),
         ("certificates.k8s.io", "certificatesigningrequests") => request(&row),
         ("rbac.authorization.k8s.io", "roles" | "clusterroles")
@@ -524,44 +527,6 @@ fn pod(row: &Row<'_>) -> Vec<Value> {
         row.or("/spec/nodeName", NONE),
         row.or("/status/nominatedNodeName", NONE),
         NONE.into(),
-    ]
-}
-
-fn event(row: &Row<'_>) -> Vec<Value> {
-    let first = [row.text("/firstTimestamp"), row.text("/eventTime")];
-    let first = first
-        .into_iter()
-        .find(|text| !text.is_empty())
-        .unwrap_or_default();
-    let last = [
-        row.text("/series/lastObservedTime"),
-        row.text("/lastTimestamp"),
-        first.clone(),
-    ];
-    let last = last
-        .into_iter()
-        .find(|text| !text.is_empty())
-        .unwrap_or_default();
-    let object = format!(
-        "{}/{}",
-        row.text("/involvedObject/kind").to_lowercase(),
-        row.text("/involvedObject/name")
-    );
-    let source = match row.text("/source/component") {
-        none if none.is_empty() => row.text("/reportingComponent"),
-        given => given,
-    };
-    vec![
-        age(&last).into(),
-        row.or("/type", ""),
-        row.or("/reason", ""),
-        object.into(),
-        row.or("/involvedObject/fieldPath", ""),
-        source.into(),
-        row.text("/message").trim().into(),
-        age(&first).into(),
-        row.number("/count").max(1).into(),
-        row.name(),
     ]
 }
 
