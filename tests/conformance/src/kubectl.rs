@@ -1,10 +1,14 @@
 //! The files of kubectl's commands, and in what it says something else of one server than of another.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::LazyLock;
 
 use anyhow::{Context as _, Result};
+use reeve_apiserver::{
+    Access, Authority as ServerAuthority, Listener, Options, Server, kubeconfig,
+};
 use regex::Regex;
 use serde::Deserialize;
 use tokio::io::AsyncWriteExt as _;
@@ -36,12 +40,61 @@ pub struct Calls {
     pub calls: Vec<Call>,
 }
 
-/// All files, by name.
-pub fn calls() -> Result<Vec<Calls>> {
-    crate::script::files("kubectl")?
+/// All files of a folder of this crate, by name.
+pub fn calls(folder: &str) -> Result<Vec<Calls>> {
+    crate::script::files(folder)?
         .into_iter()
         .map(|(name, calls)| Ok(Calls { name, calls }))
         .collect()
+}
+
+impl Calls {
+    /// Makes every call of both servers at once, and the next one when both are done. Answers in what they differ.
+    pub async fn differences(&self, embedded: &Kubectl, real: &Kubectl) -> Result<Vec<String>> {
+        let namespace = format!("k-{}", self.name);
+        let first = Call {
+            run: "create namespace $NS".to_owned(),
+            stdin: String::new(),
+            unordered: false,
+            differs: None,
+        };
+        let mut wrong = Vec::new();
+        for call in std::iter::once(&first).chain(&self.calls) {
+            let (embedded, real) =
+                tokio::try_join!(embedded.run(&namespace, call), real.run(&namespace, call))?;
+            match (embedded.difference(&real), &call.differs) {
+                (Some(difference), None) => wrong.push(format!("== {}\n{difference}", call.run)),
+                (None, Some(_)) => wrong.push(format!(
+                    "== {}\nno longer differs: take the note away",
+                    call.run
+                )),
+                _ => {}
+            }
+            if std::env::var_os("REEVE_SHOW").is_some() {
+                eprintln!(
+                    "$ kubectl {}\n{}{}[{:?}]",
+                    call.run, real.stdout, real.stderr, real.code
+                );
+            }
+        }
+        Ok(wrong)
+    }
+}
+
+/// Lets an embedded server listen for its administrator, whose kubeconfig is written into a folder.
+pub async fn listen(folder: &Path) -> Result<Listener> {
+    let authority = ServerAuthority::new()?;
+    let server = Server::start(Options {
+        rbac: true,
+        authority: authority.pem(),
+        ..Options::default()
+    });
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let listener = server.listen(&authority, address).await?;
+    let access = Access::admin("embedded", &authority, &listener)?;
+    std::fs::write(folder.join("kubeconfig"), kubeconfig(&[access]))
+        .context("writing the kubeconfig")?;
+    Ok(listener)
 }
 
 /// A kubectl that talks to one server.
@@ -67,6 +120,17 @@ pub struct Said {
 }
 
 impl Kubectl {
+    /// Of a server by its kubeconfig, with a home in a folder.
+    pub fn new(folder: &Path, name: &str, kubeconfig: &Path) -> Result<Self> {
+        let home = folder.join(name);
+        std::fs::create_dir(&home).context("creating a home")?;
+        Ok(Self {
+            program: reeve_testkit::kubectl()?,
+            kubeconfig: kubeconfig.to_owned(),
+            home,
+        })
+    }
+
     /// Runs it.
     pub async fn run(&self, namespace: &str, call: &Call) -> Result<Said> {
         let (program, role) = &self.program;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, difference};
 use crate::deep;
 use crate::hooks::{Authority, Hooks};
 
@@ -64,10 +64,35 @@ pub struct Script {
     pub steps: Vec<Step>,
 }
 
-/// All files, by name.
-pub fn scripts() -> Result<Vec<Script>> {
-    let files = files("cases")?.into_iter();
+/// All files of a folder of this crate, by name.
+pub fn scripts(folder: &str) -> Result<Vec<Script>> {
+    let files = files(folder)?.into_iter();
     Ok(files.map(|(name, steps)| Script { name, steps }).collect())
+}
+
+impl Script {
+    /// Plays it to both servers, one after the other. Answers in what they differ, by step.
+    pub async fn differences(
+        &self,
+        embedded: &Client,
+        real: &Client,
+        signer: &Authority,
+    ) -> Result<Vec<String>> {
+        let answers = play(embedded, signer, self).await.context("embedded")?;
+        let expected = play(real, signer, self).await.context("real")?;
+        let mut wrong = Vec::new();
+        for ((step, answer), expected) in self.steps.iter().zip(&answers).zip(&expected) {
+            match (difference(answer, expected, &step.only), &step.differs) {
+                (Some(difference), None) => wrong.push(format!("== {}\n{difference}", step.name)),
+                (None, Some(_)) => wrong.push(format!(
+                    "== {}\nno longer differs: take the note away",
+                    step.name
+                )),
+                _ => {}
+            }
+        }
+        Ok(wrong)
+    }
 }
 
 /// What is in the files of a folder of this crate, by their names without their endings, in that order.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use kube::Client;
 use libtest_mimic::{Arguments, Failed, Trial};
 use reeve_apiserver::{Authority, Identity, Options, Server};
-use reeve_conformance::{Script, difference, hooks, play, scripts};
+use reeve_conformance::{Script, hooks, scripts};
 use reeve_testkit::{Plane, PlaneOptions};
 use tokio::runtime::Runtime;
 
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<ExitCode> {
     let arguments = Arguments::from_args();
-    let scripts = scripts()?;
+    let scripts = scripts("cases")?;
     if arguments.list {
         let trials = scripts
             .into_iter()
@@ -89,23 +89,8 @@ async fn same(
     signer: &hooks::Authority,
     script: &Script,
 ) -> Result<(), Failed> {
-    let answers = play(embedded, signer, script)
-        .await
-        .map_err(|error| format!("embedded: {error:#}"))?;
-    let expected = play(real, signer, script)
-        .await
-        .map_err(|error| format!("real: {error:#}"))?;
-    let mut wrong = Vec::new();
-    for ((step, answer), expected) in script.steps.iter().zip(&answers).zip(&expected) {
-        match (difference(answer, expected, &step.only), &step.differs) {
-            (Some(difference), None) => wrong.push(format!("== {}\n{difference}", step.name)),
-            (None, Some(_)) => wrong.push(format!(
-                "== {}\nno longer differs: take the note away",
-                step.name
-            )),
-            _ => {}
-        }
-    }
+    let wrong = script.differences(embedded, real, signer).await;
+    let wrong = wrong.map_err(|error| format!("{error:#}"))?;
     if wrong.is_empty() {
         return Ok(());
     }

@@ -3,17 +3,13 @@
 mod controller;
 mod tours;
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use libtest_mimic::{Arguments, Failed, Trial};
-use reeve_apiserver::{Access, Authority, Listener, Options, Server, kubeconfig};
-use reeve_conformance::{Call, Calls, Kubectl, calls};
+use reeve_conformance::{Calls, Kubectl, calls, listen};
 use reeve_testkit::{Plane, PlaneOptions};
-use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 fn main() -> ExitCode {
@@ -28,7 +24,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<ExitCode> {
     let arguments = Arguments::from_args();
-    let calls = calls()?;
+    let calls = calls("kubectl")?;
     if arguments.list {
         let names = calls.into_iter().map(|calls| calls.name);
         let names = names.map(|name| format!("kubectl::{name}"));
@@ -46,12 +42,12 @@ fn run() -> Result<ExitCode> {
                 controller_manager: true,
                 ..PlaneOptions::default()
             }),
-            embedded(folder.path())
+            listen(folder.path())
         )
     })?;
     let both = Arc::new(Both {
-        embedded: kubectl(&folder, "embedded", &folder.path().join("kubeconfig"))?,
-        real: kubectl(&folder, "real", plane.kubeconfig())?,
+        embedded: Kubectl::new(folder.path(), "embedded", &folder.path().join("kubeconfig"))?,
+        real: Kubectl::new(folder.path(), "real", plane.kubeconfig())?,
     });
     let mut trials: Vec<Trial> = calls
         .into_iter()
@@ -86,63 +82,9 @@ fn told() -> Result<(), Failed> {
     }
 }
 
-/// Listens, and writes a kubeconfig.
-async fn embedded(folder: &Path) -> Result<Listener> {
-    let authority = Authority::new()?;
-    let server = Server::start(Options {
-        rbac: true,
-        authority: authority.pem(),
-        ..Options::default()
-    });
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let listener = server.listen(&authority, address).await?;
-    let access = Access::admin("embedded", &authority, &listener)?;
-    std::fs::write(folder.join("kubeconfig"), kubeconfig(&[access]))
-        .context("writing the kubeconfig")?;
-    Ok(listener)
-}
-
-fn kubectl(folder: &TempDir, name: &str, kubeconfig: &Path) -> Result<Kubectl> {
-    let home = folder.path().join(name);
-    std::fs::create_dir(&home).context("creating a home")?;
-    Ok(Kubectl {
-        program: reeve_testkit::kubectl()?,
-        kubeconfig: kubeconfig.to_owned(),
-        home,
-    })
-}
-
-/// Every call is made of both servers at once, and the next one when both are done.
 async fn same(both: &Both, calls: &Calls) -> Result<(), Failed> {
-    let namespace = format!("k-{}", calls.name);
-    let first = Call {
-        run: "create namespace $NS".to_owned(),
-        stdin: String::new(),
-        unordered: false,
-        differs: None,
-    };
-    let mut wrong = Vec::new();
-    for call in std::iter::once(&first).chain(&calls.calls) {
-        let (embedded, real) = tokio::try_join!(
-            both.embedded.run(&namespace, call),
-            both.real.run(&namespace, call)
-        )
-        .map_err(|error| format!("{error:#}"))?;
-        match (embedded.difference(&real), &call.differs) {
-            (Some(difference), None) => wrong.push(format!("== {}\n{difference}", call.run)),
-            (None, Some(_)) => wrong.push(format!(
-                "== {}\nno longer differs: take the note away",
-                call.run
-            )),
-            _ => {}
-        }
-        if std::env::var_os("REEVE_SHOW").is_some() {
-            eprintln!(
-                "$ kubectl {}\n{}{}[{:?}]",
-                call.run, real.stdout, real.stderr, real.code
-            );
-        }
-    }
+    let wrong = calls.differences(&both.embedded, &both.real).await;
+    let wrong = wrong.map_err(|error| format!("{error:#}"))?;
     if wrong.is_empty() {
         return Ok(());
     }
