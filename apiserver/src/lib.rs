@@ -6,6 +6,7 @@
 //! keeps it, `answer` and `table` give it the form that was asked for, and `controllers` see to what follows.
 
 mod admission;
+mod aggregation;
 mod answer;
 pub mod apply;
 mod audit;

@@ -264,6 +264,11 @@ impl Question {
             Route::Objects(target) => self.objects(target, warnings).await,
             other => {
                 self.check_path()?;
+                if let Route::Version(group, version) = &other
+                    && self.is_remote(group, version)
+                {
+                    return Ok(unavailable());
+                }
                 self.plain(&other)
             }
         }
@@ -298,6 +303,15 @@ impl Question {
         }
     }
 
+    /// Whether a version of a group would have to be asked of another server.
+    fn is_remote(&self, group: &str, version: &str) -> bool {
+        let kinds = self.server.kinds();
+        let groups = kinds.groups().iter();
+        let mut own = groups.filter(|one| one.name == group);
+        let is_own = own.any(|group| group.versions.iter().any(|(name, _)| name == version));
+        !is_own && self.server.is_remote(group, version)
+    }
+
     fn is_of_known_group(&self, route: &Route) -> bool {
         let Route::Version(name, _) = route else {
             return false;
@@ -318,6 +332,9 @@ impl Question {
         let kind = kinds.find(&target.group, &target.version, &target.resource);
         let Some(kind) = kind.map(Arc::clone) else {
             self.check_right(&target, self.verb(&target))?;
+            if self.is_remote(&target.group, &target.version) {
+                return Ok(unavailable());
+            }
             let group = kinds
                 .groups()
                 .iter()
@@ -536,6 +553,16 @@ fn no_page() -> Response<Body> {
         404,
         "text/plain; charset=utf-8",
         Bytes::from("404 page not found\n"),
+        &[],
+    )
+}
+
+/// The version of the group is another server's, and this server forwards nothing.
+fn unavailable() -> Response<Body> {
+    respond(
+        503,
+        "text/plain; charset=utf-8",
+        Bytes::from("service unavailable\n"),
         &[],
     )
 }

@@ -17,6 +17,11 @@ pub(crate) fn default(kind: &Kind, object: &mut Value) {
         ("", "services") => super::services::default(object),
         ("", "endpoints") => endpoints(object),
         ("discovery.k8s.io", "endpointslices") => slice(object),
+        ("apiregistration.k8s.io", "apiservices") => {
+            if let Some(service @ Value::Object(_)) = object.pointer_mut("/spec/service") {
+                or(service, "port", 443);
+            }
+        }
         ("networking.k8s.io", "ingressclasses") => {
             if let Some(parameters) = object.pointer_mut("/spec/parameters") {
                 or(parameters, "scope", "Cluster");

@@ -101,6 +101,9 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
             add_finalizer(object, VOLUME_PROTECTION);
         }
         ("", "pods") => super::pods::begin(object),
+        ("apiregistration.k8s.io", "apiservices") => {
+            object["status"] = crate::controllers::new_apiservice_status(object);
+        }
         ("certificates.k8s.io", "certificatesigningrequests") => {
             super::requests::begin(fields, user);
         }
@@ -149,6 +152,9 @@ pub(crate) fn prepare_update(kind: &Kind, new: &mut Value, old: &Value) {
                 old.pointer("/spec/finalizers").cloned().unwrap_or_default();
         }
         ("", "services") => super::services::change(new, old),
+        ("apiregistration.k8s.io", "apiservices") => {
+            new["status"] = old.get("status").cloned().unwrap_or_default();
+        }
         ("", "persistentvolumeclaims") => super::defaults::sources(&mut new["spec"]),
         ("rbac.authorization.k8s.io", "roles" | "clusterroles") => without_empty_rules(new),
         ("apps", "daemonsets") => count_template(new, Some(old)),

@@ -1,6 +1,7 @@
 //! What goes on in a cluster without anybody asking: garbage collection, ends of namespaces, definitions, accounts.
 
 mod accounts;
+mod availability;
 mod definitions;
 mod garbage;
 mod namespaces;
@@ -12,6 +13,7 @@ use std::sync::{Arc, Weak};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+pub(crate) use self::availability::new_status as new_apiservice_status;
 pub(crate) use self::namespaces::Graces;
 use crate::certificates::REQUESTS;
 use crate::kinds::Kind;
@@ -39,6 +41,8 @@ pub(crate) enum Note {
     Definition(String),
     /// A certificate may have to be signed.
     Request(String),
+    /// An `APIService` may be available or not, since it or a service or endpoints have changed.
+    Availability,
 }
 
 /// Notes that wait, each of them once: what is done about one is done by the state at that time.
@@ -100,6 +104,7 @@ impl Inner {
             Note::Look(table, key) => self.collect(&table, &key),
             Note::Definition(name) => self.end_definition(&name),
             Note::Request(name) => self.attend_request(&name),
+            Note::Availability => self.check_availability(),
         }
     }
 
@@ -108,6 +113,7 @@ impl Inner {
         for (key, _) in self.store.all("/namespaces") {
             self.note(Note::Namespace(key.name));
         }
+        self.note(Note::Availability);
         for (table, key, stored) in self.store.everything() {
             let goes = stored.mentions("\"deletionTimestamp\"");
             if goes && *table == *"/namespaces" {
@@ -178,6 +184,9 @@ impl Inner {
         if *kind.table == *REQUESTS {
             self.note(Note::Request(key.name.to_string()));
         }
+        if affects_availability(kind) {
+            self.note(Note::Availability);
+        }
         // Made while its namespace went: nobody would look for it any more.
         if old.is_none() && !key.namespace.is_empty() {
             let namespace = self.store.get("/namespaces", &Key::new("", &key.namespace));
@@ -217,7 +226,17 @@ impl Inner {
         if kind.is("", "configmaps") || kind.is("", "serviceaccounts") {
             self.note(Note::Namespace(Arc::clone(&key.namespace)));
         }
+        if affects_availability(kind) {
+            self.note(Note::Availability);
+        }
     }
+}
+
+/// Whether an `APIService` may become available or unavailable by a change of such an object.
+fn affects_availability(kind: &Kind) -> bool {
+    kind.is("apiregistration.k8s.io", "apiservices")
+        || kind.is("", "services")
+        || kind.is("discovery.k8s.io", "endpointslices")
 }
 
 /// The references of an object to its owners.

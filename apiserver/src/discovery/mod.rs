@@ -28,38 +28,41 @@ pub(crate) fn document(
     headers: &HeaderMap,
 ) -> Option<(&'static str, Bytes)> {
     let kinds = server.kinds();
+    let groups = server.discovered_groups(&kinds);
     let plain = |value: Value| Some((JSON, Bytes::from(value.to_string())));
     match route {
-        Route::CoreVersions if wants_aggregated(headers) => Some(aggregated(&kinds, str::is_empty)),
+        Route::CoreVersions if wants_aggregated(headers) => {
+            Some(aggregated(&groups, str::is_empty))
+        }
         Route::Groups if wants_aggregated(headers) => {
-            Some(aggregated(&kinds, |group| !group.is_empty()))
+            Some(aggregated(&groups, |group| !group.is_empty()))
         }
         Route::CoreVersions => plain(json!({
             "kind": "APIVersions", "versions": ["v1"],
             "serverAddressByClientCIDRs": [{ "clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1:443" }],
         })),
         Route::Groups => {
-            let groups = kinds.groups().iter().filter(|group| !group.name.is_empty());
+            let groups = groups.iter().filter(|group| !group.name.is_empty());
             plain(json!({
                 "kind": "APIGroupList", "apiVersion": "v1", "groups": groups.map(group_document).collect::<Vec<_>>(),
             }))
         }
         Route::Group(name) => {
-            let group = kinds.groups().iter().find(|group| group.name == *name)?;
+            let group = groups.iter().find(|group| group.name == *name)?;
             let mut document = group_document(group);
             document["kind"] = "APIGroup".into();
             document["apiVersion"] = "v1".into();
             plain(document)
         }
         Route::Version(group, version) => plain(version_document(&kinds, group, version)?),
-        Route::Objects(_) | Route::Other => other(&kinds, path),
+        Route::Objects(_) | Route::Other => other(&kinds, &groups, path),
     }
 }
 
-fn other(kinds: &Kinds, path: &str) -> Option<(&'static str, Bytes)> {
+fn other(kinds: &Kinds, groups: &[Group], path: &str) -> Option<(&'static str, Bytes)> {
     let plain = |value: Value| Some((JSON, Bytes::from(value.to_string())));
     match path.trim_end_matches('/') {
-        "" => plain(json!({ "paths": paths(kinds) })),
+        "" => plain(json!({ "paths": paths(groups) })),
         "/version" => plain(json!({
             "major": KUBERNETES.0, "minor": KUBERNETES.1, "emulationMajor": "1", "emulationMinor": "36",
             "minCompatibilityMajor": "1", "minCompatibilityMinor": "35", "gitVersion": PATCH,
@@ -87,7 +90,7 @@ fn wants_aggregated(headers: &HeaderMap) -> bool {
     first.is_some_and(|clause| clause.parameter("as") == "APIGroupDiscoveryList")
 }
 
-fn paths(kinds: &Kinds) -> Vec<String> {
+fn paths(groups: &[Group]) -> Vec<String> {
     let mut paths: Vec<String> = [
         "/api",
         "/apis",
@@ -100,7 +103,7 @@ fn paths(kinds: &Kinds) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
-    for group in kinds.groups() {
+    for group in groups {
         if !group.name.is_empty() {
             paths.push(format!("/apis/{}", group.name));
         }
@@ -192,8 +195,8 @@ fn version_hash(kind: &Kind) -> String {
     base64::engine::general_purpose::STANDARD.encode(first)
 }
 
-fn aggregated(kinds: &Kinds, wanted: impl Fn(&str) -> bool) -> (&'static str, Bytes) {
-    let groups = kinds.groups().iter().filter(|group| wanted(&group.name));
+fn aggregated(groups: &[Group], wanted: impl Fn(&str) -> bool) -> (&'static str, Bytes) {
+    let groups = groups.iter().filter(|group| wanted(&group.name));
     let items: Vec<Value> = groups.map(aggregated_group).collect();
     let list = json!({
         "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items,
@@ -206,6 +209,10 @@ fn aggregated_group(group: &Group) -> Value {
         .versions
         .iter()
         .map(|(version, resources)| {
+            // Another server's, which cannot be asked.
+            if resources.is_empty() {
+                return json!({ "version": version, "freshness": "Stale" });
+            }
             let resources: Vec<Value> = resources
                 .iter()
                 .map(|kind| aggregated_resource(kind))

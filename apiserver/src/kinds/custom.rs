@@ -192,7 +192,7 @@ fn texts(value: &Value, path: &str) -> Vec<String> {
 }
 
 /// The order of versions in discovery: stable ones first, then beta, then alpha, newest first, then by name.
-pub(super) fn version_order(a: &str, b: &str) -> Ordering {
+pub(crate) fn version_order(a: &str, b: &str) -> Ordering {
     match (rank(a), rank(b)) {
         (Some(a), Some(b)) => b.cmp(&a),
         (Some(_), None) => Ordering::Less,

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use builtin::{bootstrap_objects, described_metadata, openapi_schemas};
+pub(crate) use custom::version_order;
 pub use custom::{Custom, CustomError};
 
 use custom::Definition;

@@ -338,6 +338,7 @@ pub(super) fn of_builtin(kind: &Kind, object: &Value) -> Vec<Value> {
         ],
         ("" | "events.k8s.io", "events") => event::cells(&row),
         ("apps", _) => workload(kind, &row),
+        ("apiregistration.k8s.io", "apiservices") => apiservice(&row),
         ("certificates.k8s.io", "certificatesigningrequests") => request(&row),
         ("rbac.authorization.k8s.io", "roles" | "clusterroles")
         | ("", "limitranges")
@@ -377,6 +378,27 @@ pub(super) fn of_builtin(kind: &Kind, object: &Value) -> Vec<Value> {
     }
     all.extend(cells);
     all
+}
+
+fn apiservice(row: &Row<'_>) -> Vec<Value> {
+    let name = row.text("/spec/service/name");
+    let service = if name.is_empty() {
+        "Local".to_owned()
+    } else {
+        format!("{}/{name}", row.text("/spec/service/namespace"))
+    };
+    let conditions = row.0.pointer("/status/conditions");
+    let mut conditions = conditions.and_then(Value::as_array).into_iter().flatten();
+    let available = conditions.find(|one| one.get("type").is_some_and(|of| of == "Available"));
+    let available = match available.map(|condition| Row(condition).text("/status")) {
+        None => "Unknown".to_owned(),
+        Some(status) if status == "True" => status,
+        Some(status) => {
+            let reason = available.map(|condition| Row(condition).text("/reason"));
+            format!("{status} ({})", reason.unwrap_or_default())
+        }
+    };
+    vec![service.into(), available.into(), row.age()]
 }
 
 /// The cells of what makes Pods.
