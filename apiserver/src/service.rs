@@ -294,6 +294,7 @@ impl Question {
         };
         match self.path.trim_end_matches('/') {
             "/healthz" | "/livez" | "/readyz" => return text("ok"),
+            "/openapi/v2" => return Ok(self.openapi_v2()),
             _ => {}
         }
         match discovery::document(&self.server, route, &self.path, &self.headers) {
@@ -301,6 +302,16 @@ impl Question {
             None if self.is_of_known_group(route) => Err(Failure::no_such_path()),
             None => Ok(no_page()),
         }
+    }
+
+    fn openapi_v2(&self) -> Response<Body> {
+        let document = discovery::openapi_v2(&self.server.kinds(), &self.headers);
+        if let Some((media, bytes)) = document {
+            return respond(200, media, bytes, &[]);
+        }
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = http::StatusCode::NOT_ACCEPTABLE;
+        response
     }
 
     /// Whether a version of a group would have to be asked of another server.

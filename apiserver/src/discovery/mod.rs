@@ -1,6 +1,7 @@
 //! What there is: versions, groups, resources, and their schemas.
 
 mod openapi;
+mod openapi_v2;
 
 use base64::Engine as _;
 use bytes::Bytes;
@@ -12,6 +13,8 @@ use crate::kinds::{Group, Kind, Kinds, api_version};
 use crate::request::accept;
 use crate::request::path::Route;
 use crate::server::Inner;
+
+pub(crate) use openapi_v2::document as openapi_v2;
 
 const JSON: &str = "application/json";
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -70,7 +73,6 @@ fn other(kinds: &Kinds, groups: &[Group], path: &str) -> Option<(&'static str, B
             "compiler": "rustc", "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
         })),
         "/openapi/v3" => plain(openapi::index(kinds)),
-        "/openapi/v2" => plain(openapi::second(kinds)),
         path => {
             let rest = path.strip_prefix("/openapi/v3/")?;
             let (group, version) = match rest.strip_prefix("apis/") {

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::root_of;
 use crate::kinds::{Kind, Kinds, openapi_schemas};
 
-const VERSION: &str = "1.36";
+pub(super) const VERSION: &str = "1.36";
 const METADATA: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const LIST_METADATA: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 
@@ -59,8 +59,8 @@ pub(super) fn third(kinds: &Kinds, group: &str, version: &str) -> Option<Value> 
     }))
 }
 
-/// All of it in one document, in the older form.
-pub(super) fn second(kinds: &Kinds) -> Value {
+/// All schemas by name, and all paths, in the form of version 3.
+pub(super) fn everything(kinds: &Kinds) -> (Map<String, Value>, Map<String, Value>) {
     let all = openapi_schemas();
     let mut schemas = all.clone();
     let mut paths = Map::new();
@@ -75,13 +75,7 @@ pub(super) fn second(kinds: &Kinds) -> Value {
             }
         }
     }
-    let text = json!({
-        "swagger": "2.0", "info": { "title": "Kubernetes", "version": VERSION }, "paths": paths, "definitions": schemas,
-    });
-    let text = text
-        .to_string()
-        .replace("#/components/schemas/", "#/definitions/");
-    serde_json::from_str(&text).unwrap_or_default()
+    (schemas, paths)
 }
 
 /// The name of a kind's schema.

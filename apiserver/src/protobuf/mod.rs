@@ -1,8 +1,10 @@
-//! Objects of built-in kinds in Protobuf, as Go's typed clients send them. Nothing is answered so: clients that ask for
-//! it also take JSON.
+//! Objects of built-in kinds in Protobuf, as Go's typed clients send them. No object is answered so: clients that ask for
+//! it also take JSON. The `OpenAPI` v2 document is, since Go's clients take no other.
 
+mod openapi;
 mod types;
 mod wire;
+mod write;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,6 +13,8 @@ use serde_json::{Map, Value, json};
 use crate::json::MOST_DEPTH;
 use types::Type;
 use wire::{Field, Fields};
+
+pub(crate) use openapi::openapi;
 
 /// What a body in Protobuf begins with.
 const MAGIC: &[u8] = b"k8s\0";

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/kube-openapi/pkg/util/proto"
 )
 
 // election is two candidates for one Lease, one after the other.
@@ -213,5 +214,36 @@ func discover(t *traveller) error {
 	}
 	sort.Strings(names)
 	say("OpenAPI v3", "%v", names)
+	return models(t)
+}
+
+// models are the schemas of the older document, as kubectl reads them.
+func models(t *traveller) error {
+	document, err := t.discovery.OpenAPISchema()
+	if err != nil {
+		return err
+	}
+	say("OpenAPI v2", "%s, %s", document.GetSwagger(), document.GetInfo().GetTitle())
+	models, err := proto.NewOpenAPIData(document)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{
+		"io.k8s.api.core.v1.ConfigMap", "io.k8s.api.core.v1.Container", "io.k8s.api.apps.v1.DeploymentSpec",
+		"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
+		"io.k8s.apimachinery.pkg.api.resource.Quantity", "io.k8s.apimachinery.pkg.apis.meta.v1.Time",
+	} {
+		model := models.LookupModel(name)
+		if model == nil {
+			say("no model", "%s", name)
+			continue
+		}
+		say("model", "%s is %T, %v", name, model, model.GetExtensions())
+		if kind, is := model.(*proto.Kind); is {
+			for _, field := range kind.Keys() {
+				say("field", "%s: %T, %v, %v", field, kind.Fields[field], kind.IsRequired(field), kind.Fields[field].GetExtensions())
+			}
+		}
+	}
 	return nil
 }
