@@ -9,7 +9,7 @@ mod tokens;
 use std::collections::BTreeMap;
 
 pub(crate) use rbac::Asked;
-pub(crate) use tokens::{AUDIENCE, Tokens};
+pub(crate) use tokens::{AUDIENCE, TOKEN_SECRET, Tokens, secret_account};
 
 /// Somebody who asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

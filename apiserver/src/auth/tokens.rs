@@ -1,7 +1,7 @@
 //! Bearer tokens of service accounts.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hmac::{Hmac, Mac as _};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -14,6 +14,25 @@ use crate::store::Key;
 
 /// Who service accounts' tokens are for, if nobody else is named.
 pub(crate) const AUDIENCE: &str = "https://kubernetes.default.svc";
+
+/// Who signs the tokens that Secrets have, by their name.
+const OF_SECRETS: &str = "kubernetes/serviceaccount";
+
+/// The type of Secrets with tokens.
+pub(crate) const TOKEN_SECRET: &str = "kubernetes.io/service-account-token";
+
+/// The name and the uid of the account that a Secret with a token is of; the uid is empty before it is filled in.
+pub(crate) fn secret_account(secret: &Value) -> (&str, &str) {
+    let annotations = secret.pointer("/metadata/annotations");
+    let of = |key: &str| {
+        let text = annotations.and_then(|annotations| annotations.get(key));
+        text.and_then(Value::as_str).unwrap_or_default()
+    };
+    (
+        of("kubernetes.io/service-account.name"),
+        of("kubernetes.io/service-account.uid"),
+    )
+}
 
 /// The tokens of a server.
 pub(crate) struct Tokens {
@@ -56,12 +75,30 @@ impl Tokens {
         seconds: i64,
     ) -> String {
         let now = Timestamp::now().as_second();
-        let head = URL_SAFE_NO_PAD.encode(r#"{"alg":"HS256","typ":"JWT"}"#);
-        let body = json!({
+        self.signed(&json!({
             "aud": audiences, "exp": now + seconds, "iat": now, "nbf": now, "iss": AUDIENCE,
             "jti": meta::uid(), "sub": identity.user,
             "kubernetes.io": { "namespace": namespace, "serviceaccount": { "name": name, "uid": identity.uid } },
-        });
+        }))
+    }
+
+    /// The token of a Secret: it ends with the Secret or with the account, not at a time.
+    pub(crate) fn of_secret(&self, secret: &Value, account: &Value) -> String {
+        let (namespace, name) = (
+            meta::text(account, "namespace"),
+            meta::text(account, "name"),
+        );
+        self.signed(&json!({
+            "iss": OF_SECRETS, "sub": format!("system:serviceaccount:{namespace}:{name}"),
+            "kubernetes.io/serviceaccount/namespace": namespace,
+            "kubernetes.io/serviceaccount/secret.name": meta::text(secret, "name"),
+            "kubernetes.io/serviceaccount/service-account.name": name,
+            "kubernetes.io/serviceaccount/service-account.uid": meta::text(account, "uid"),
+        }))
+    }
+
+    fn signed(&self, body: &Value) -> String {
+        let head = URL_SAFE_NO_PAD.encode(r#"{"alg":"HS256","typ":"JWT"}"#);
         let text = format!("{head}.{}", URL_SAFE_NO_PAD.encode(body.to_string()));
         format!("{text}.{}", URL_SAFE_NO_PAD.encode(self.signature(&text)))
     }
@@ -78,6 +115,9 @@ impl Inner {
         }
         let (_, body) = text.split_once('.')?;
         let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(body).ok()?).ok()?;
+        if claims.get("iss").is_some_and(|issuer| issuer == OF_SECRETS) {
+            return self.read_secret_token(token, &claims);
+        }
         if claims.get("exp")?.as_i64()? <= Timestamp::now().as_second() {
             return None;
         }
@@ -103,6 +143,31 @@ impl Inner {
                 .iter()
                 .filter_map(|one| one.as_str().map(str::to_owned))
                 .collect(),
+        })
+    }
+
+    /// Who the token of a Secret stands for, as long as the Secret has it and its account is the same.
+    fn read_secret_token(&self, token: &str, claims: &Value) -> Option<Claims> {
+        let of = |field: &str| {
+            let claim = claims.get(format!("kubernetes.io/serviceaccount/{field}"));
+            claim.and_then(Value::as_str)
+        };
+        let namespace = of("namespace")?;
+        let secret = Key::new(namespace, of("secret.name")?);
+        let secret = self.store.get("/secrets", &secret)?.value();
+        let kept = secret.pointer("/data/token").and_then(Value::as_str)?;
+        if meta::is_deleted(&secret) || STANDARD.decode(kept).ok()? != token.as_bytes() {
+            return None;
+        }
+        let (name, uid) = (of("service-account.name")?, of("service-account.uid")?);
+        let account = Key::new(namespace, name);
+        let account = self.store.get("/serviceaccounts", &account)?.value();
+        if meta::is_deleted(&account) || meta::text(&account, "uid") != uid {
+            return None;
+        }
+        Some(Claims {
+            identity: Identity::service_account(namespace, name, uid),
+            audiences: vec![AUDIENCE.to_owned()],
         })
     }
 }

@@ -6,6 +6,7 @@ mod definitions;
 mod garbage;
 mod namespaces;
 mod requests;
+mod tokens;
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Weak};
@@ -41,6 +42,8 @@ pub(crate) enum Note {
     Definition(String),
     /// A certificate may have to be signed.
     Request(String),
+    /// A Secret may want a token of its service account, or have lost the account.
+    Token(Key),
     /// An `APIService` may be available or not, since it or a service or endpoints have changed.
     Availability,
 }
@@ -104,6 +107,7 @@ impl Inner {
             Note::Look(table, key) => self.collect(&table, &key),
             Note::Definition(name) => self.end_definition(&name),
             Note::Request(name) => self.attend_request(&name),
+            Note::Token(key) => self.attend_token(&key),
             Note::Availability => self.check_availability(),
         }
     }
@@ -114,6 +118,7 @@ impl Inner {
             self.note(Note::Namespace(key.name));
         }
         self.note(Note::Availability);
+        self.note_tokens(None);
         for (table, key, stored) in self.store.everything() {
             let goes = stored.mentions("\"deletionTimestamp\"");
             if goes && *table == *"/namespaces" {
@@ -187,6 +192,9 @@ impl Inner {
         if affects_availability(kind) {
             self.note(Note::Availability);
         }
+        if kind.is("", "secrets") {
+            self.note_token(object);
+        }
         // Made while its namespace went: nobody would look for it any more.
         if old.is_none() && !key.namespace.is_empty() {
             let namespace = self.store.get("/namespaces", &Key::new("", &key.namespace));
@@ -228,6 +236,12 @@ impl Inner {
         }
         if affects_availability(kind) {
             self.note(Note::Availability);
+        }
+        if kind.is("", "serviceaccounts") {
+            self.note_tokens(Some(&key.namespace));
+        }
+        if kind.is("", "secrets") {
+            self.release_token(object);
         }
     }
 }

@@ -9,6 +9,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
@@ -82,7 +83,99 @@ func tokens(t *traveller) error {
 	if err := t.rules(robot); err != nil {
 		return err
 	}
-	return t.tokenReviews(given.Status.Token)
+	if err := t.tokenReviews(given.Status.Token); err != nil {
+		return err
+	}
+	return t.secretTokens()
+}
+
+// secretTokens are tokens in Secrets, which come and go with their account.
+func (t *traveller) secretTokens() error {
+	accounts, secrets := t.typed.CoreV1().ServiceAccounts(t.namespace), t.typed.CoreV1().Secrets(t.namespace)
+	made := func(name, account string) error {
+		secret := &corev1.Secret{Type: corev1.SecretTypeServiceAccountToken, ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if account != "" {
+			secret.Annotations = map[string]string{corev1.ServiceAccountNameKey: account}
+		}
+		_, err := secrets.Create(t.context, secret, metav1.CreateOptions{})
+		return err
+	}
+	gone := func(name string) error {
+		return t.until("the end of "+name, func() (bool, error) {
+			_, err := secrets.Get(t.context, name, metav1.GetOptions{})
+			return apierrors.IsNotFound(err), nil
+		})
+	}
+	refused("a token of no account", made("none", ""))
+	if err := made("of-nobody", "nobody"); err != nil {
+		return err
+	}
+	if err := gone("of-nobody"); err != nil {
+		return err
+	}
+	account, err := accounts.Create(t.context, &corev1.ServiceAccount{
+		ObjectMeta: metav1.ObjectMeta{Name: "old"}, Secrets: []corev1.ObjectReference{{Name: "old-1"}, {Name: "old-2"}, {Name: "old-3"}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	var tokens []string
+	for _, name := range []string{"old-1", "old-2", "old-3"} {
+		if err := made(name, "old"); err != nil {
+			return err
+		}
+		var filled *corev1.Secret
+		err := t.until("the token of "+name, func() (bool, error) {
+			filled, err = secrets.Get(t.context, name, metav1.GetOptions{})
+			return err == nil && len(filled.Data[corev1.ServiceAccountTokenKey]) > 0, err
+		})
+		if err != nil {
+			return err
+		}
+		authority := filled.Data[corev1.ServiceAccountRootCAKey]
+		say("filled in", "%s, authority=%v, name=%s, of the account=%v", filled.Data[corev1.ServiceAccountNamespaceKey],
+			strings.HasPrefix(string(authority), "-----BEGIN CERTIFICATE-----"), filled.Annotations[corev1.ServiceAccountNameKey],
+			filled.Annotations[corev1.ServiceAccountUIDKey] == string(account.UID))
+		tokens = append(tokens, string(filled.Data[corev1.ServiceAccountTokenKey]))
+	}
+	// Each is shown once: a real server remembers for some seconds who had shown one.
+	who := func(step, token string) error {
+		old, err := t.as(token)
+		if err != nil {
+			return err
+		}
+		who, err := old.AuthenticationV1().SelfSubjectReviews().Create(t.context, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		if err != nil {
+			refused(step, err)
+			return nil
+		}
+		info := who.Status.UserInfo
+		say(step, "%s %v %v, of the account=%v", info.Username, info.Groups, info.Extra, info.UID == string(account.UID))
+		return nil
+	}
+	if err := who("who it is by the token of a secret", tokens[0]); err != nil {
+		return err
+	}
+	if err := secrets.Delete(t.context, "old-2", metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	err = t.until("the account without the secret", func() (bool, error) {
+		account, err := accounts.Get(t.context, "old", metav1.GetOptions{})
+		return err == nil && len(account.Secrets) == 2, err
+	})
+	if err != nil {
+		return err
+	}
+	if err := who("by that of a secret that is gone", tokens[1]); err != nil {
+		return err
+	}
+	if err := accounts.Delete(t.context, "old", metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	if err := gone("old-3"); err != nil {
+		return err
+	}
+	return who("by that of an account that is gone", tokens[2])
 }
 
 // as is a client with a token and nothing else.
