@@ -128,7 +128,7 @@ static TOKEN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new("kube-api-access-[a-z0-9]{5}").ok());
 static AGE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\d{1,3}s$").ok());
 static PORT: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(127\.0\.0\.\d|\.svc):\d{4,}").ok());
+    LazyLock::new(|| Regex::new(r"(127\.0\.0\.\d|localhost|\.svc):\d{4,}").ok());
 static VERSION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"((?:resource version: |current: |ResourceVersion in (?:precondition|record) \())\d+( \(\d+\))?").ok()
 });

@@ -15,10 +15,10 @@ use axum_server::tls_rustls::RustlsConfig;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use parking_lot::Mutex;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::{Value, json};
 
 use crate::deep;
@@ -49,17 +49,19 @@ impl Authority {
         let params = CertificateParams::new(names.map(str::to_owned))?;
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.issuer)?;
-        let chain = vec![CertificateDer::from_pem_slice(
-            certificate.pem().as_bytes(),
-        )?];
-        let key = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes())?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(chain, key)?;
-        Ok(config)
+        server_config(&certificate, &key)
     }
+}
+
+fn server_config(certificate: &Certificate, key: &KeyPair) -> Result<ServerConfig> {
+    let chain = vec![certificate.der().clone()];
+    let key = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes())?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    Ok(config)
 }
 
 /// Webhooks on a port of their own; they go when this is dropped.
@@ -79,8 +81,22 @@ struct Known {
 }
 
 impl Hooks {
-    /// Starts to listen.
+    /// Starts to listen with a certificate of an authority.
     pub fn start(authority: &Authority) -> Result<Self> {
+        Self::start_with(authority.server_config()?)
+    }
+
+    /// Starts to listen with a certificate for `127.0.0.1` that is its own authority. Answers what `caBundle` holds, too.
+    pub fn start_self_signed() -> Result<(Self, String)> {
+        let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()])?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate()?;
+        let certificate = params.self_signed(&key)?;
+        let hooks = Self::start_with(server_config(&certificate, &key)?)?;
+        Ok((hooks, STANDARD.encode(certificate.pem())))
+    }
+
+    fn start_with(config: ServerConfig) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("binding")?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?.to_string();
@@ -88,7 +104,7 @@ impl Hooks {
         let router = Router::new()
             .fallback(answer)
             .with_state(Arc::clone(&known));
-        let config = RustlsConfig::from_config(Arc::new(authority.server_config()?));
+        let config = RustlsConfig::from_config(Arc::new(config));
         let handle = Handle::new();
         let server = axum_server::from_tcp_rustls(listener, config)?.handle(handle.clone());
         tokio::spawn(server.serve(router.into_make_service()));

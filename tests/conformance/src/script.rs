@@ -23,7 +23,8 @@ pub struct Step {
     pub name: String,
     /// The method and the path. `$NS` is the file's namespace, `$x` what an earlier step has saved as `x`.
     /// A text `$#x` becomes
-    /// a number. `$HOOKS` is where webhooks of the file's own are (`127.0.0.1:4711`), and `$CA` who has signed for them. `ANSWER` tells
+    /// a number. `$HOOKS` is where webhooks of the file's own are (`127.0.0.1:4711`), and `$CA` who has signed for them. One more, which allows everything, is at
+    /// `$SELFPORT` with the certificate `$SELFCA`, which has signed itself. `ANSWER` tells
     /// them what to say on a path, and `SEEN` answers what they were asked since, sorted if it says so.
     pub request: String,
     /// The type of the body; JSON if absent.
@@ -118,11 +119,14 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<(String, T)> {
 pub async fn play(client: &Client, authority: &Authority, script: &Script) -> Result<Vec<Answer>> {
     let namespace = format!("c-{}", script.name);
     let hooks = Hooks::start(authority).context("starting webhooks")?;
+    let (self_signed, own) = Hooks::start_self_signed().context("starting a webhook")?;
     let mut saved = BTreeMap::from([
         ("NS".to_owned(), namespace.clone()),
         ("HOOKS".to_owned(), hooks.address.clone()),
         ("PORT".to_owned(), hooks.port().to_owned()),
         ("CA".to_owned(), authority.bundle()),
+        ("SELFPORT".to_owned(), self_signed.port().to_owned()),
+        ("SELFCA".to_owned(), own),
     ]);
     let made = Step {
         name: "the namespace".to_owned(),

@@ -26,6 +26,7 @@ use rustls::{CertificateError, ClientConfig, RootCertStore};
 use serde_json::Value;
 
 use super::config::Hook;
+use super::trust::Trust;
 use crate::failure::go_quoted;
 use crate::operations::body::TYPE_META;
 use crate::schema::json_kind;
@@ -111,7 +112,7 @@ impl Callers {
 
 fn caller(bundle: &str, place: &Place) -> Result<Caller, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
     let config = if bundle.is_empty() {
@@ -119,7 +120,15 @@ fn caller(bundle: &str, place: &Place) -> Result<Caller, String> {
             .with_native_roots()
             .map_err(|error| error.to_string())?
     } else {
-        builder.with_root_certificates(roots(bundle)?)
+        let bundle = certificates(bundle)?;
+        if bundle.is_empty() {
+            builder.with_root_certificates(RootCertStore::empty())
+        } else {
+            let trust = Trust::new(bundle, provider)?;
+            builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(trust))
+        }
     };
     let mut http = HttpConnector::new_with_resolver(Resolver(place.host.clone()));
     http.enforce_http(false);
@@ -132,14 +141,12 @@ fn caller(bundle: &str, place: &Place) -> Result<Caller, String> {
     Ok(Client::builder(TokioExecutor::new()).build(https))
 }
 
-fn roots(bundle: &str) -> Result<RootCertStore, String> {
+fn certificates(bundle: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let pem = STANDARD.decode(bundle).map_err(|error| error.to_string())?;
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(&pem) {
-        let certificate = certificate.map_err(|error| error.to_string())?;
-        roots.add(certificate).map_err(|error| error.to_string())?;
-    }
-    Ok(roots)
+    let certificates = CertificateDer::pem_slice_iter(&pem);
+    certificates
+        .collect::<Result<_, _>>()
+        .map_err(|error| error.to_string())
 }
 
 /// The URL that a webhook is asked under: its own, or the one of its service.
@@ -258,13 +265,25 @@ fn of_tls(error: &rustls::Error) -> String {
         } => {
             let presented: Vec<String> = presented.iter().filter_map(|name| plain(name)).collect();
             let expected = expected.to_str();
-            format!(
-                "certificate is valid for {}, not {expected}",
-                presented.join(", ")
-            )
+            if presented.is_empty() {
+                format!("certificate is not valid for any names, but wanted to match {expected}")
+            } else {
+                let presented = presented.join(", ");
+                format!("certificate is valid for {presented}, not {expected}")
+            }
         }
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+        CertificateError::Expired
+        | CertificateError::ExpiredContext { .. }
+        | CertificateError::NotValidYet
+        | CertificateError::NotValidYetContext { .. } => {
             "certificate has expired or is not yet valid".to_owned()
+        }
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            "certificate specifies an incompatible key usage".to_owned()
+        }
+        // Of `webpki`, which takes no certificate of an authority for a server.
+        CertificateError::Other(_) => {
+            "certificate is that of an authority, and not one of the bundle".to_owned()
         }
         other => other.to_string(),
     };

@@ -5,6 +5,7 @@ mod config;
 mod matching;
 mod patching;
 mod review;
+mod trust;
 mod verdict;
 
 use std::collections::BTreeSet;
