@@ -51,9 +51,8 @@ impl Server {
     /// The server as somebody sees it, for a client in this process.
     pub fn service(&self, user: Identity) -> Service {
         Service {
-            server: self.clone(),
-            user: Some(user),
             reader: Reader::InProcess,
+            ..self.service_of(Some(user))
         }
     }
 

@@ -15,8 +15,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{ $own }}
 {{- else if $root.Values.image.one -}}
 {{ $root.Values.image.one }}
-{{- else -}}
+{{- else if and $root.Values.image.registry $root.Values.image.tag -}}
 {{ printf "%s/%s:%s" $root.Values.image.registry (index . 1) $root.Values.image.tag }}
+{{- else -}}
+{{ fail (printf "no image of %s is named: set image.one to the image that you have built (docs/install.md, The image), or image.registry and image.tag" (index . 1)) }}
 {{- end }}
 {{- end }}
 

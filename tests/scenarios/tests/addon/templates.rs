@@ -255,7 +255,7 @@ pub(crate) async fn kind_becomes_unknown(world: Arc<Agents>, mode: Mode) -> Resu
     policy
         .apply("inform", &[configuration(name, "inform")])
         .await?;
-    let made = policy.template(name, |_| true).await?;
+    let created = policy.template(name, |_| true).await?;
     let mut typo = configuration(name, "inform");
     typo["kind"] = json!("ConfigurationPolitsy");
     policy.apply("inform", &[typo]).await?;
@@ -263,7 +263,7 @@ pub(crate) async fn kind_becomes_unknown(world: Arc<Agents>, mode: Mode) -> Resu
     holds("the object of the earlier revision is there", || async {
         let found = policy.find(CONFIGURATION, name).await?;
         let found = found.context("it was deleted")?;
-        ensure!(found.uid() == made.uid(), "it was made anew");
+        ensure!(found.uid() == created.uid(), "it was created anew");
         Ok(())
     })
     .await?;

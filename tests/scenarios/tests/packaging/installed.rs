@@ -12,7 +12,7 @@ use kube::discovery::Scope;
 use reeve_testkit::{Kubelet, KubeletOptions, Object, Plane, addon_crds, eventually, workspace};
 use serde_json::json;
 
-use crate::rendered::{EVERYTHING, charted, kustomized};
+use crate::rendered::{EVERYTHING, UPSTREAM, charted, kustomized};
 
 const SOON: Duration = Duration::from_mins(1);
 const NAMESPACE: &str = "open-cluster-management";
@@ -72,7 +72,7 @@ pub(crate) async fn everything_is_accepted(plane: Arc<Plane>) -> Result<()> {
     prepare(&plane).await?;
     let mut all = kustomized("deploy/hub").await?;
     all.extend(kustomized("tests/scenarios/packages/elsewhere").await?);
-    all.extend(charted(NAMESPACE, "").await?);
+    all.extend(charted(NAMESPACE, UPSTREAM).await?);
     let everything = charted("elsewhere", EVERYTHING).await?;
     // Of cert-manager nothing is here.
     all.extend(everything.into_iter().filter(|object| {

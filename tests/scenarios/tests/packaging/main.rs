@@ -1,6 +1,7 @@
 //! What administrators install: the manifests and the chart, as the real kustomize and Helm render them, on a real API
 //! server, and running.
 
+mod documented;
 mod installed;
 mod rendered;
 
@@ -24,6 +25,9 @@ fn main() -> ExitCode {
         }),
         scenario("one_image_reaches_all_four_components", |_| {
             Box::pin(rendered::one_image_reaches_all_four_components())
+        }),
+        scenario("documented_install_names_the_image_that_is_pushed", |_| {
+            Box::pin(documented::install_names_the_image_that_is_pushed())
         }),
         scenario("another_namespace_reaches_all_objects", |_| {
             Box::pin(rendered::another_namespace_reaches_all_objects())

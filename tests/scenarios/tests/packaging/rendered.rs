@@ -8,14 +8,17 @@ use serde_json::{Value, json};
 
 pub(crate) const CHART: &str = "deploy/chart/reeve";
 
+/// The images that clusteradm installs.
+pub(crate) const UPSTREAM: &str = "image.registry=quay.io/open-cluster-management,image.tag=latest";
+
 /// Every switch of the chart on.
-pub(crate) const EVERYTHING: &str = "webhooks.enabled=true,networkPolicies.enabled=true,\
+pub(crate) const EVERYTHING: &str = "image.one=registry.example.com/reeve:1,webhooks.enabled=true,networkPolicies.enabled=true,\
     metrics.serviceMonitor.enabled=true,standaloneHubTemplating.enabled=true,agents.networkPolicies=false,\
     imagePullSecrets[0].name=pull,nodeSelector.disk=fast,tolerations[0].operator=Exists,\
     propagator.extraArgs[0]=--log-level=2,propagator.resources.limits.memory=1Gi";
 
 /// Kind, namespace and name.
-type Key = (String, String, String);
+pub(crate) type Key = (String, String, String);
 
 /// A folder of kustomize.
 pub(crate) async fn kustomized(folder: &'static str) -> Result<Vec<Object>> {
@@ -32,12 +35,12 @@ pub(crate) async fn charted(namespace: &str, values: &str) -> Result<Vec<Object>
     rendered(Packager::Helm, args).await
 }
 
-async fn rendered(packager: Packager, args: Vec<String>) -> Result<Vec<Object>> {
+pub(crate) async fn rendered(packager: Packager, args: Vec<String>) -> Result<Vec<Object>> {
     let text = tokio::task::spawn_blocking(move || packager.run(&args)).await;
     parse(&text.context("rendering")??)
 }
 
-fn by_key(objects: &[Object]) -> Result<BTreeMap<Key, Value>> {
+pub(crate) fn by_key(objects: &[Object]) -> Result<BTreeMap<Key, Value>> {
     let mut all = BTreeMap::new();
     for object in objects {
         let kind = object.types.as_ref().context("an object without a kind")?;
@@ -215,7 +218,7 @@ pub(crate) async fn the_deployments_are_those_of_clusteradm() -> Result<()> {
 /// Object for object, but for what Helm itself wants on them.
 pub(crate) async fn the_chart_says_what_the_base_says() -> Result<()> {
     let base = by_key(&kustomized("deploy/hub").await?)?;
-    let mut chart = by_key(&charted("open-cluster-management", "").await?)?;
+    let mut chart = by_key(&charted("open-cluster-management", UPSTREAM).await?)?;
     for (key, object) in &mut chart {
         let metadata = object["metadata"].as_object_mut();
         let metadata = metadata.with_context(|| format!("{key:?} has no metadata"))?;
@@ -255,7 +258,12 @@ pub(crate) async fn the_chart_refuses_values_that_mean_nothing() -> Result<()> {
             "propagator.leaderElect=false,propagator.replicas=2",
             "/propagator/replicas",
         ),
-        ("image.registry=", "/image/registry"),
+        ("", "no image of governance-policy-"),
+        (
+            "image.registry=registry.example.com",
+            "no image of governance-policy-",
+        ),
+        ("image.tag=v1", "no image of governance-policy-"),
         ("image.registry=registry.example.com/", "/image/registry"),
         ("propagator.imagePullPolicy=Sometimes", "imagePullPolicy"),
         ("metrics.serviceMonitor.interval=often", "interval"),
@@ -269,7 +277,11 @@ pub(crate) async fn the_chart_refuses_values_that_mean_nothing() -> Result<()> {
             "{values} was answered by {refused:?}"
         );
     }
-    let one = charted("a", "propagator.leaderElect=false").await?;
+    let one = charted(
+        "a",
+        "image.one=r.example/reeve:1,propagator.leaderElect=false",
+    )
+    .await?;
     let one = by_key(&one)?;
     let propagator = found(&one, "Deployment", "governance-policy-propagator")?;
     let args = &propagator["spec"]["template"]["spec"]["containers"][0]["args"];
@@ -278,7 +290,7 @@ pub(crate) async fn the_chart_refuses_values_that_mean_nothing() -> Result<()> {
 }
 
 /// Every text in the Deployments that is an image.
-fn images(objects: &BTreeMap<Key, Value>) -> Result<Vec<String>> {
+pub(crate) fn images(objects: &BTreeMap<Key, Value>) -> Result<Vec<String>> {
     let mut images = Vec::new();
     for name in [
         "governance-policy-addon-controller",
@@ -302,7 +314,7 @@ fn images(objects: &BTreeMap<Key, Value>) -> Result<Vec<String>> {
 pub(crate) async fn one_image_reaches_all_four_components() -> Result<()> {
     let overlay = images(&by_key(&kustomized("deploy/overlays/one-image").await?)?)?;
     ensure!(
-        overlay == ["registry.example.com/reeve:latest"; 4],
+        overlay == ["registry.example.com/reeve:0.1.0"; 4],
         "the overlay has {overlay:?}"
     );
     let image = "registry.example.com/reeve:7";
