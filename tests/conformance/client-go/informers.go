@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -118,6 +119,17 @@ func informers(t *traveller) error {
 		}
 	}
 	if err := t.create("outside", "first", map[string]string{"side": "outer"}); err != nil {
+		return err
+	}
+	// An informer that lists first reads the cache of a real server, which may be late: what it lacks comes as a change.
+	err := t.until("the cache of the server", func() (bool, error) {
+		_, err := t.typed.CoreV1().ConfigMaps(t.namespace).Get(t.context, "outside", metav1.GetOptions{ResourceVersion: "0"})
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	if err != nil {
 		return err
 	}
 	select_ := func(options *metav1.ListOptions) { options.LabelSelector = "side in (inner),!hidden" }
