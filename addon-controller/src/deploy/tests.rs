@@ -476,6 +476,70 @@ fn rough_edge_01_the_namespace_of_a_hub_that_is_recognized_late_is_let_go_of_bef
     assert!(!has_namespace(&story), "now it is nobody's");
 }
 
+/// A hub that syncs policies and stops to, while somebody has set its work to orphan everything.
+fn story_with_orphan_policy_set_by_hand(is_applied: bool) -> Story {
+    let sync = "policy.open-cluster-management.io/sync-policies-on-multicluster-hub";
+    let on_hub = "addon.open-cluster-management.io/on-multicluster-hub";
+    let mut story = Story::new(annotated(
+        Addon::Framework,
+        &[(on_hub, "true"), (sync, "true")],
+    ));
+    story.settle();
+    story.apply(true);
+    story.settle();
+    assert!(holds_cluster_namespace(&story), "policies are synced");
+    for work in story.works.values_mut() {
+        let generation = work["metadata"]["generation"].as_i64().unwrap();
+        work["metadata"]["generation"] = json!(generation + 1);
+        work["spec"]["deleteOption"]["propagationPolicy"] = json!("Orphan");
+    }
+    if is_applied {
+        story.apply(true);
+    }
+    story.inputs.addon.annotations.remove(sync);
+    story
+}
+
+fn framework_work(story: &Story) -> &Value {
+    &story.works[&ObjectKey::new("c1", "addon-governance-policy-framework-deploy-0")]
+}
+
+fn holds_cluster_namespace(story: &Story) -> bool {
+    let manifests = framework_work(story)["spec"]["workload"]["manifests"].as_array();
+    manifests
+        .unwrap()
+        .iter()
+        .any(|object| object["kind"] == "Namespace" && object["metadata"]["name"] == "c1")
+}
+
+#[test]
+fn rough_edge_01_namespace_is_dropped_at_once_when_orphan_policy_is_applied() {
+    let mut story = story_with_orphan_policy_set_by_hand(true);
+    story.look();
+    assert!(!holds_cluster_namespace(&story));
+    let option = &framework_work(&story)["spec"]["deleteOption"];
+    assert_eq!(option["propagationPolicy"], "SelectivelyOrphan");
+}
+
+#[test]
+fn rough_edge_01_namespace_is_dropped_after_its_rule_is_applied_when_orphan_policy_was_not() {
+    let rule = r#""name":"c1","resource":"namespaces""#;
+    let mut story = story_with_orphan_policy_set_by_hand(false);
+    story.settle();
+    let option = &framework_work(&story)["spec"]["deleteOption"];
+    assert_eq!(option["propagationPolicy"], "SelectivelyOrphan");
+    assert!(option.to_string().contains(rule), "{option}");
+    assert!(
+        holds_cluster_namespace(&story),
+        "what is applied is older than the rule"
+    );
+    story.apply(true);
+    story.settle();
+    assert!(!holds_cluster_namespace(&story));
+    let option = framework_work(&story)["spec"]["deleteOption"].to_string();
+    assert!(!option.contains(rule), "{option}");
+}
+
 #[test]
 fn rough_edge_26_what_cleans_up_outlives_a_deletion_in_the_foreground() {
     let mut story = Story::new(inputs(Addon::ConfigPolicy));

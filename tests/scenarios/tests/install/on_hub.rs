@@ -83,9 +83,31 @@ async fn syncs(addon: &AddOn<'_>) -> Result<()> {
         !lists_namespace(addon).await?,
         "the hub's own namespace is managed"
     );
+    stops_to_sync(addon, Agent::Late).await?;
+    stops_to_sync(addon, Agent::Prompt).await?;
+    addon.disable().await?;
+    steadily("the hub's own namespace stays", || {
+        has_namespace(&site.hub, name)
+    })
+    .await
+}
 
+/// When the work agent applies the work that a user has changed.
+#[derive(Clone, Copy, PartialEq)]
+enum Agent {
+    /// Before the controller changes it back, and not again until that is over.
+    Late,
+    /// Whenever it is changed: it may be before or after the controller.
+    Prompt,
+}
+
+/// Has policies synced, and no longer, with the work set to orphan everything in between.
+async fn stops_to_sync(addon: &AddOn<'_>, agent: Agent) -> Result<()> {
+    let (site, name) = (addon.site, addon.cluster.name());
     annotate_cluster(site, json!({ SYNC: "true" })).await?;
-    addon.annotate(json!({ "touched": "once" })).await?;
+    addon
+        .annotate(json!({ "touched": (agent == Agent::Late).to_string() }))
+        .await?;
     addon
         .container("no argument", |container| {
             !args_of(container).contains(&ARG)
@@ -106,11 +128,13 @@ async fn syncs(addon: &AddOn<'_>) -> Result<()> {
     site.hub
         .patch(WORK.0, WORK.1, Some(name), &work, orphan)
         .await?;
-    addon.deploy_work().await?;
-    annotate_cluster(site, json!({ SYNC: null })).await?;
-    // Nothing is applied that the controller says before it knows of both changes.
     let klusterlet = site.klusterlet(addon.cluster)?;
-    klusterlet.pause();
+    if agent == Agent::Late {
+        addon.deploy_work().await?;
+        // Nothing is applied that the controller says before it knows of both changes.
+        klusterlet.pause();
+    }
+    annotate_cluster(site, json!({ SYNC: null })).await?;
     addon.annotate(json!({ PAUSE: null })).await?;
     let outcome = eventually("the work does without the namespace", SOON, || async {
         let found = site.hub.get(WORK.0, WORK.1, Some(name), &work).await?;
@@ -123,12 +147,7 @@ async fn syncs(addon: &AddOn<'_>) -> Result<()> {
     .await;
     klusterlet.resume();
     outcome?;
-    addon.args(&[ARG]).await?;
-    addon.disable().await?;
-    steadily("the hub's own namespace stays", || {
-        has_namespace(&site.hub, name)
-    })
-    .await
+    addon.args(&[ARG]).await
 }
 
 /// Whether the work has the namespace that all of the cluster's add-ons are in.
