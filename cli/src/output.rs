@@ -5,6 +5,7 @@ use std::io::{Write as _, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use reeve_fleet::Foreign;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
@@ -21,9 +22,18 @@ pub(crate) fn block(text: Arguments<'_>) {
     }
 }
 
-/// Whether a line could not be printed.
+/// Whether nobody reads any more.
 pub(crate) fn is_closed() -> bool {
-    CLOSED.load(Ordering::Relaxed)
+    CLOSED.load(Ordering::Relaxed) || has_no_reader()
+}
+
+/// Whether the output is a pipe whose other end is closed.
+fn has_no_reader() -> bool {
+    let out = stdout();
+    let mut polled = [PollFd::new(&out, PollFlags::empty())];
+    // An output that cannot be asked is written to until that fails.
+    let asked = poll(&mut polled, Some(&Timespec::default()));
+    asked.is_ok() && polled[0].revents().contains(PollFlags::ERR)
 }
 
 /// What `--force` asks for.

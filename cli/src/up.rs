@@ -174,7 +174,8 @@ async fn show(
             None => std::future::pending().await,
         }
     };
-    let limit = Instant::now() + Duration::from_secs(args.timeout);
+    // A time that the clock does not reach is no limit.
+    let limit = Instant::now().checked_add(Duration::from_secs(args.timeout));
     tokio::pin!(reached);
     loop {
         let policies = policies::read(fleet).await?;
@@ -182,7 +183,7 @@ async fn show(
         if output::is_closed() && !args.once {
             return Ok(ExitCode::SUCCESS);
         }
-        if waiting.is_some() && Instant::now() >= limit {
+        if waiting.is_some() && limit.is_some_and(|limit| Instant::now() >= limit) {
             output::line(format_args!("not reached within {} s", args.timeout));
             return Ok(ExitCode::from(NOT_YET));
         }
@@ -205,7 +206,9 @@ async fn reached(fleet: &Fleet, wait: Wait) -> Result<Vec<Row>> {
     loop {
         fleet.settled().await;
         let policies = policies::read(fleet).await?;
-        if table::is_reached(&policies, wait == Wait::Compliant) {
+        // A replica that cannot be written keeps the status of what it was.
+        let is_current = wait == Wait::Evaluated || !fleet.is_failing();
+        if is_current && table::is_reached(&policies, wait == Wait::Compliant) {
             return Ok(policies);
         }
         tokio::time::sleep(EVERY).await;

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams, ResourceExt as _};
-use kube::core::{Request, TypeMeta};
-use kube::discovery::{ApiGroup, Discovery, Scope};
+use kube::core::{GroupVersionKind, Request, TypeMeta};
+use reeve_runtime::discovery::{Discovery, DiscoveryError, group_version_kind};
 use reeve_runtime::object::api_message;
 use serde_json::Value;
 
@@ -127,19 +127,12 @@ pub async fn apply(client: &Client, paths: &[PathBuf]) -> Result<Vec<Applied>, A
     }
     // Stable: within a stage the order of the files stays.
     all.sort_by_key(stage);
-    let mut discovery = discover(client).await?;
-    let mut known = None;
+    // Only the groups that are named are asked: another one may be broken.
+    let discovery = Discovery::new(client.clone());
     for document in &all {
-        // What the stage before has defined is known from now on.
-        if known
-            .replace(stage(document))
-            .is_some_and(|before| before != stage(document))
-        {
-            discovery = discover(client).await?;
-        }
         apply_one(client, &discovery, document).await?;
         if stage(document) == Stage::Definitions {
-            served(client, document).await?;
+            served(&discovery, document).await?;
         }
     }
     Ok(applied)
@@ -169,34 +162,38 @@ fn document(path: &Path, object: Value) -> Result<Document, ApplyError> {
     })
 }
 
-async fn discover(client: &Client) -> Result<Discovery, ApplyError> {
-    let discovery = Discovery::new(client.clone()).run().await;
-    discovery.map_err(|error| ApplyError::Discovery(api_message(&error)))
-}
-
 /// Waits until the kind of a definition is served: its objects may come next.
-async fn served(client: &Client, definition: &Document) -> Result<(), ApplyError> {
-    let text = |path: &str| {
-        let found = definition.object.data.pointer(path).and_then(Value::as_str);
-        found.unwrap_or_default()
+async fn served(discovery: &Discovery, definition: &Document) -> Result<(), ApplyError> {
+    let spec = &definition.object.data["spec"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut versions = spec["versions"].as_array().into_iter().flatten();
+    let Some(version) = versions.find(|version| version["served"] == true) else {
+        return Ok(());
     };
-    let (group, kind) = (text("/spec/group"), text("/spec/names/kind"));
+    let (group, kind) = (text(&spec["group"]), text(&spec["names"]["kind"]));
+    let kind = GroupVersionKind::gvk(&group, &text(&version["name"]), &kind);
     let until = Instant::now() + SERVED;
     loop {
-        let discovery = discover(client).await?;
-        let served = discovery.get(group);
-        let mut kinds = served.into_iter().flat_map(ApiGroup::recommended_resources);
-        if kinds.any(|(resource, _)| resource.kind == kind) {
-            return Ok(());
+        match discovery.find(&kind).await {
+            Ok(_) => return Ok(()),
+            Err(error) if !error.is_absent() => return Err(undiscovered(&error)),
+            Err(_) if Instant::now() >= until => {
+                return Err(ApplyError::NotServed {
+                    path: definition.path.clone(),
+                    name: definition.name.clone(),
+                });
+            }
+            Err(_) => tokio::time::sleep(POLL).await,
         }
-        if Instant::now() >= until {
-            return Err(ApplyError::NotServed {
-                path: definition.path.clone(),
-                name: definition.name.clone(),
-            });
-        }
-        tokio::time::sleep(POLL).await;
     }
+}
+
+fn undiscovered(error: &DiscoveryError) -> ApplyError {
+    let why = match error {
+        DiscoveryError::Unavailable { source, .. } => api_message(source),
+        absent => absent.to_string(),
+    };
+    ApplyError::Discovery(why)
 }
 
 fn files(path: &Path) -> Result<Vec<PathBuf>, ApplyError> {
@@ -248,21 +245,24 @@ async fn apply_one(
         types,
         name,
     } = document;
-    let known = kube::core::GroupVersionKind::try_from(types)
-        .ok()
-        .and_then(|kind| discovery.resolve_gvk(&kind));
-    let (resource, capabilities) = known.ok_or_else(|| ApplyError::Kind {
-        path: path.clone(),
-        name: name.clone(),
-        kind: types.kind.clone(),
-        api_version: types.api_version.clone(),
-    })?;
-    let api: Api<DynamicObject> = match capabilities.scope {
-        Scope::Cluster => Api::all_with(client.clone(), &resource),
-        Scope::Namespaced => {
-            let namespace = object.namespace().unwrap_or_else(|| POLICIES.to_owned());
-            Api::namespaced_with(client.clone(), &namespace, &resource)
+    let kind = group_version_kind(&types.api_version, &types.kind);
+    let served = match discovery.find(&kind).await {
+        Ok(served) => served,
+        Err(error) if !error.is_absent() => return Err(undiscovered(&error)),
+        Err(_) => {
+            return Err(ApplyError::Kind {
+                path: path.clone(),
+                name: name.clone(),
+                kind: types.kind.clone(),
+                api_version: types.api_version.clone(),
+            });
         }
+    };
+    let api: Api<DynamicObject> = if served.namespaced {
+        let namespace = object.namespace().unwrap_or_else(|| POLICIES.to_owned());
+        Api::namespaced_with(client.clone(), &namespace, &served.resource)
+    } else {
+        Api::all_with(client.clone(), &served.resource)
     };
     let how = PatchParams::apply(MANAGER).force();
     let request = Request::new(api.resource_url()).patch(name, &how, &Patch::Apply(object));

@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
@@ -13,6 +14,10 @@ use crate::private::write_private;
 
 /// The name of the extension that marks an entry as ours.
 const MARKER: &str = "reeve.open-cluster-management.io";
+/// How long somebody else's change is waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How often that is asked.
+const POLL: Duration = Duration::from_millis(20);
 /// The lists of a kubeconfig, with the key of what an entry names.
 const LISTS: [(&str, &str); 3] = [
     ("clusters", "cluster"),
@@ -33,6 +38,12 @@ pub enum KubeconfigError {
         /// Why.
         #[source]
         source: io::Error,
+    },
+    /// Somebody changes it at this moment, or was killed when they did.
+    #[error("{path} is being changed: try again, or remove {} if nobody does", lock_path(.path).display())]
+    Locked {
+        /// Which.
+        path: PathBuf,
     },
     /// It is something else.
     #[error("{path} is not a kubeconfig: give another file with --kubeconfig")]
@@ -87,21 +98,30 @@ pub struct Kubeconfig {
 
 impl Kubeconfig {
     /// Writes `config`, the text of a kubeconfig, to a file: entries of an earlier process of ours are replaced, all else
-    /// stays. `command` is who runs, for whoever wants the file meanwhile. A file that is new can be read by its owner only.
+    /// stays, but comments. `command` names the owner in the error of a second process. A file that is new can be read by
+    /// its owner only; one that exists keeps its owner and mode.
     pub fn write(
         path: &Path,
         config: &str,
         command: &str,
         foreign: Foreign,
     ) -> Result<Self, KubeconfigError> {
-        // A link stays a link.
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let path = target(path).map_err(|source| KubeconfigError::File {
+            doing: "find",
+            path: path.to_owned(),
+            source,
+        })?;
         let file = |doing, source| KubeconfigError::File {
             doing,
             path: path.clone(),
             source,
         };
         let unreadable = || KubeconfigError::Unreadable { path: path.clone() };
+        // kubectl does the same, so that neither loses what the other writes.
+        let _change = Change::begin(&path).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => KubeconfigError::Locked { path: path.clone() },
+            _ => file("lock", source),
+        })?;
         let mut existing = existing(&path).map_err(|source| file("read", source))?;
         let before = match &mut existing {
             Some(existing) => {
@@ -131,8 +151,58 @@ impl Kubeconfig {
                 name,
             })?;
         let text = serde_saphyr::to_string(&merged).map_err(|_| unreadable())?;
-        let lock = write_private(&path, &text).map_err(|source| file("write", source))?;
+        let like = existing.as_ref().map(File::metadata).transpose();
+        let lock = like.and_then(|like| write_private(&path, &text, like.as_ref()));
+        let lock = lock.map_err(|source| file("write", source))?;
         Ok(Self { _lock: lock })
+    }
+}
+
+/// The file that a path leads to: a link stays a link.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    match path.canonicalize() {
+        // What is no file must not become one, and opening it may never end.
+        Ok(found) if !found.is_file() => Err(io::Error::other("it is no regular file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
+            Ok(path.to_owned())
+        }
+        found => found,
+    }
+}
+
+/// The file by which kubectl says that it changes a kubeconfig.
+fn lock_path(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".lock");
+    path.with_file_name(name)
+}
+
+/// A change of a file, of which there is one at a time.
+struct Change(PathBuf);
+
+impl Change {
+    fn begin(path: &Path) -> io::Result<Self> {
+        let lock = lock_path(path);
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match File::create_new(&lock) {
+                Ok(_) => return Ok(Self(lock)),
+                Err(error) => {
+                    let is_held = error.kind() == io::ErrorKind::AlreadyExists;
+                    if !is_held || Instant::now() >= until {
+                        return Err(error);
+                    }
+                }
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+}
+
+impl Drop for Change {
+    fn drop(&mut self) {
+        // Whoever comes next is told to remove it.
+        let _ = std::fs::remove_file(&self.0);
     }
 }
 
@@ -293,6 +363,56 @@ mod tests {
         assert!(refused.to_string().contains(&want), "{refused}");
         drop(first);
         drop(write(&path, &["hub"], Foreign::Refused).unwrap());
+    }
+
+    #[test]
+    fn one_of_many_that_start_at_once_has_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config");
+        let start = |_| {
+            let path = path.clone();
+            std::thread::spawn(move || write(&path, &["hub"], Foreign::Refused))
+        };
+        let all: Vec<_> = (0..8).map(start).collect();
+        let all: Vec<_> = all.into_iter().map(|one| one.join().unwrap()).collect();
+        assert_eq!(all.iter().filter(|one| one.is_ok()).count(), 1);
+        assert!(!lock_path(&path).exists());
+    }
+
+    #[test]
+    fn mode_and_links_of_an_existing_file_stay() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("config"), folder.path().join("link"));
+        std::fs::write(&path, config(&["prod"])).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        drop(write(&link, &["hub"], Foreign::Extended).unwrap());
+        assert!(link.is_symlink());
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+        assert_eq!(contexts(&path), ["prod", "hub"]);
+        std::fs::remove_file(&path).unwrap();
+        assert!(
+            write(&link, &["hub"], Foreign::Extended).is_err(),
+            "it leads nowhere"
+        );
+        assert!(link.is_symlink());
+        assert!(write(Path::new("/dev/null"), &["hub"], Foreign::Extended).is_err());
+        drop(write(&path, &["hub"], Foreign::Refused).unwrap());
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn file_that_kubectl_changes_is_left_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config");
+        std::fs::write(lock_path(&path), "").unwrap();
+        let refused = write(&path, &["hub"], Foreign::Refused).err().unwrap();
+        assert!(refused.to_string().contains("config.lock"), "{refused}");
+        assert!(lock_path(&path).exists() && !path.exists());
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Files that only their owner may read.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, fchown};
 use std::path::Path;
 
 /// Writes a file that holds a key: a new one, which takes the place of what was there. Its rights are never those of
-/// another file. It is locked as long as the answer lives.
-pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<File> {
+/// another file, or those of the file `like` if there is one. It is locked as long as the answer lives.
+pub(crate) fn write_private(path: &Path, text: &str, like: Option<&Metadata>) -> io::Result<File> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}", std::process::id()));
     let draft = path.with_file_name(name);
@@ -16,6 +16,10 @@ pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<File> {
     let written = options.open(&draft).and_then(|mut file| {
         file.try_lock()?;
         file.write_all(text.as_bytes())?;
+        if let Some(like) = like {
+            fchown(&file, Some(like.uid()), Some(like.gid()))?;
+            file.set_permissions(like.permissions())?;
+        }
         Ok(file)
     });
     let moved = written.and_then(|file| {

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 /// Begins the name of every such folder.
 const PREFIX: &str = "reeve-up-";
 /// Locked as long as the process runs.
-const LOCK: &str = "lock";
+const LOCK: &str = ".reeve-up";
+/// The lock before it is one.
+const DRAFT: &str = ".reeve-up.new";
 
 /// A temporary folder that goes with this. What an earlier process could not remove, because it was killed, goes when the
 /// next one is made.
@@ -25,13 +27,22 @@ impl Scratch {
 
     fn new_in(parent: &Path) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
-        let lock = File::create_new(folder.path().join(LOCK))?;
+        let draft = folder.path().join(DRAFT);
+        let lock = File::create_new(&draft)?;
         lock.try_lock()?;
+        // Nobody finds a lock that is not held.
+        fs::rename(draft, folder.path().join(LOCK))?;
         let owner = fs::symlink_metadata(folder.path())?.uid();
         for abandoned in abandoned(parent, owner) {
             // Whatever hinders that hinders nobody else.
-            let removed = fs::remove_dir_all(&abandoned);
-            tracing::debug!(folder = %abandoned.display(), ?removed, "abandoned folder removed");
+            match remove(&abandoned) {
+                Ok(()) => {
+                    tracing::debug!(folder = %abandoned.display(), "abandoned folder removed");
+                }
+                Err(error) => {
+                    tracing::debug!(folder = %abandoned.display(), %error, "abandoned folder not removed");
+                }
+            }
         }
         Ok(Self {
             folder,
@@ -43,6 +54,24 @@ impl Scratch {
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
+}
+
+/// Removes what a fleet has written. A folder with anything else stays: it is somebody's.
+fn remove(folder: &Path) -> io::Result<()> {
+    let mut ours = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_lock = path.file_name().is_some_and(|name| name == LOCK);
+        let is_kubeconfig = path.extension().is_some_and(|end| end == "kubeconfig");
+        if !is_lock && !is_kubeconfig {
+            return Err(io::Error::other("it has files of others"));
+        }
+        ours.push(path);
+    }
+    for path in ours {
+        fs::remove_file(path)?;
+    }
+    fs::remove_dir(folder)
 }
 
 /// The folders of processes that have ended: nobody locks them. A folder without a lock is being made, or none of ours.
@@ -69,20 +98,31 @@ mod tests {
     fn abandoned_folders_go_with_the_next_start_and_others_stay() {
         let parent = tempfile::tempdir().unwrap();
         let at = |name: &str| parent.path().join(name);
-        for (name, file) in [
-            ("reeve-up-killed", LOCK),
-            ("reeve-up-of-a-user", "notes"),
-            ("other", LOCK),
+        for (name, files) in [
+            ("reeve-up-killed", &[LOCK, "hub.kubeconfig"][..]),
+            ("reeve-up-of-a-user", &["notes"]),
+            ("reeve-up-data", &["lock", "reeve-data.json"]),
+            ("reeve-up-mixed", &[LOCK, "notes"]),
+            ("other", &[LOCK]),
         ] {
             fs::create_dir(at(name)).unwrap();
-            fs::write(at(name).join(file), "").unwrap();
+            for file in files {
+                fs::write(at(name).join(file), "").unwrap();
+            }
         }
         std::os::unix::fs::symlink(at("other"), at("reeve-up-link")).unwrap();
         let running = Scratch::new_in(parent.path()).unwrap();
         let second = Scratch::new_in(parent.path()).unwrap();
         assert!(running.path().exists() && second.path().exists());
         assert!(!at("reeve-up-killed").exists());
-        assert!(at("reeve-up-of-a-user").exists() && at("other").join(LOCK).exists());
+        for (name, file) in [
+            ("reeve-up-of-a-user", "notes"),
+            ("reeve-up-data", "lock"),
+            ("reeve-up-mixed", "notes"),
+            ("other", LOCK),
+        ] {
+            assert!(at(name).join(file).exists(), "{name}");
+        }
         let path = running.path().to_owned();
         drop(running);
         assert!(!path.exists());

@@ -26,6 +26,11 @@ impl Fleet {
         }
     }
 
+    /// Whether a controller has failed and not succeeded since: a status may be of what was before.
+    pub fn is_failing(&self) -> bool {
+        self.activity.is_failing()
+    }
+
     fn members(&self) -> impl Iterator<Item = &Member> {
         std::iter::once(&self.hub).chain(&self.clusters)
     }

@@ -253,7 +253,7 @@ impl Members {
         let path = self.options.folder.join(format!("{name}.kubeconfig"));
         // The controllers of this process need no credential: who finds the file has none, even if it is never removed.
         let text = kubeconfig(&[Access::anonymous(name, &authority, &listener)]);
-        write_private(&path, &text).map_err(|source| FleetError::Write {
+        write_private(&path, &text, None).map_err(|source| FleetError::Write {
             path: path.clone(),
             source,
         })?;

@@ -15,8 +15,19 @@ use tokio::time::Instant;
 /// evaluated in intervals are usually due later.
 pub(crate) const SOON: Duration = Duration::from_secs(1);
 
-/// Whether a queue has a key that is worked on, ready, or due at this time at the latest.
-type IsBusy = Box<dyn Fn(Instant) -> bool + Send + Sync>;
+/// What a queue has left to do until a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// A key is worked on, ready, or due until then.
+    Left,
+    /// Only keys in the backoff of lasting failures.
+    Failing,
+    /// Nothing.
+    Done,
+}
+
+/// Tells what a queue has left to do until a time.
+type Probe = Box<dyn Fn(Instant) -> Work + Send + Sync>;
 
 /// The queues of the components of a process; clones share them.
 #[derive(Clone, Default)]
@@ -32,7 +43,7 @@ struct Shared {
 /// A component with queues, which is started in the same process as others; clones are the same component.
 #[derive(Clone, Default)]
 pub struct Component {
-    queues: Arc<Mutex<Vec<IsBusy>>>,
+    queues: Arc<Mutex<Vec<Probe>>>,
     shared: Arc<Shared>,
 }
 
@@ -57,11 +68,25 @@ impl Activity {
         component
     }
 
-    /// Whether no queue of any component has a key now or soon.
+    /// Whether no queue of any component has a key now or soon, but for those in the backoff of lasting failures.
     pub fn is_idle(&self) -> bool {
         let soon = Instant::now() + SOON;
         let components = self.0.components.lock();
-        components.iter().all(|component| component.is_idle(soon))
+        let is_idle = |component: &Component| {
+            let queues = component.queues.lock();
+            !queues.is_empty() && queues.iter().all(|probe| probe(soon) != Work::Left)
+        };
+        components.iter().all(is_idle)
+    }
+
+    /// Whether a key has failed and was not reconciled since: what should follow from its object does not.
+    pub fn is_failing(&self) -> bool {
+        let now = Instant::now();
+        let components = self.0.components.lock();
+        components.iter().any(|component| {
+            let queues = component.queues.lock();
+            queues.iter().any(|probe| probe(now) == Work::Failing)
+        })
     }
 
     /// How many keys the queues have handed to workers.
@@ -71,13 +96,8 @@ impl Activity {
 }
 
 impl Component {
-    fn is_idle(&self, soon: Instant) -> bool {
-        let queues = self.queues.lock();
-        !queues.is_empty() && queues.iter().all(|is_busy| !is_busy(soon))
-    }
-
-    pub(crate) fn add_queue(&self, is_busy: impl Fn(Instant) -> bool + Send + Sync + 'static) {
-        self.queues.lock().push(Box::new(is_busy));
+    pub(crate) fn add_queue(&self, probe: impl Fn(Instant) -> Work + Send + Sync + 'static) {
+        self.queues.lock().push(Box::new(probe));
     }
 
     pub(crate) fn begin(&self) {
@@ -108,7 +128,7 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(70)).await;
             assert!(!activity.is_idle());
             tokio::time::sleep(Duration::from_millis(10)).await;
-            assert!(activity.is_idle());
+            assert!(activity.is_idle() && activity.is_failing());
             stop.cancel();
         };
         tokio::join!(work, story);

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::activity::Work;
 use crate::metrics::{ControllerMetrics, Outcome, Worked};
 
 /// What a key can be.
@@ -75,7 +76,7 @@ impl Backoff {
     }
 }
 
-/// A key that has failed so many times in a row does so for a lasting reason.
+/// A key that has failed so many times in a row does so for a lasting reason: it is in backoff, and not waited for.
 const LASTING: u32 = 5;
 
 /// A queue; clones share it. It has no bound on purpose: it holds each key at most once, so it is
@@ -101,8 +102,7 @@ impl<K> Clone for Queue<K> {
 }
 
 struct State<K> {
-    /// Whether there are workers.
-    worked: bool,
+    has_workers: bool,
     /// With the time since when each waits.
     ready: VecDeque<(K, Instant)>,
     /// Everything in `ready`.
@@ -116,15 +116,20 @@ struct State<K> {
 }
 
 impl<K: Key> State<K> {
-    /// Whether there is a key to work on, or one that is due by then. Nobody knows before there are workers: only then
-    /// have the watches delivered what there is. What has failed again and again is not waited for: it is as it is.
-    fn is_busy(&self, by: Instant) -> bool {
+    /// What is left to do until then. Without workers nobody knows: the watches may not have delivered what there is.
+    fn work(&self, by: Instant) -> Work {
         let due = self.timers.iter().take_while(|(at, _)| *at <= by);
         let failures = |key| self.failures.get(key).copied().unwrap_or_default();
         let is_due = due
             .map(|(_, key)| failures(key))
             .any(|times| times < LASTING);
-        !self.worked || is_due || !self.ready.is_empty() || !self.running.is_empty()
+        if !self.has_workers || is_due || !self.ready.is_empty() || !self.running.is_empty() {
+            Work::Left
+        } else if self.failures.is_empty() {
+            Work::Done
+        } else {
+            Work::Failing
+        }
     }
 
     fn add(&mut self, key: K) {
@@ -192,7 +197,7 @@ impl<K: Key> Queue<K> {
     pub fn with_backoff(name: &'static str, metrics: &ControllerMetrics, backoff: Backoff) -> Self {
         metrics.register(name);
         let state = Arc::new(Mutex::new(State {
-            worked: false,
+            has_workers: false,
             ready: VecDeque::new(),
             queued: HashSet::new(),
             running: HashMap::new(),
@@ -202,7 +207,7 @@ impl<K: Key> Queue<K> {
         }));
         let observed = Arc::clone(&state);
         let component = metrics.component();
-        component.add_queue(move |by| observed.lock().is_busy(by));
+        component.add_queue(move |by| observed.lock().work(by));
         Self {
             name,
             backoff,
@@ -239,7 +244,7 @@ impl<K: Key> Queue<K> {
     {
         let mut running = FuturesUnordered::new();
         self.metrics.hired(self.name, workers.max(1));
-        self.state.lock().worked = true;
+        self.state.lock().has_workers = true;
         loop {
             let mut look_again = None;
             while running.len() < workers.max(1) {

@@ -222,7 +222,7 @@ subjects: [{apiGroup: policy.open-cluster-management.io, kind: Policy, name: lar
 #[tokio::test(flavor = "multi_thread")]
 async fn status_of_many_templates_is_not_written_for_each_of_them() -> Result<()> {
     const TEMPLATES: usize = 60;
-    /// The status of so many templates is written every 120 ms at most, the first and the last time at once.
+    /// Between two writes of the status of so many templates.
     const PAUSE: Duration = Duration::from_millis(120);
 
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -234,23 +234,28 @@ async fn status_of_many_templates_is_not_written_for_each_of_them() -> Result<()
     let replicas: Api<Policy> = Api::namespaced(fleet.clusters[0].client(), "east");
     let story = async {
         let mut events = Box::pin(replicas.watch(&WatchParams::default(), "0").await?);
-        let started = Instant::now();
         apply(&hub, &[file]).await?;
-        let mut writes = 0;
+        let (mut last, mut writes) = (None, Vec::new());
         while let Some(event) = events.try_next().await? {
             let (WatchEvent::Added(policy) | WatchEvent::Modified(policy)) = event else {
                 continue;
             };
-            let Some(status) = policy.status else {
+            if policy.status == last {
                 continue;
-            };
-            writes += 1;
-            if status.compliant.as_deref() == Some("Compliant") {
+            }
+            writes.push(Instant::now());
+            last = policy.status;
+            let status = last.as_ref().and_then(|status| status.compliant.as_deref());
+            if status == Some("Compliant") {
                 break;
             }
         }
-        let most = 2 + started.elapsed().as_millis() / PAUSE.as_millis();
-        ensure!(writes <= most, "{writes} writes where {most} are enough");
+        // How many writes there are depends on the machine; how close they are does not, but for the first and the last.
+        let gaps = writes.windows(2).map(|pair| pair[1] - pair[0]);
+        let close = gaps.filter(|gap| *gap < PAUSE / 2).count();
+        // A test that is late itself sees some together.
+        let most = 2 + writes.len() / 3;
+        ensure!(close <= most, "{close} of {} follow at once", writes.len());
         all_say(&hub, "large", 1, "Compliant").await
     };
     during(&fleet, story).await

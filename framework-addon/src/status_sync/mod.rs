@@ -71,10 +71,6 @@ impl StatusSync {
 
     /// Brings the status of one policy in line.
     pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Next, StatusError> {
-        let window = self.windows.lock().get(&name).copied();
-        if let Some(wait) = window.and_then(|window| window.wait(Instant::now())) {
-            return Ok(Next::After(wait));
-        }
         let managed = match self.standing(&name) {
             Standing::Gone => {
                 self.withdraw(&name);
@@ -91,6 +87,10 @@ impl StatusSync {
         };
         if self.world.uninstalling.is_on() {
             return Ok(Next::Done);
+        }
+        let window = self.windows.lock().get(&name).copied();
+        if let Some(wait) = window.and_then(|window| window.wait(Instant::now())) {
+            return Ok(Next::After(wait));
         }
         let undecodable = |source| StatusError::Undecodable {
             policy: name.clone(),

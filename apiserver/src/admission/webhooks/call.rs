@@ -282,7 +282,7 @@ fn of_tls(error: &rustls::Error) -> String {
             "certificate specifies an incompatible key usage".to_owned()
         }
         // Of `webpki`, which takes no certificate of an authority for a server.
-        CertificateError::Other(_) => {
+        CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
             "certificate is that of an authority, and not one of the bundle".to_owned()
         }
         other => other.to_string(),
