@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use reeve_apiserver::{Access, AuditLog, Authority, Data, DataKind, Options, Server, kubeconfig};
-use reeve_fleet::Kubeconfig;
+use reeve_fleet::{Foreign, Kubeconfig};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::flags::LogArgs;
 
-use crate::output::{self, foreign};
+use crate::output;
 
 /// The name of the server in the folder that it keeps things in.
 const NAME: &str = "apiserver";
@@ -70,7 +70,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
     let listener = server.listen(&authority, address).await?;
     let access = Access::admin("reeve", &authority, &listener)?;
     let text = kubeconfig(&[access]);
-    let foreign = foreign(args.force);
+    let foreign = Foreign::forced(args.force);
     let _kubeconfig = Kubeconfig::write(&args.kubeconfig, &text, "reeve apiserver", foreign)?;
     output::line(format_args!(
         "Kubernetes API at {}. Use it with: kubectl --kubeconfig {}",

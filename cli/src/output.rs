@@ -4,7 +4,6 @@ use std::fmt::Arguments;
 use std::io::{Write as _, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use reeve_fleet::Foreign;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
@@ -34,13 +33,4 @@ fn has_no_reader() -> bool {
     // An output that cannot be asked is written to until that fails.
     let asked = poll(&mut polled, Some(&Timespec::default()));
     asked.is_ok() && polled[0].revents().contains(PollFlags::ERR)
-}
-
-/// What `--force` asks for.
-pub(crate) fn foreign(force: bool) -> Foreign {
-    if force {
-        Foreign::Extended
-    } else {
-        Foreign::Refused
-    }
 }

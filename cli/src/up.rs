@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::ValueEnum;
-use reeve_fleet::{Fleet, FleetOptions, Kubeconfig, Limits, Pods, Scratch, apply};
+use reeve_fleet::{Fleet, FleetOptions, Foreign, Kubeconfig, Limits, Pods, Scratch, apply};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::flags::LogArgs;
 
-use crate::output::{self, foreign};
+use crate::output;
 use policies::Row;
 use table::Table;
 
@@ -96,7 +96,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     ensure!(args.clusters < 10_000, "--clusters: at most 9999");
     let fleet = Fleet::start(args.options(scratch.path())).await?;
     let kubeconfig = fleet.kubeconfig()?;
-    let foreign = foreign(args.force);
+    let foreign = Foreign::forced(args.force);
     let _kubeconfig = Kubeconfig::write(&args.kubeconfig, &kubeconfig, "reeve up", foreign)?;
     output::line(format_args!(
         "a hub and {} clusters run after {:.2} s",

@@ -74,6 +74,13 @@ fn state(path: &Path) -> Result<BTreeMap<String, u32>> {
     Ok(all)
 }
 
+/// Nothing below a path has come, gone or another mode.
+fn unchanged(path: &Path, before: &BTreeMap<String, u32>) -> Result<()> {
+    let now = state(path)?;
+    ensure!(now == *before, "{now:?}");
+    Ok(())
+}
+
 fn set_mode(path: &Path, mode: u32) -> Result<()> {
     Ok(fs::set_permissions(path, fs::Permissions::from_mode(mode))?)
 }
@@ -97,11 +104,7 @@ fn data_dir_with_content_is_refused_and_unchanged() -> Result<()> {
     );
     refused(&up(folder.path())?, &sentence)?;
     refused(&apiserver(folder.path())?, &sentence)?;
-    ensure!(
-        state(folder.path())? == before,
-        "{:?}",
-        state(folder.path())?
-    );
+    unchanged(folder.path(), &before)?;
     Ok(())
 }
 
@@ -111,11 +114,7 @@ fn data_dir_of_a_volume_with_lost_and_found_is_refused() -> Result<()> {
     fs::create_dir(folder.path().join("lost+found"))?;
     let before = state(folder.path())?;
     refused(&up(folder.path())?, "for example")?;
-    ensure!(
-        state(folder.path())? == before,
-        "{:?}",
-        state(folder.path())?
-    );
+    unchanged(folder.path(), &before)?;
     Ok(())
 }
 
@@ -125,11 +124,7 @@ fn data_dir_of_the_other_command_is_refused() -> Result<()> {
     let before = state(folder.path())?;
     let sentence = "keeps the fleet of `reeve up`, not the API server of `reeve apiserver`";
     refused(&apiserver(folder.path())?, sentence)?;
-    ensure!(
-        state(folder.path())? == before,
-        "{:?}",
-        state(folder.path())?
-    );
+    unchanged(folder.path(), &before)?;
 
     let folder = tempfile::tempdir()?;
     let marker = folder.path().join(MARKER);
@@ -146,11 +141,7 @@ fn data_dir_of_a_later_version_is_refused() -> Result<()> {
     let before = state(folder.path())?;
     let sentence = "has data of format 7, and this version of Reeve reads formats up to 1";
     refused(&up(folder.path())?, sentence)?;
-    ensure!(
-        state(folder.path())? == before,
-        "{:?}",
-        state(folder.path())?
-    );
+    unchanged(folder.path(), &before)?;
     fs::write(folder.path().join(MARKER), "{}")?;
     refused(&up(folder.path())?, "is not the marker of a data folder")
 }

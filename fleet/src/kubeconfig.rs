@@ -90,6 +90,14 @@ pub enum Foreign {
     Refused,
 }
 
+impl Foreign {
+    /// What a `--force` flag asks for.
+    #[must_use]
+    pub fn forced(force: bool) -> Self {
+        if force { Self::Extended } else { Self::Refused }
+    }
+}
+
 /// A kubeconfig that nobody else of ours writes as long as this lives.
 #[must_use]
 pub struct Kubeconfig {
