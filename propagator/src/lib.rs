@@ -49,6 +49,7 @@ use reeve_runtime::supervisor::Supervisor;
 
 pub use args::Args;
 use automation::Automations;
+use confirm::Confirmer;
 pub use error::Error;
 use keys::rotate::Keys;
 use metrics::PropagatorMetrics;
@@ -207,8 +208,11 @@ impl Work {
         };
         let (client, hub) = (|| self.client.clone(), || Arc::clone(&self.hub));
         let (ours, metrics) = (events(CONTROLLER), self.metrics.clone());
-        let replicas = Replicas::new(client(), hub(), templates, ours.clone(), metrics);
-        let roots = Roots::new(client(), hub(), ours, self.metrics.clone());
+        // One for both: they ask about the same roots.
+        let confirmer = Confirmer::new(client(), hub());
+        let (confirm, announce) = (confirmer.clone(), ours.clone());
+        let replicas = Replicas::new(client(), hub(), confirm, templates, announce, metrics);
+        let roots = Roots::new(client(), hub(), confirmer, ours, self.metrics.clone());
         let sets = Sets::new(client(), hub(), events(SETS_CONTROLLER));
         let keys = Keys::new(client(), hub(), args.encryption_key_rotation);
         let automations = Automations::new(client(), hub());

@@ -61,15 +61,15 @@ struct Wanted {
 }
 
 impl Replicas {
-    /// Reads from `hub`, writes through `client`.
+    /// Reads from `hub`, writes through `client`, and deletes what `confirmer` has confirmed.
     pub fn new(
         client: Client,
         hub: Arc<Hub>,
+        confirmer: Confirmer,
         templates: HubTemplates,
         events: EventWriter,
         metrics: PropagatorMetrics,
     ) -> Self {
-        let confirmer = Confirmer::new(client.clone(), Arc::clone(&hub));
         Self {
             confirmer,
             client,

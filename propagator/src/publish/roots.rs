@@ -52,15 +52,16 @@ struct Remembered {
 }
 
 impl Roots {
-    /// Reads from `hub`, writes through `client`.
+    /// Reads from `hub`, writes through `client`, and deletes what `confirmer` has confirmed.
     pub fn new(
         client: Client,
         hub: Arc<Hub>,
+        confirmer: Confirmer,
         events: EventWriter,
         metrics: PropagatorMetrics,
     ) -> Self {
         Self {
-            confirmer: Confirmer::new(client.clone(), Arc::clone(&hub)),
+            confirmer,
             client,
             hub,
             events,
