@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use reeve_testkit::{Plane, eventually, workspace};
+use reeve_testkit::{Plane, eventually, planes_are_embedded, workspace};
 use serde_json::json;
 
 use crate::fleet::{AGENTS, Fleet, NAMESPACE};
@@ -25,7 +25,7 @@ pub(crate) async fn installed_used_and_removed() -> Result<()> {
 }
 
 async fn play(fleet: &Fleet) -> Result<()> {
-    let before = stock(fleet).await?;
+    let before = stock_at_rest(fleet).await?;
     fleet.install().await?;
     fleet.enable().await?;
     govern(fleet).await?;
@@ -69,6 +69,31 @@ async fn play(fleet: &Fleet) -> Result<()> {
             Ok(())
         },
     )
+    .await
+}
+
+/// The stock once the controllers of Kubernetes have done what they do to a new cluster: the node controller takes
+/// the taint from new nodes and labels them, others make service accounts and certificate bundles.
+async fn stock_at_rest(fleet: &Fleet) -> Result<Vec<(String, Inventory)>> {
+    eventually("the planes are at rest", SOON, || async {
+        let first = stock(fleet).await?;
+        tokio::time::sleep(HEARD).await;
+        let second = stock(fleet).await?;
+        for ((name, first), (_, second)) in first.iter().zip(&second) {
+            let nothing = Vec::<String>::new();
+            let changes = inventory::difference(first, second);
+            ensure!(changes == nothing, "{name}: {}", changes.join("\n"));
+            for (object, content) in second {
+                let (taints, labels) = (&content["data"]["spec"]["taints"], &content["labels"]);
+                let node = object.starts_with("/Node/");
+                // On an embedded plane nobody looks after nodes.
+                let labelled = planes_are_embedded() || !labels["beta.kubernetes.io/os"].is_null();
+                let taken_in = taints.is_null() && labelled;
+                ensure!(taken_in || !node, "{name}: {object} is new: {content}");
+            }
+        }
+        Ok(second)
+    })
     .await
 }
 
