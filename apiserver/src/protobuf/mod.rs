@@ -10,8 +10,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use crate::json::MOST_DEPTH;
-use types::Type;
+use crate::json::{MOST_DEPTH, too_deep};
+use types::{Other, Type};
 use wire::{Field, Fields};
 
 pub(crate) use openapi::openapi;
@@ -69,7 +69,12 @@ pub(crate) fn parse(body: &[u8]) -> Result<Value, ProtobufError> {
     let mut object = message(name, raw, 0)?;
     object.insert("apiVersion".to_owned(), version.into());
     object.insert("kind".to_owned(), kind.into());
-    Ok(Value::Object(object))
+    let object = Value::Object(object);
+    // A message in a list or map is two levels of JSON.
+    if too_deep(&object).is_some() {
+        return Err(ProtobufError::TooDeep);
+    }
+    Ok(object)
 }
 
 /// Fields that are unknown are left out, as Go leaves them out.
@@ -107,6 +112,12 @@ fn message(
                     .ok_or(ProtobufError::Broken)?
                     .insert(key, value);
             }
+            (Type::Omitted(of), _) => {
+                let value = single(of, field, depth)?;
+                if value != "" && value != false && value.as_f64() != Some(0.0) {
+                    object.insert(property.to_owned(), value);
+                }
+            }
             (of, _) => {
                 let value = single(of, field, depth)?;
                 if !value.is_null() {
@@ -140,9 +151,10 @@ fn single(of: &'static Type, field: Field<'_>, depth: usize) -> Result<Value, Pr
         Type::Text => lossy(field.bytes()?).into(),
         Type::Integer => field.integer()?.into(),
         Type::Bool => (field.integer()? != 0).into(),
-        Type::Double => field.double()?.into(),
+        Type::Double => number(field.double()?),
         Type::Bytes => STANDARD.encode(field.bytes()?).into(),
         Type::Message(name) => Value::Object(message(name, field.bytes()?, depth + 1)?),
+        Type::Either(other, name) => either(*other, name, field.bytes()?, depth)?,
         Type::Time => time(field.bytes()?)?,
         Type::Duration => {
             let nanos = find(field.bytes()?, 1)?.map_or(Ok(0), Field::integer)?;
@@ -164,9 +176,52 @@ fn single(of: &'static Type, field: Field<'_>, depth: usize) -> Result<Value, Pr
             }
             Value::Array(texts)
         }
-        // A list of lists, or of maps, is none of Protobuf's.
-        Type::List(_) | Type::Map(_) => return Err(ProtobufError::Broken),
+        // A list of lists, or of maps, is none of Protobuf's; what is left out is a field's.
+        Type::List(_) | Type::Map(_) | Type::Omitted(_) => return Err(ProtobufError::Broken),
     })
+}
+
+/// As Go writes a number in JSON: without a fraction where it has none.
+fn number(value: f64) -> Value {
+    // Every whole number below 2^53 is one of the machine's integers too.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "it has no fraction and is small"
+    )]
+    if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 {
+        return (value as i64).into();
+    }
+    value.into()
+}
+
+/// As Go writes it in JSON: the list where there is one, or else the schema, or else nothing.
+fn either(
+    other: Other,
+    name: &'static str,
+    bytes: &[u8],
+    depth: usize,
+) -> Result<Value, ProtobufError> {
+    let schema = |at| {
+        let schema = find(bytes, at)?.map(|field| message(name, field.bytes()?, depth + 1));
+        Ok(schema.transpose()?.map(Value::Object))
+    };
+    if other == Other::Bool {
+        let allows = find(bytes, 1)?.map_or(Ok(0), Field::integer)?;
+        return Ok(schema(2)?.unwrap_or_else(|| (allows != 0).into()));
+    }
+    let mut list = Vec::new();
+    for field in Fields::of(bytes) {
+        if let (2, field) = field? {
+            list.push(match other {
+                Other::Texts => lossy(field.bytes()?).into(),
+                _ => Value::Object(message(name, field.bytes()?, depth + 1)?),
+            });
+        }
+    }
+    if list.is_empty() {
+        return Ok(schema(1)?.unwrap_or_default());
+    }
+    Ok(Value::Array(list))
 }
 
 /// No time at all is written as an empty message.
@@ -204,4 +259,95 @@ fn find(bytes: &[u8], wanted: u64) -> Result<Option<Field<'_>>, ProtobufError> {
 
 fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::write::Message;
+    use super::{MAGIC, ProtobufError, Value, json, parse};
+
+    /// A definition in Protobuf with this schema of its objects.
+    fn definition(schema: &Message) -> Vec<u8> {
+        let (mut validation, mut version, mut spec) =
+            (Message::default(), Message::default(), Message::default());
+        validation.message(1, schema);
+        version.message(4, &validation);
+        spec.message(7, &version);
+        let (mut definition, mut types, mut envelope) =
+            (Message::default(), Message::default(), Message::default());
+        definition.message(2, &spec);
+        types.text(1, "apiextensions.k8s.io/v1");
+        types.text(2, "CustomResourceDefinition");
+        envelope.message(1, &types);
+        envelope.message(2, &definition);
+        [MAGIC, &envelope.into_bytes()].concat()
+    }
+
+    fn schema(fields: impl FnOnce(&mut Message)) -> Message {
+        let mut schema = Message::default();
+        fields(&mut schema);
+        schema
+    }
+
+    fn read(schema: &Message) -> Value {
+        let object = parse(&definition(schema)).unwrap();
+        object["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone()
+    }
+
+    #[test]
+    fn unions_of_schemas_are_written_as_go_writes_them() {
+        let string = schema(|it| it.text(5, "string"));
+        let union = |fields: &dyn Fn(&mut Message)| schema(|it| fields(it));
+        let either = read(&schema(|it| {
+            it.message(24, &union(&|it| it.message(2, &string)));
+            it.message(30, &union(&|it| it.boolean(1, true)));
+            it.message(33, &union(&|it| it.boolean(1, false)));
+        }));
+        let expected = json!({ "items": [{ "type": "string" }], "additionalProperties": true, "additionalItems": false });
+        assert_eq!(either, expected);
+        let both = read(&schema(|it| {
+            let list = |it: &mut Message| {
+                it.message(1, &string);
+                it.message(2, &Message::default());
+            };
+            it.message(24, &union(&list));
+            it.message(30, &union(&|it| it.message(2, &string)));
+        }));
+        let expected = json!({ "items": [{}], "additionalProperties": { "type": "string" } });
+        assert_eq!(both, expected);
+        let neither = read(&schema(|it| it.message(24, &Message::default())));
+        assert_eq!(
+            neither,
+            json!({}),
+            "Go writes a null, which it reads as nothing"
+        );
+    }
+
+    #[test]
+    fn zeros_are_left_out_unless_they_are_set_by_a_pointer() {
+        let zeros = read(&schema(|it| {
+            it.text(4, "");
+            it.double(11, 0.0);
+            it.boolean(12, false);
+            it.integer(14, 0);
+        }));
+        assert_eq!(zeros, json!({ "minimum": 0, "minLength": 0 }));
+    }
+
+    #[test]
+    fn schemas_are_no_deeper_than_any_object() {
+        let nested = |levels| {
+            (0..levels).fold(Message::default(), |inner, _| {
+                schema(|it| it.message(25, &inner))
+            })
+        };
+        crate::stack::large(|| {
+            // Each is a list with an object in it.
+            assert!(parse(&definition(&nested(4_900))).is_ok());
+            for levels in [5_000, 9_900, 20_000] {
+                let deep = parse(&definition(&nested(levels)));
+                assert!(matches!(deep, Err(ProtobufError::TooDeep)), "{levels}");
+            }
+        });
+    }
 }

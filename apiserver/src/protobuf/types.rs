@@ -19,8 +19,23 @@ pub(super) enum Type {
     /// A list of texts in a message of its own.
     Texts,
     Message(&'static str),
+    /// Left out of JSON if it is empty, zero or false.
+    Omitted(Box<Type>),
+    /// Either a message or something else: one of the unions of JSON schemas.
+    Either(Other, &'static str),
     List(Box<Type>),
     Map(Box<Type>),
+}
+
+/// What a schema of JSON can be instead of a schema. All are messages of two fields.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Other {
+    /// In field 1; the schema is in 2.
+    Bool,
+    /// In field 2, repeated; the schema is in 1.
+    List,
+    /// In field 2, repeated; the schema is in 1.
+    Texts,
 }
 
 #[derive(Default)]
@@ -50,7 +65,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 });
 
 fn read(text: &'static str) -> Type {
-    let inside = |end| {
+    let inside = |end: &str| {
         text.get(1..)
             .and_then(|rest| rest.strip_suffix(end))
             .unwrap_or_default()
@@ -67,8 +82,18 @@ fn read(text: &'static str) -> Type {
         Some('R') => Type::Raw,
         Some('X') => Type::Texts,
         Some('#') => Type::Message(text.get(1..).unwrap_or_default()),
-        Some('[') => Type::List(Box::new(read(inside(']')))),
-        Some('{') => Type::Map(Box::new(read(inside('}')))),
+        Some('?') => {
+            let (other, name) = text.split_at_checked(2).unwrap_or((text, ""));
+            let other = match other {
+                "?b" => Other::Bool,
+                "?a" => Other::List,
+                _ => Other::Texts,
+            };
+            Type::Either(other, name)
+        }
+        Some('~') => Type::Omitted(Box::new(read(inside("")))),
+        Some('[') => Type::List(Box::new(read(inside("]")))),
+        Some('{') => Type::Map(Box::new(read(inside("}")))),
         _ => Type::Text,
     }
 }

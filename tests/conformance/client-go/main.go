@@ -37,19 +37,20 @@ type traveller struct {
 }
 
 var tours = map[string]func(*traveller) error{
-	"informers": informers,
-	"lists":     lists,
-	"watches":   watches,
-	"writes":    writes,
-	"apply":     apply,
-	"deletes":   deletes,
-	"refusals":  refusals,
-	"election":  election,
-	"events":    events,
-	"discovery": discover,
-	"custom":    custom,
-	"tokens":    tokens,
-	"protobuf":  protobuf,
+	"informers":            informers,
+	"lists":                lists,
+	"watches":              watches,
+	"writes":               writes,
+	"apply":                apply,
+	"deletes":              deletes,
+	"refusals":             refusals,
+	"election":             election,
+	"events":               events,
+	"discovery":            discover,
+	"custom":               custom,
+	"tokens":               tokens,
+	"protobuf":             protobuf,
+	"protobuf-definitions": protobufDefinitions,
 }
 
 func main() {

@@ -1,7 +1,9 @@
 // Writes how the built-in kinds are read from Protobuf: what the tags of their Go types say. First a line for each
 // kind, `apiVersion kind=type`, then one for each type with its fields, `number=property:type`; a field without a
 // property is part of what holds it. Types: s text, i integer, b bool, d double, y bytes, #Name another type, [x] a list, {x} a
-// map; T a time, D a duration, Q a quantity, I an integer or text, R raw JSON, X a list in a message of its own.
+// map; T a time, D a duration, Q a quantity, I an integer or text, R raw JSON, X a list in a message of its own,
+// ~x one that JSON leaves out if it is empty, zero or false, ?bName a type or a boolean, ?aName a type or a list of it,
+// ?sName a type or a list of texts.
 // Usage: go run . > ../../../src/protobuf/types.txt
 package main
 
@@ -11,13 +13,20 @@ import (
 	"sort"
 	"strings"
 
+	apiext "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	apireg "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 var special = map[string]string{
 	"v1.Time": "T", "v1.MicroTime": "T", "v1.Duration": "D", "resource.Quantity": "Q",
-	"intstr.IntOrString": "I", "runtime.RawExtension": "R", "v1.FieldsV1": "R",
+	"intstr.IntOrString": "I", "runtime.RawExtension": "R", "v1.FieldsV1": "R", "v1.JSON": "R",
+}
+
+// One of two, by the type that both have: see the comment at the top.
+var unions = map[string]string{
+	"v1.JSONSchemaPropsOrBool": "?b", "v1.JSONSchemaPropsOrArray": "?a", "v1.JSONSchemaPropsOrStringArray": "?s",
 }
 
 var lines = map[string]bool{}
@@ -31,6 +40,10 @@ func name(t reflect.Type) string {
 func shown(t reflect.Type) string {
 	if known := special[t.String()]; known != "" {
 		return known
+	}
+	if known := unions[t.String()]; known != "" {
+		field, _ := t.FieldByName("Schema")
+		return known + shown(field.Type)[1:]
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -73,15 +86,21 @@ func visit(t reflect.Type) {
 		if !ok || tag == "-" {
 			continue
 		}
-		property := strings.Split(f.Tag.Get("json"), ",")[0]
-		line += fmt.Sprintf(" %s=%s:%s", strings.Split(tag, ",")[1], property, shown(f.Type))
+		property, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		of := shown(f.Type)
+		if strings.Contains("sibd", of) && f.Type.Kind() != reflect.Pointer && strings.Contains(options, "omitempty") {
+			of = "~" + of
+		}
+		line += fmt.Sprintf(" %s=%s:%s", strings.Split(tag, ",")[1], property, of)
 	}
 	lines[line] = true
 }
 
 func main() {
-	if err := apireg.AddToScheme(scheme.Scheme); err != nil {
-		panic(err)
+	for _, add := range []func(*runtime.Scheme) error{apireg.AddToScheme, apiext.AddToScheme} {
+		if err := add(scheme.Scheme); err != nil {
+			panic(err)
+		}
 	}
 	kinds := []string{}
 	for gvk, t := range scheme.Scheme.AllKnownTypes() {

@@ -80,6 +80,7 @@ const TOURS: &[Tour] = &[
     tour(Client::Go, "custom"),
     tour(Client::Go, "tokens"),
     tour(Client::Go, "protobuf"),
+    tour(Client::Go, "protobuf-definitions"),
     Tour {
         differs: &[("patch of a wrong type", SHOWN)],
         ..tour(Client::Python, "typed")
