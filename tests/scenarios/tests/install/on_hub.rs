@@ -132,7 +132,7 @@ async fn stops_to_sync(addon: &AddOn<'_>, agent: Agent) -> Result<()> {
     if agent == Agent::Late {
         addon.deploy_work().await?;
         // Nothing is applied that the controller says before it knows of both changes.
-        klusterlet.pause();
+        klusterlet.pause()?;
     }
     annotate_cluster(site, json!({ SYNC: null })).await?;
     addon.annotate(json!({ PAUSE: null })).await?;
@@ -145,7 +145,7 @@ async fn stops_to_sync(addon: &AddOn<'_>, agent: Agent) -> Result<()> {
         Ok(())
     })
     .await;
-    klusterlet.resume();
+    klusterlet.resume()?;
     outcome?;
     addon.args(&[ARG]).await
 }

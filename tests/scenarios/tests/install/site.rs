@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;
 use kube::api::PostParams;
 use kube::config::Kubeconfig;
-use reeve_testkit::ocm::{AddonManager, Klusterlet, KlusterletOptions, Sites};
+use reeve_testkit::ocm::{AddonManager, Klusterlet, KlusterletOptions, Sites, WorkAgentKind};
 use reeve_testkit::{
     Component, Kubelet, KubeletOptions, Mark, Object, Plane, PlaneOptions, eventually, fleet_crd,
     install_addon_crds,
@@ -233,7 +233,16 @@ async fn join(hub: &Plane, two: &Plane, three: &Plane) -> Result<Vec<Klusterlet>
             managed,
             agent,
         };
-        Klusterlet::join(sites, KlusterletOptions::named(cluster.name()))
+        // What stays and what goes is up to the work agent. The third one's would need nothing else but memory.
+        let work_agent = match cluster {
+            Cluster::One | Cluster::Two => WorkAgentKind::Ocm,
+            Cluster::Three => WorkAgentKind::StandIn,
+        };
+        let options = KlusterletOptions {
+            work_agent,
+            ..KlusterletOptions::named(cluster.name())
+        };
+        Klusterlet::join(sites, options)
     };
     Ok(vec![
         join(Cluster::One, hub, hub).await?,

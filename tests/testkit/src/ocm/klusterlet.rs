@@ -13,6 +13,7 @@ use super::journal::Journal;
 use super::membership::Membership;
 use super::mirror::{Bell, Pace, Task, run};
 use super::names::{CLUSTER, DEFAULT_NAMESPACE};
+use super::ocm_work_agent::OcmWorkAgent;
 use super::registration::Registration;
 use super::work::WorkAgent;
 use crate::{Objects, Plane, eventually};
@@ -45,6 +46,18 @@ pub struct KlusterletOptions {
     pub resync: Duration,
     /// How often the state of applied objects is reported.
     pub status_interval: Duration,
+    /// Who applies works.
+    pub work_agent: WorkAgentKind,
+}
+
+/// Which work agent a [`Klusterlet`] has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkAgentKind {
+    /// The stand-in, with its short intervals.
+    StandIn,
+    /// Open Cluster Management's own program, which looks at unchanged works every four to six minutes and at what it has
+    /// applied every ten to twenty seconds, whatever [`KlusterletOptions`] says.
+    Ocm,
 }
 
 impl KlusterletOptions {
@@ -57,6 +70,7 @@ impl KlusterletOptions {
             cluster_grace: Duration::from_secs(15),
             resync: Duration::from_secs(5),
             status_interval: Duration::from_secs(1),
+            work_agent: WorkAgentKind::StandIn,
         }
     }
 }
@@ -68,6 +82,7 @@ pub struct Klusterlet {
     name: String,
     journal: Journal,
     open: watch::Sender<bool>,
+    work_agent: Option<OcmWorkAgent>,
     _tasks: Vec<Task>,
 }
 
@@ -93,6 +108,10 @@ impl Klusterlet {
         agents.make_namespaces(sites).await?;
         let (open, receiver) = watch::channel(true);
         let journal = Journal::default();
+        let work_agent = match agents.options.work_agent {
+            WorkAgentKind::StandIn => None,
+            WorkAgentKind::Ocm => Some(OcmWorkAgent::start(sites, &name, &user, &group).await?),
+        };
         let tasks = agents
             .start(sites.hub.objects(), receiver, &journal)
             .await?;
@@ -100,6 +119,7 @@ impl Klusterlet {
             name,
             journal,
             open,
+            work_agent,
             _tasks: tasks,
         };
         klusterlet.available(sites.hub).await?;
@@ -127,19 +147,25 @@ impl Klusterlet {
         &self.name
     }
 
-    /// Stops the agents: as if the hub could not be reached from the cluster. Steps under way end.
-    pub fn pause(&self) {
+    /// Stops the agents: as if the hub could not be reached from the cluster. Steps under way end, but those of Open
+    /// Cluster Management's own work agent: it is frozen.
+    pub fn pause(&self) -> Result<()> {
         self.open.send_replace(false);
+        self.work_agent.as_ref().map_or(Ok(()), OcmWorkAgent::pause)
     }
 
     /// Ends [`Klusterlet::pause`].
-    pub fn resume(&self) {
+    pub fn resume(&self) -> Result<()> {
         self.open.send_replace(true);
+        self.work_agent
+            .as_ref()
+            .map_or(Ok(()), OcmWorkAgent::resume)
     }
 
     /// What the agents could not do, for a failed test to print.
     pub fn log(&self) -> String {
-        self.journal.text()
+        let work_agent = self.work_agent.as_ref();
+        self.journal.text() + &work_agent.map(OcmWorkAgent::log).unwrap_or_default()
     }
 }
 
@@ -201,16 +227,19 @@ impl Agents {
         let registration = Registration::start(self.clone(), &registration_pace.bell).await?;
         let health_pace = pace(self.options.check_interval);
         let health = Health::start(self.clone(), &health_pace.bell).await?;
-        // The agent finds out by itself what is due.
-        let work_pace = pace(Duration::from_millis(100));
-        let work = WorkAgent::start(self, &work_pace.bell, journal.clone()).await?;
-        Ok(vec![
+        let mut tasks = vec![
             run(who("hub side"), hub_side, hub_pace),
             run(who("membership"), member, member_pace),
             run(who("registration"), registration, registration_pace),
             run(who("health check"), health, health_pace),
-            run(who("work agent"), work, work_pace),
-        ])
+        ];
+        if self.options.work_agent == WorkAgentKind::StandIn {
+            // The agent finds out by itself what is due.
+            let work_pace = pace(Duration::from_millis(100));
+            let work = WorkAgent::start(self, &work_pace.bell, journal.clone()).await?;
+            tasks.push(run(who("work agent"), work, work_pace));
+        }
+        Ok(tasks)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Stand-ins for what Open Cluster Management runs around an add-on: its add-on manager on the hub
 //! and, for every managed cluster, a klusterlet (registration agent and work agent) with the hub's
 //! side of it. They play on real control planes, so that garbage collection, signing and the removal
-//! of namespaces are real.
+//! of namespaces are real. In place of the work agent, Open Cluster Management's own program can run:
+//! see [`WorkAgentKind`].
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {
@@ -17,7 +18,7 @@
 //! let _manager = AddonManager::start(hub.objects()).await?;
 //! let sites = Sites { hub: &hub, managed: &managed, agent: &managed };
 //! let klusterlet = Klusterlet::join(sites, KlusterletOptions::named("cluster2")).await?;
-//! klusterlet.pause(); // The hub hears nothing of the cluster, nor the cluster of the hub.
+//! klusterlet.pause()?; // The hub hears nothing of the cluster, nor the cluster of the hub.
 //! # Ok(())
 //! # }
 //! ```
@@ -33,6 +34,7 @@ mod klusterlet;
 mod membership;
 mod mirror;
 mod names;
+mod ocm_work_agent;
 mod progress;
 mod registration;
 mod secret;
@@ -41,5 +43,5 @@ mod work;
 mod write;
 
 pub use addon_manager::AddonManager;
-pub use klusterlet::{Klusterlet, KlusterletOptions, Sites};
+pub use klusterlet::{Klusterlet, KlusterletOptions, Sites, WorkAgentKind};
 pub use spec_hash::spec_hash;

@@ -12,7 +12,7 @@ const WORK: (&str, &str) = (WORK_API, "ManifestWork");
 
 pub(crate) async fn all(site: &Site, klusterlet: &Klusterlet) -> Result<()> {
     offer_and_addon(site, WEST, "spoon").await?;
-    klusterlet.pause();
+    klusterlet.pause()?;
     let stopped = "ManagedClusterLeaseUpdateStopped";
     until(&site.hub, CLUSTER, "", WEST, |cluster| {
         let available = condition(cluster, "ManagedClusterConditionAvailable");
@@ -37,7 +37,7 @@ pub(crate) async fn all(site: &Site, klusterlet: &Klusterlet) -> Result<()> {
         .get("v1", "ConfigMap", Some("default"), "far")
         .await?;
     ensure!(far.is_none(), "applied in absence: {far:?}");
-    klusterlet.resume();
+    klusterlet.resume()?;
     until(&site.hub, CLUSTER, "", WEST, |cluster| {
         condition(cluster, "ManagedClusterConditionAvailable")["status"] == "True"
     })

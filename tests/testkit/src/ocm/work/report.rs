@@ -45,7 +45,7 @@ pub(super) fn status(work: &DynamicObject, settings: &Settings, outcomes: &[Outc
     let manifests: Vec<Value> = outcomes
         .iter()
         .enumerate()
-        .map(|(ordinal, outcome)| manifest(ordinal, outcome, settings, old))
+        .map(|(ordinal, outcome)| manifest((ordinal, generation), outcome, settings, old))
         .collect();
     let all = |kind: &str| {
         manifests
@@ -90,7 +90,12 @@ pub(super) fn status(work: &DynamicObject, settings: &Settings, outcomes: &[Outc
     json!({ "conditions": conditions, "resourceStatus": { "manifests": manifests } })
 }
 
-fn manifest(ordinal: usize, outcome: &Outcome, settings: &Settings, old: &Value) -> Value {
+fn manifest(
+    (ordinal, generation): (usize, Option<i64>),
+    outcome: &Outcome,
+    settings: &Settings,
+    old: &Value,
+) -> Value {
     let mut meta = json!({ "ordinal": ordinal });
     if let Some(resource) = &outcome.resource {
         meta = json!({
@@ -109,7 +114,7 @@ fn manifest(ordinal: usize, outcome: &Outcome, settings: &Settings, old: &Value)
         .flatten()
         .find(|before| before["resourceMeta"] == meta);
     let mut conditions = before.map(list).unwrap_or_default();
-    applied(outcome).put(&mut conditions);
+    applied(outcome).at(generation).put(&mut conditions);
     available(outcome).put(&mut conditions);
     let config = outcome
         .resource
