@@ -32,6 +32,13 @@ pub fn cluster(fields: &Value) -> Arc<ClusterFacts> {
     Arc::new(ClusterFacts::of(&serde_json::from_value(cluster).unwrap()))
 }
 
+/// The same cluster, which answers or does not.
+pub fn available(cluster: &ClusterFacts, is_available: bool) -> Arc<ClusterFacts> {
+    let mut cluster = cluster.clone();
+    cluster.is_available = Some(is_available);
+    Arc::new(cluster)
+}
+
 /// An add-on on the cluster `c1`, with nothing said about it.
 pub fn inputs(addon: Addon) -> Inputs {
     Inputs {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::assign::{LIMIT, assign};
 use super::identity::{Identity, Side, is_hook, resource, side};
+use super::reapply::{self, Reapplied};
 use super::work::{Content, Desired, hook_name, names};
 use crate::addon::Installation;
 use crate::facts::Inputs;
@@ -34,6 +35,8 @@ pub struct Layouts {
     pub hosting: Vec<Vec<Identity>>,
     /// Namespaces on the managed cluster that stay there whatever becomes of the works.
     pub lets_go: BTreeSet<String>,
+    /// What is to be applied again.
+    pub reapplied: Reapplied,
 }
 
 /// The works of one installation.
@@ -88,6 +91,7 @@ pub fn build(
         installation,
         owner,
         config_hash,
+        reapplied: &layouts.reapplied,
     };
     let managed_names = |index| names::deploy(installation, index);
     let hosting_names = |index| names::hosting_deploy(installation, index);
@@ -128,6 +132,7 @@ struct Make<'a> {
     installation: &'a Installation,
     owner: Option<&'a OwnerReference>,
     config_hash: Option<&'a str>,
+    reapplied: &'a Reapplied,
 }
 
 impl Make<'_> {
@@ -142,13 +147,20 @@ impl Make<'_> {
         let works = assign(&present, objects, LIMIT).into_iter().enumerate();
         works
             .filter(|(_, manifests)| !manifests.is_empty())
-            .map(|(index, manifests)| {
+            .map(|(index, mut manifests)| {
+                let key = ObjectKey::new(namespace, name(index));
+                let name = key.to_string();
+                let is_whole = self.reapplied.whole.contains(&name);
+                let crds = manifests
+                    .iter_mut()
+                    .filter(|object| reapply::is_hub_crd(object));
+                let configs = crds.map(|crd| reapply::hub_crd(crd, is_whole)).collect();
                 let content = Content {
-                    configs: manifests.iter().filter_map(left_alone).collect(),
+                    configs,
                     manifests,
                     config_hash: self.config_hash,
+                    reapplied_at: self.reapplied.at.get(&name).copied(),
                 };
-                let key = ObjectKey::new(namespace, name(index));
                 Desired::new(self.installation, self.owner, key, &content)
             })
             .collect()
@@ -162,6 +174,7 @@ impl Make<'_> {
             configs: manifests.iter().map(feedback).collect(),
             config_hash: None,
             manifests: manifests.to_vec(),
+            reapplied_at: None,
         };
         let key = ObjectKey::new(namespace, name);
         Some(Hook {
@@ -169,25 +182,6 @@ impl Make<'_> {
             names: manifests.iter().map(hook_name).collect(),
         })
     }
-}
-
-/// The CRDs of the hub itself are the propagator's: where one is there, the agent's add-on only marks it. A work agent that
-/// does not know yet which fields to leave alone writes all of it, as it would without this.
-fn left_alone(object: &Value) -> Option<Value> {
-    let is_crd = object["kind"] == "CustomResourceDefinition";
-    (is_crd && super::identity::is_orphan(object)).then(|| {
-        json!({
-            "resourceIdentifier": resource(object),
-            "updateStrategy": {
-                "type": "ServerSideApply",
-                "serverSideApply": {
-                    "force": true,
-                    "fieldManager": "work-agent",
-                    "ignoreFields": [{ "condition": "OnSpokePresent", "jsonPaths": [".spec"] }],
-                },
-            },
-        })
-    })
 }
 
 /// The work agent is to say how a hook is doing, at once where it knows how to.

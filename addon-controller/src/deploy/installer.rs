@@ -20,6 +20,7 @@ use super::conditions::{self, Say};
 use super::decide::{self, Plan, View};
 use super::finalizers::Finalizers;
 use super::observe::{self, Observer};
+use super::reapply;
 use super::shapes::{Shape, Shapes};
 use super::work::Live;
 use crate::addon::Installation;
@@ -82,6 +83,8 @@ struct Look<'a> {
     owner: Option<OwnerReference>,
     inputs: Inputs,
     live: BTreeMap<ObjectKey, Arc<Live>>,
+    /// In seconds of the Unix epoch.
+    now: i64,
 }
 
 impl Installer {
@@ -138,6 +141,7 @@ impl Installer {
                 .then(|| observe::owner_reference(&*addon, true)),
             inputs: inputs.map_err(|error| InstallError::Identity(Box::new(error)))?,
             live: self.world.works(&installation),
+            now: Timestamp::now().as_second(),
         };
         self.look(&look).await
     }
@@ -191,7 +195,9 @@ impl Installer {
         is_current &= is_told;
         granted?;
         if is_current {
-            Ok(Next::After(spread(look.installation)))
+            let spread = spread(look.installation);
+            let again = reapply::look_again(&look.inputs, &look.live, look.now);
+            Ok(Next::After(again.map_or(spread, |again| again.min(spread))))
         } else {
             Ok(Next::Again)
         }
@@ -391,7 +397,7 @@ struct Outcome {
 }
 
 fn layouts(look: &Look<'_>) -> build::Layouts {
-    observe::layouts(look.installation, look.inputs.hosting.as_ref(), &look.live)
+    observe::layouts(&look.inputs, &look.live, look.now)
 }
 
 fn config_hash(look: &Look<'_>) -> Option<String> {

@@ -10,6 +10,7 @@ pub mod finalizers;
 pub mod identity;
 mod installer;
 mod observe;
+pub mod reapply;
 pub mod shapes;
 pub mod work;
 

@@ -11,6 +11,7 @@ use reeve_runtime::object::ObjectKey;
 
 use super::build::Layouts;
 use super::identity::Identity;
+use super::reapply;
 use super::work::{Live, names};
 use crate::addon::{Addon, Installation};
 use crate::configs::is_ours;
@@ -160,12 +161,9 @@ fn is_named(name: &str) -> bool {
     !name.is_empty() && name != "__reserved_no_default__"
 }
 
-/// What the works of an installation hold.
-pub fn layouts(
-    installation: &Installation,
-    hosting: Option<&Hosting>,
-    live: &BTreeMap<ObjectKey, Arc<Live>>,
-) -> Layouts {
+/// What the works of an installation hold, and which are to be applied again, at `now` in seconds of the Unix epoch.
+pub fn layouts(inputs: &Inputs, live: &BTreeMap<ObjectKey, Arc<Live>>, now: i64) -> Layouts {
+    let installation = &inputs.installation;
     let of = |namespace: &str, name: &dyn Fn(usize) -> String| {
         let mut layouts: Vec<Vec<Identity>> = Vec::new();
         let key = |index| ObjectKey::new(namespace, name(index));
@@ -179,7 +177,7 @@ pub fn layouts(
         }
         layouts
     };
-    let hosting = hosting.map(|hosting| &*hosting.name);
+    let hosting = inputs.hosting.as_ref().map(|hosting| &*hosting.name);
     let own = |key: &ObjectKey| key.namespace == installation.cluster;
     let works = live.iter().filter(|(key, _)| own(key));
     Layouts {
@@ -192,6 +190,7 @@ pub fn layouts(
                 names::hosting_deploy(installation, index)
             })
         }),
+        reapplied: reapply::due(inputs, live, now),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Stories of one add-on: what is decided, look after look.
 
+mod reapply;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -26,6 +28,8 @@ struct Story {
     finalizers: Vec<String>,
     conditions: Vec<Condition>,
     works: BTreeMap<ObjectKey, Value>,
+    /// In seconds of the Unix epoch.
+    now: i64,
 }
 
 impl Story {
@@ -35,6 +39,7 @@ impl Story {
             finalizers: Vec::new(),
             conditions: Vec::new(),
             works: BTreeMap::new(),
+            now: 1_000,
         }
     }
 
@@ -55,8 +60,7 @@ impl Story {
             ..OwnerReference::default()
         };
         let owner = (!Finalizers::is_foreground(&self.finalizers)).then_some(&owner);
-        let hosting = self.inputs.hosting.as_ref();
-        let layouts: Layouts = observe::layouts(&self.inputs.installation, hosting, &live);
+        let layouts: Layouts = observe::layouts(&self.inputs, &live, self.now);
         let works = build::build(&self.inputs, owner, None, &layouts);
         let shapes: Result<Shapes, &BuildError> = works.as_ref().map(Shapes::of);
         let plan = decide(&View {
@@ -74,7 +78,9 @@ impl Story {
             let generation = before.and_then(|work| work["metadata"]["generation"].as_i64());
             let mut object = desired.object();
             object["status"] = status.unwrap_or(json!({}));
-            object["metadata"]["generation"] = json!(generation.unwrap_or(0) + 1);
+            let is_changed = before.is_none_or(|work| work["spec"] != object["spec"]);
+            object["metadata"]["generation"] =
+                json!(generation.unwrap_or(0) + i64::from(is_changed));
             self.works.insert(key.clone(), object);
         }
         for key in &plan.delete {
@@ -125,6 +131,16 @@ impl Story {
             let mut conditions = json!([condition("Applied"), condition("Available")]);
             conditions[0]["observedGeneration"] = work["metadata"]["generation"].clone();
             work["status"]["conditions"] = conditions;
+        }
+    }
+
+    /// The work agent says this of the CRD.
+    fn report(&mut self, report: &Value) {
+        let mut report = report.clone();
+        let name = "policies.policy.open-cluster-management.io";
+        report["resourceMeta"] = json!({ "kind": "CustomResourceDefinition", "name": name });
+        for work in self.works.values_mut() {
+            work["status"]["resourceStatus"] = json!({ "manifests": [report] });
         }
     }
 

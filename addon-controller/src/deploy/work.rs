@@ -9,6 +9,7 @@ use reeve_runtime::object::ObjectKey;
 use serde_json::{Map, Value, json};
 
 use super::identity::{Identity, is_orphan, resource};
+use super::reapply::{self, REAPPLIED_AT, Report};
 use crate::addon::{ADDON_NAME_LABEL, ADDON_NAMESPACE_LABEL, Addon, Installation};
 use crate::digest::Digest;
 
@@ -51,6 +52,8 @@ pub struct Live {
     pub is_applied: Option<bool>,
     /// Namespaces in it that the work agent has let go of: they stay, whatever becomes of the work.
     pub lets_go: Vec<String>,
+    /// Whether it is to be applied again.
+    pub report: Report,
     /// Whether its objects are there.
     pub is_available: bool,
     /// What is known of the objects that feedback was asked for.
@@ -78,6 +81,8 @@ pub struct Content<'a> {
     pub configs: Vec<Value>,
     /// The versions of the configurations; `None` leaves the annotation away.
     pub config_hash: Option<&'a str>,
+    /// When it was last to be applied again; `None` leaves the label away.
+    pub reapplied_at: Option<i64>,
 }
 
 impl Desired {
@@ -92,6 +97,9 @@ impl Desired {
             ADDON_NAME_LABEL.to_owned(),
             installation.addon.name().to_owned(),
         )]);
+        if let Some(at) = content.reapplied_at {
+            labels.insert(REAPPLIED_AT.to_owned(), at.to_string());
+        }
         let mut owners = Vec::new();
         if key.namespace == installation.cluster {
             owners.extend(owner.cloned());
@@ -249,6 +257,7 @@ impl Live {
             },
             is_applied: condition("Applied"),
             lets_go: lets_go(&work, &status),
+            report: Report::of(&work, &status),
             is_available: condition("Available") == Some(true),
             feedback: status
                 .resource_status
@@ -271,33 +280,43 @@ impl Live {
     }
 }
 
-/// The namespaces that a work leaves behind, once its agent has applied it as it is.
+/// The namespaces that a work leaves behind, once its agent has applied them as the work is. What the agent cannot apply
+/// of the rest does not hold them up.
 fn lets_go(work: &ManifestWork, status: &ManifestWorkStatus) -> Vec<String> {
-    let applied = status
-        .conditions
-        .iter()
-        .find(|found| found.type_ == "Applied");
-    let is_applied = applied.is_some_and(|applied| {
-        applied.status == "True" && applied.observed_generation == work.metadata.generation
-    });
-    let Some(option) = work.spec.0.get("deleteOption").filter(|_| is_applied) else {
+    let Some(option) = work.spec.0.get("deleteOption") else {
         return Vec::new();
     };
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    if option["propagationPolicy"] == "Orphan" {
-        let manifests = work.spec.0.get("workload").map(|w| &w["manifests"]);
-        let manifests = manifests.and_then(Value::as_array).into_iter().flatten();
-        let namespaces = manifests.filter(|object| object["kind"] == "Namespace");
-        return namespaces
-            .map(|object| text(&object["metadata"]["name"]))
-            .collect();
-    }
     let rules = option["selectivelyOrphans"]["orphaningRules"].as_array();
-    let namespaces = rules
-        .into_iter()
-        .flatten()
-        .filter(|rule| rule["resource"] == "namespaces");
-    namespaces.map(|rule| text(&rule["name"])).collect()
+    // As the agent reads it: a rule must name all that there is to a namespace, and nothing else.
+    let is_orphan = |name: &str| match option["propagationPolicy"].as_str() {
+        Some("Orphan") => true,
+        Some("SelectivelyOrphan") => rules.into_iter().flatten().any(|rule| {
+            let text = |key: &str| rule[key].as_str().unwrap_or_default();
+            text("resource") == "namespaces"
+                && text("name") == name
+                && text("group").is_empty()
+                && text("namespace").is_empty()
+        }),
+        _ => false,
+    };
+    let all = reapply::is_applied(&status.conditions, work);
+    let is_applied = |name: &str| {
+        let mut manifests = status.resource_status.manifests.iter();
+        all || manifests.any(|manifest| {
+            let meta = &manifest.resource_meta;
+            meta.resource == "namespaces"
+                && meta.name == name
+                && reapply::is_applied(&manifest.conditions, work)
+        })
+    };
+    let manifests = work.spec.0.get("workload").map(|w| &w["manifests"]);
+    let manifests = manifests.and_then(Value::as_array).into_iter().flatten();
+    manifests
+        .filter(|object| object["kind"] == "Namespace")
+        .filter_map(|object| object["metadata"]["name"].as_str())
+        .filter(|name| is_orphan(name) && is_applied(name))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// What names a hook in feedback: its plural, namespace and name.

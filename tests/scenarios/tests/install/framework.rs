@@ -3,15 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
-use reeve_testkit::eventually;
-use serde_json::json;
+use anyhow::{Context, Result, ensure};
+use reeve_testkit::{Object, eventually};
+use serde_json::{Value, json};
 
 use crate::addon::{AddOn, has_namespace, variables};
 use crate::placed::{installed_elsewhere, placed_on_nodes, sized};
 use crate::site::{Cluster, FRAMEWORK, Site};
 use reeve_scenarios::steadily;
 
+const CRD: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+const POLICIES_CRD: &str = "policies.policy.open-cluster-management.io";
+const THREE_MINUTES: Duration = Duration::from_mins(3);
 /// Where users keep policies; made by the framework.
 const POLICIES: &str = "open-cluster-management-policies";
 
@@ -50,6 +53,49 @@ pub(crate) async fn default(site: Arc<Site>) -> Result<()> {
     };
     tokio::try_join!(on(Cluster::Two), on(Cluster::Three))?;
     Ok(())
+}
+
+/// The work agent itself would look at the work after four minutes or more.
+pub(crate) async fn vanished_crd(site: Arc<Site>) -> Result<()> {
+    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
+    let addon = framework(&site, Cluster::Two);
+    addon.enable(json!({}), &[]).await?;
+    addon.runs().await?;
+    let before = crd(&site).await?.context("no CRD")?;
+    let finalizers = |all: Value| json!({ "metadata": { "finalizers": all } });
+    let held = finalizers(json!(["example.com/held"]));
+    site.two
+        .patch(CRD.0, CRD.1, None, POLICIES_CRD, held)
+        .await?;
+    let object =
+        json!({ "apiVersion": CRD.0, "kind": CRD.1, "metadata": { "name": POLICIES_CRD } });
+    site.two.delete(&object.to_string()).await?;
+    // Another work, which is applied at once.
+    addon.annotate(json!({ "log-level": "5" })).await?;
+    addon.args(&["--log-level=5"]).await?;
+    addon.deploy_work().await?;
+    let going = crd(&site).await?.context("no CRD")?;
+    ensure!(
+        going.metadata.deletion_timestamp.is_some(),
+        "it was replaced"
+    );
+    let free = finalizers(Value::Null);
+    site.two
+        .patch(CRD.0, CRD.1, None, POLICIES_CRD, free)
+        .await?;
+    eventually("the CRD is there again", THREE_MINUTES, || async {
+        let now = crd(&site).await?.context("no CRD")?;
+        let is_new = now.metadata.uid != before.metadata.uid;
+        ensure!(is_new, "it is the one that goes");
+        Ok(())
+    })
+    .await?;
+    addon.runs().await?;
+    addon.disable().await
+}
+
+async fn crd(site: &Site) -> Result<Option<Object>> {
+    site.two.get(CRD.0, CRD.1, None, POLICIES_CRD).await
 }
 
 /// Case 5.

@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use reeve_testkit::eventually;
+use reeve_testkit::{Object, eventually};
 use serde_json::{Value, json};
 
 use crate::addon::{AddOn, HOSTED_ON, SOON, args_of, has_namespace, variables};
 use crate::site::{CLUSTER, CONFIG_POLICY, Cluster, FRAMEWORK, ON_HUB, Site};
 use crate::turns::Place;
-use reeve_scenarios::steadily;
+use reeve_scenarios::{same, steadily};
 
 const CRD: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+const POLICIES: &str = "policies.policy.open-cluster-management.io";
 const ORPHAN: &str = "addon.open-cluster-management.io/deletion-orphan";
 const TWO_MINUTES: Duration = Duration::from_mins(2);
 
@@ -62,26 +63,45 @@ async fn framework_of_openshift(site: &Site) -> Result<()> {
         .await?;
     let there = site.three.get("v1", "Namespace", None, policies).await?;
     ensure!(there.is_none(), "{there:?}");
-    let name = "policies.policy.open-cluster-management.io";
-    eventually("the hub's own CRD is marked to stay", SOON, || async {
-        let crd = site.hub.get(CRD.0, CRD.1, None, name).await?;
-        let crd = crd.context("the hub's CRD is gone")?;
-        let annotations = crd.metadata.annotations.unwrap_or_default();
-        ensure!(annotations.contains_key(ORPHAN), "{annotations:?}");
-        Ok(())
-    })
-    .await?;
+    is_marked(site).await?;
     addon.disable().await?;
-    let crd = site
-        .hub
-        .get(CRD.0, CRD.1, None, name)
-        .await?
-        .context("the hub's CRD is gone")?;
+    let crd = crd_of_hub(site).await?;
     ensure!(
         crd.metadata.deletion_timestamp.is_none(),
         "the hub's CRD is going"
     );
     Ok(())
+}
+
+async fn crd_of_hub(site: &Site) -> Result<Object> {
+    let crd = site.hub.get(CRD.0, CRD.1, None, POLICIES).await?;
+    crd.context("the hub's CRD is gone")
+}
+
+async fn is_marked(site: &Site) -> Result<()> {
+    eventually("the hub's own CRD is marked to stay", SOON, || async {
+        let annotations = crd_of_hub(site).await?.metadata.annotations;
+        let annotations = annotations.unwrap_or_default();
+        ensure!(annotations.contains_key(ORPHAN), "{annotations:?}");
+        Ok(())
+    })
+    .await
+}
+
+/// Whatever has become of the mark since a work agent has applied it for another installation.
+pub(crate) async fn marked_again(site: Arc<Site>) -> Result<()> {
+    let _turn = site.turns.wait(&BOTH).await?;
+    let addon = AddOn::new(&site, FRAMEWORK, Cluster::Three).hosted();
+    let before = crd_of_hub(&site).await?.data["spec"].clone();
+    for _ in 0..2 {
+        let patch = json!({ "metadata": { "annotations": { ORPHAN: null } } });
+        site.hub.patch(CRD.0, CRD.1, None, POLICIES, patch).await?;
+        addon.enable(hosted(), &[]).await?;
+        addon.runs().await?;
+        is_marked(&site).await?;
+        addon.disable().await?;
+    }
+    same("its spec", &crd_of_hub(&site).await?.data["spec"], &before)
 }
 
 /// Case 4 of the framework.

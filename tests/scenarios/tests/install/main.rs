@@ -40,7 +40,7 @@ fn main() -> ExitCode {
             scenario("case_f03_hosted_for_an_openshift_cluster", |s| {
                 Box::pin(hosted::framework(s))
             }),
-            scenario("case_f10_a_hub_of_hubs_syncs_policies", |s| {
+            scenario("case_f10_issue_18_3_2_a_hub_of_hubs_syncs_policies", |s| {
                 Box::pin(on_hub::by_cluster(s))
             }),
             scenario("case_f02_enabled_and_disabled_with_defaults", |s| {
@@ -104,6 +104,14 @@ fn main() -> ExitCode {
             scenario("case_c09_metrics_on_openshift_are_served_by_tls", |s| {
                 Box::pin(config_policy::openshift(s))
             }),
+            scenario(
+                "issue_18_3_1_crd_of_hub_is_marked_for_each_installation",
+                |s| Box::pin(hosted::marked_again(s)),
+            ),
+            scenario(
+                "issue_18_3_3_crd_applied_onto_one_that_goes_is_applied_again",
+                |s| Box::pin(framework::vanished_crd(s)),
+            ),
             scenario("the_rights_of_installers_suffice", |s| {
                 Box::pin(rights::suffice(s))
             }),

@@ -1,6 +1,7 @@
 //! The framework add-on on a hub that manages itself.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use reeve_testkit::{Object, eventually};
@@ -14,6 +15,8 @@ const SYNC: &str = "policy.open-cluster-management.io/sync-policies-on-multiclus
 const VALUES: &str = "addon.open-cluster-management.io/values";
 const PAUSE: &str = "policy-addon-pause";
 const ARG: &str = "--on-multicluster-hub=true";
+/// As long as upstream's specification waits.
+const HALF_A_MINUTE: Duration = Duration::from_secs(30);
 
 async fn annotate_cluster(site: &Site, annotations: Value) -> Result<()> {
     let patch = json!({ "metadata": { "annotations": annotations } });
@@ -65,7 +68,7 @@ async fn is_on_hub(addon: &AddOn<'_>, annotations: Value) -> Result<()> {
     steadily("the hub's own namespace stays", || has_namespace(hub, name)).await
 }
 
-/// Case 10.
+/// Case 10, which is issue 18, 3.2.
 pub(crate) async fn by_cluster(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::One)]).await?;
     let addon = AddOn::new(&site, FRAMEWORK, Cluster::One);
@@ -134,20 +137,27 @@ async fn stops_to_sync(addon: &AddOn<'_>, agent: Agent) -> Result<()> {
         // Nothing is applied that the controller says before it knows of both changes.
         klusterlet.pause()?;
     }
+    let outcome = goes_without_namespace(addon, &work).await;
+    klusterlet.resume()?;
+    outcome?;
+    addon.args(&[ARG]).await
+}
+
+/// The cluster no longer syncs policies, and the add-on goes on.
+async fn goes_without_namespace(addon: &AddOn<'_>, work: &str) -> Result<()> {
+    let (site, name) = (addon.site, addon.cluster.name());
     annotate_cluster(site, json!({ SYNC: null })).await?;
     addon.annotate(json!({ PAUSE: null })).await?;
-    let outcome = eventually("the work does without the namespace", SOON, || async {
-        let found = site.hub.get(WORK.0, WORK.1, Some(name), &work).await?;
+    let what = "the work does without the namespace";
+    eventually(what, HALF_A_MINUTE, || async {
+        let found = site.hub.get(WORK.0, WORK.1, Some(name), work).await?;
         ensure!(
             !has_namespace_of(&found.context("no work")?, name),
             "it is still there"
         );
         Ok(())
     })
-    .await;
-    klusterlet.resume()?;
-    outcome?;
-    addon.args(&[ARG]).await
+    .await
 }
 
 /// Whether the work has the namespace that all of the cluster's add-ons are in.
