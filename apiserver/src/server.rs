@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -13,7 +13,7 @@ use crate::authority::Authority;
 use crate::controllers::{self, Graces, Note};
 use crate::data::{self, DataError, Folder};
 use crate::faults::Faults;
-use crate::kinds::{self, Kinds, table_name};
+use crate::kinds::{self, Kind, Kinds, table_name};
 use crate::stack::{self, Large};
 use crate::store::{Key, Store, Write};
 
@@ -42,6 +42,7 @@ pub(crate) struct Inner {
     pub(crate) webhooks: Webhooks,
     pub(crate) graces: Graces,
     pub(crate) notes: mpsc::UnboundedSender<Note>,
+    allocations: Mutex<()>,
 }
 
 /// A Kubernetes API server in memory. Clones are the same server.
@@ -79,6 +80,7 @@ impl Server {
             webhooks: Webhooks::default(),
             graces: Graces::default(),
             notes,
+            allocations: Mutex::default(),
         });
         inner.bootstrap();
         inner.define_all();
@@ -122,6 +124,11 @@ impl Drop for Inner {
 }
 
 impl Inner {
+    /// Held while addresses and ports of a service are chosen and until it is stored: no other gets the same.
+    pub(crate) fn allocating(&self, kind: &Kind) -> Option<MutexGuard<'_, ()>> {
+        kind.is("", "services").then(|| self.allocations.lock())
+    }
+
     pub(crate) fn kinds(&self) -> Arc<Kinds> {
         Arc::clone(&self.kinds.read())
     }

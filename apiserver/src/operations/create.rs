@@ -1,5 +1,7 @@
 //! Creating.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::prepare::Part;
@@ -153,8 +155,9 @@ impl Call {
             super::body::drop_unknown(kept, &mut object);
         }
         let key = Key::new(self.namespace(), &name);
-        let errors =
-            builtin::allocate(kept, &mut object, &self.server.store, &key, options.dry_run);
+        let server = Arc::clone(&self.server);
+        let _allocating = server.allocating(kept);
+        let errors = builtin::allocate(kept, &mut object, &server.store, &key, options.dry_run);
         self.refuse_wrong(&name, &errors)?;
         self.warnings.extend(builtin::warnings(kept, &object));
         builtin::settle(kept, &mut object);

@@ -111,10 +111,11 @@ impl Call {
         if self.may_be_mutated() {
             super::body::drop_unknown(&kept, &mut new);
         }
+        let server = Arc::clone(&self.server);
+        let _allocating = server.allocating(&kept);
         if self.part() == Part::Main {
             let key = self.key();
-            let errors =
-                builtin::allocate(&kept, &mut new, &self.server.store, &key, options.dry_run);
+            let errors = builtin::allocate(&kept, &mut new, &server.store, &key, options.dry_run);
             self.refuse_wrong(&name, &errors)?;
         }
         self.warnings.extend(builtin::warnings(&kept, &new));
