@@ -81,10 +81,11 @@ impl Controller {
     /// One turn of one policy.
     pub async fn reconcile(self: Arc<Self>, key: ObjectKey) -> Result<Next, PolicyError> {
         let mut underway = self.throttle.started(&key);
-        let policy = match self.policies.iter().find_map(|policies| policies.get(&key)) {
-            Some(Known::Valid(policy)) => policy,
+        let read = || self.policies.iter().find_map(|policies| policies.get(&key));
+        let (policy, before) = match self.publisher.latest(read) {
+            Some((Known::Valid(policy), before)) => (policy, before),
             // The watch has logged what is wrong with it. What it says is unknown, so nothing is done or told.
-            Some(Known::Invalid(_)) => {
+            Some((Known::Invalid(_), _)) => {
                 self.watches.forget(&key);
                 return Ok(Next::Done);
             }
@@ -97,7 +98,6 @@ impl Controller {
             finalizer::remove(&self.hosting, &policy).await?;
             return Ok(Next::Done);
         }
-        let before = self.publisher.latest(&policy);
         let resolved = match self.hub.resolve(&policy).await {
             Ok(resolved) => resolved,
             // A policy that is to go does not have to wait for the hub.

@@ -1,5 +1,7 @@
 //! Telling users: the status of the policy, the compliance event for its parent, and events about itself.
 
+mod written;
+
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicySt
 use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::events::{ComplianceEvent, EventWriter, Information, unique_now};
 use reeve_runtime::object::{ObjectKey, Refusal};
+use reeve_runtime::watch::Known;
 use serde_json::json;
 
 use crate::error::PolicyError;
@@ -22,6 +25,7 @@ use crate::publication::{Publication, Telling, Verdicts, decide};
 use crate::spec::parent;
 use crate::status::{self, condition_messages};
 use crate::tell::Sink;
+use written::Statuses;
 
 /// How often a status write is tried.
 const TRIES: u32 = 3;
@@ -33,20 +37,14 @@ pub struct Publisher {
     client: Client,
     events: EventWriter,
     metrics: PolicyMetrics,
-    /// The statuses written last, by UID: the watch may not have brought them back yet.
-    written: Mutex<HashMap<String, Written>>,
+    /// The statuses written last: the watch may not have brought them back yet.
+    written: Statuses,
     /// Policies that another process may have reported on: those that were there before this one,
     /// by UID, until this one has written their status.
     predecessor: Mutex<HashSet<String>>,
     /// What parents have been told that is not in the status yet, by UID: while the status cannot
     /// be written, each try would tell it again.
     unwritten: Mutex<HashMap<String, (String, Timestamp)>>,
-}
-
-#[derive(Debug, Clone)]
-struct Written {
-    resource_version: u64,
-    status: ConfigurationPolicyStatus,
 }
 
 impl Sink for Publisher {
@@ -97,44 +95,23 @@ impl Publisher {
             client,
             events,
             metrics,
-            written: Mutex::default(),
+            written: Statuses::default(),
             predecessor: Mutex::default(),
             unwritten: Mutex::default(),
         }
     }
 
-    /// The latest status of a policy: the one that was read, or the one that was written since.
-    #[must_use]
-    pub fn latest(&self, policy: &ConfigurationPolicy) -> ConfigurationPolicyStatus {
-        let read = policy.status.clone().unwrap_or_default();
-        let version = policy
-            .resource_version()
-            .and_then(|version| version.parse::<u64>().ok());
-        let written = self.written.lock();
-        let written = policy
-            .metadata
-            .uid
-            .as_ref()
-            .and_then(|uid| written.get(uid));
-        match (written, version) {
-            (Some(written), Some(version)) if written.resource_version > version => {
-                written.status.clone()
-            }
-            _ => read,
-        }
+    /// A policy as `read` finds it, and its latest status: the one in it, or the one that was written since.
+    pub fn latest(
+        &self,
+        read: impl FnOnce() -> Option<Known<ConfigurationPolicy>>,
+    ) -> Option<(Known<ConfigurationPolicy>, ConfigurationPolicyStatus)> {
+        self.written.latest(read)
     }
 
     /// The watch brought a version of a policy: a status that is in it does not have to be kept here.
     pub fn caught_up(&self, policy: &ConfigurationPolicy) {
-        let version = policy
-            .resource_version()
-            .and_then(|version| version.parse::<u64>().ok());
-        let mut written = self.written.lock();
-        let uid = policy.metadata.uid.as_deref().unwrap_or_default();
-        let is_behind = |known: &Written| version.is_none_or(|now| now < known.resource_version);
-        if written.get(uid).is_some_and(|known| !is_behind(known)) {
-            written.remove(uid);
-        }
+        self.written.caught_up(policy);
     }
 
     /// Says which policies were there before this process worked, by UID.
@@ -146,7 +123,7 @@ impl Publisher {
     pub fn forget(&self, uid: &str) {
         self.predecessor.lock().remove(uid);
         self.unwritten.lock().remove(uid);
-        self.written.lock().remove(uid);
+        self.written.forget(uid);
     }
 
     async fn tell_parent(
@@ -249,20 +226,11 @@ impl Publisher {
     }
 
     fn remember(&self, written: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
-        let version = written
-            .resource_version()
-            .and_then(|version| version.parse().ok());
         if let Some(uid) = &written.metadata.uid {
             self.predecessor.lock().remove(uid);
             self.unwritten.lock().remove(uid);
         }
-        if let (Some(uid), Some(resource_version)) = (&written.metadata.uid, version) {
-            let written = Written {
-                resource_version,
-                status: status.clone(),
-            };
-            self.written.lock().insert(uid.clone(), written);
-        }
+        self.written.remember(written, status);
     }
 }
 
