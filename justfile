@@ -18,6 +18,6 @@ check:
 gen:
     cargo xtask gen
 
-# The figures in the README.
+# The figures in docs/benchmarks.md.
 bench:
     cargo xtask bench

@@ -1,4 +1,4 @@
-//! The figures in the README, by one command: how fast a policy becomes Compliant, and what it costs
+//! The figures in `docs/benchmarks.md`, by one command: how fast a policy becomes Compliant, and what it costs
 //! the API servers.
 
 mod latency;

@@ -43,7 +43,7 @@ enum Task {
     Image(image::Options),
     /// A hub, two clusters, the three components, and a policy that becomes Compliant on both.
     Demo,
-    /// The figures in the README.
+    /// The figures in `docs/benchmarks.md`.
     Bench {
         /// Only this part.
         #[command(subcommand)]
