@@ -28,7 +28,7 @@ pub enum AuthorityError {
     Make {
         /// Of whom.
         of: String,
-        /// Why.
+        /// The error of the certificate library.
         #[source]
         source: rcgen::Error,
     },

@@ -62,7 +62,7 @@ impl Cause {
 /// One thing that is wrong with one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
-    /// Why.
+    /// The cause, as in `status.details.causes`.
     pub cause: Cause,
     /// Which, such as `spec.containers[0].name`; `<nil>` of the whole object.
     pub field: String,

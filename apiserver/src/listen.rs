@@ -28,7 +28,7 @@ pub enum ListenError {
     Bind {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },

@@ -59,7 +59,7 @@ pub struct Controller {
     pub kinds: Kinds<ObjectKey>,
     /// Knows which of its namespaces are selected.
     pub selections: Selections,
-    /// Evaluates.
+    /// Evaluates object templates against the cluster.
     pub evaluator: Evaluator,
     /// Resolves templates.
     pub resolver: Arc<Resolver>,

@@ -24,7 +24,7 @@ pub enum Error {
     Files {
         /// The kubeconfig.
         path: String,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The TLS settings cannot be had.
@@ -64,7 +64,7 @@ pub enum UninstallError {
     Deployment {
         /// The Deployment.
         deployment: ObjectKey,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// The policies of a namespace could not be read.
@@ -72,7 +72,7 @@ pub enum UninstallError {
     List {
         /// The namespace.
         namespace: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// A policy could not be annotated.
@@ -80,7 +80,7 @@ pub enum UninstallError {
     Policy {
         /// The policy.
         policy: ObjectKey,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
 }
@@ -101,7 +101,7 @@ pub enum PolicyError {
     Event {
         /// The policy.
         policy: ObjectKey,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// The status could not be written.
@@ -109,7 +109,7 @@ pub enum PolicyError {
     Status {
         /// The policy.
         policy: ObjectKey,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// The finalizer could not be added or removed.
@@ -117,7 +117,7 @@ pub enum PolicyError {
     Finalizer {
         /// The policy.
         policy: ObjectKey,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// Objects could not be deleted with their policy.
@@ -131,7 +131,7 @@ pub enum PolicyError {
     Definition {
         /// The policy.
         policy: ObjectKey,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// Hub templates could not be resolved.
@@ -139,7 +139,7 @@ pub enum PolicyError {
     Hub {
         /// The policy.
         policy: ObjectKey,
-        /// Why.
+        /// The reason, as the message shows it.
         reason: String,
     },
     /// The status cannot be expressed in JSON.
@@ -147,7 +147,7 @@ pub enum PolicyError {
     Encode {
         /// The policy.
         policy: ObjectKey,
-        /// Why.
+        /// The error of the JSON encoder or decoder.
         source: serde_json::Error,
     },
 }

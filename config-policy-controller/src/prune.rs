@@ -22,7 +22,7 @@ const MANAGER: &str = "config-policy-controller";
 /// Which objects are deleted with their policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behavior {
-    /// None.
+    /// Nothing is pruned.
     None,
     /// Those that the policy created.
     DeleteIfCreated,
@@ -68,7 +68,7 @@ pub struct Left {
     pub entry: RelatedObject,
     /// As the message names it.
     pub described: String,
-    /// Why.
+    /// Why the object was left.
     pub because: Because,
 }
 

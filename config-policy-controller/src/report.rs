@@ -41,7 +41,7 @@ impl Reason {
 pub struct Event {
     /// Whether it is in order.
     pub compliant: bool,
-    /// Why.
+    /// The reason of the event.
     pub reason: Reason,
     /// The text, for [`Reason::Other`]; the others have a text made of all objects of the template.
     pub message: String,
@@ -111,7 +111,7 @@ impl Place {
 /// What an evaluation found at one place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// Where.
+    /// The kind and the namespaces of the objects.
     pub place: Place,
     /// The objects' names as texts show them. Usually the place's name alone.
     pub names: Vec<String>,

@@ -67,11 +67,11 @@ impl Interval {
 /// Whether to evaluate a policy that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
-    /// Yes.
+    /// The evaluation is due.
     Now,
     /// Not before this time has passed.
     In(Duration),
-    /// No.
+    /// No evaluation is due until something changes.
     Never,
 }
 

@@ -68,7 +68,7 @@ impl Wanted {
 /// Whether an object is deleted and created in place of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recreate {
-    /// Never.
+    /// The object is never recreated.
     Never,
     /// If the API server calls the update invalid.
     IfRequired,

@@ -87,7 +87,7 @@ pub enum TemplateError {
 /// Resolves the templates of one policy.
 #[derive(Clone)]
 pub struct Templates {
-    /// How.
+    /// Resolves templates.
     pub resolver: Arc<Resolver>,
     /// Functions that fail when called, besides the engine's own.
     pub denied: Arc<[String]>,

@@ -33,7 +33,7 @@ const PRUNE_AGAIN: Duration = Duration::from_secs(10);
 
 /// A policy's turn.
 pub struct Turn<'a, C, S> {
-    /// Evaluates.
+    /// Evaluates object templates against the cluster.
     pub evaluator: &'a Evaluator,
     /// The cluster that the policy speaks about.
     pub cluster: &'a C,

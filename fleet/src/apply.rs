@@ -25,18 +25,18 @@ pub enum ApplyError {
     /// The file or folder cannot be read.
     #[error("cannot read {path}")]
     Read {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
     /// A file is no YAML.
     #[error("{path} is no YAML")]
     Yaml {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the YAML reader.
         #[source]
         source: Box<serde_saphyr::Error>,
     },

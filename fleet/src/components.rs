@@ -22,9 +22,9 @@ pub enum ComponentError {
     /// A component does not take the flags that it is given.
     #[error("the flags of {name}")]
     Flags {
-        /// Which.
+        /// The component.
         name: &'static str,
-        /// Why.
+        /// The error of its arguments.
         #[source]
         source: Box<clap::Error>,
     },
@@ -36,7 +36,7 @@ pub enum ComponentError {
     Addon {
         /// Of which cluster.
         cluster: String,
-        /// Why.
+        /// The error of the framework add-on.
         #[source]
         source: Box<addon::Error>,
     },
@@ -45,7 +45,7 @@ pub enum ComponentError {
     Configuration {
         /// Of which cluster.
         cluster: String,
-        /// Why.
+        /// The error of the configuration policy controller.
         #[source]
         source: Box<configuration::Error>,
     },
@@ -54,16 +54,16 @@ pub enum ComponentError {
     Pods {
         /// Of which cluster.
         cluster: String,
-        /// Why.
+        /// The task that ended.
         #[source]
         source: Ended,
     },
     /// Placement or registration.
     #[error("{name} of the hub")]
     Hub {
-        /// Which.
+        /// The component.
         name: &'static str,
-        /// Why.
+        /// The task that ended.
         #[source]
         source: Ended,
     },

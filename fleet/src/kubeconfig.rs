@@ -33,22 +33,22 @@ pub enum KubeconfigError {
     File {
         /// Reading or writing.
         doing: &'static str,
-        /// Which.
+        /// The kubeconfig file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
     /// Somebody changes it at this moment, or was killed when they did.
     #[error("{path} is being changed: try again, or remove {} if nobody does", lock_path(.path).display())]
     Locked {
-        /// Which.
+        /// The kubeconfig file.
         path: PathBuf,
     },
     /// It is something else.
     #[error("{path} is not a kubeconfig: give another file with --kubeconfig")]
     Unreadable {
-        /// Which.
+        /// The kubeconfig file.
         path: PathBuf,
     },
     /// It has been written by somebody else.
@@ -56,7 +56,7 @@ pub enum KubeconfigError {
         "{path} exists and was not written by Reeve: give another file with --kubeconfig, or --force to add contexts to it"
     )]
     NotOurs {
-        /// Which.
+        /// The kubeconfig file.
         path: PathBuf,
     },
     /// Another process of ours has written it and still runs.
@@ -64,7 +64,7 @@ pub enum KubeconfigError {
         "{path} is in use by {owner}: end that process, or give another file with --kubeconfig"
     )]
     InUse {
-        /// Which.
+        /// The kubeconfig file.
         path: PathBuf,
         /// The command and its process.
         owner: String,
@@ -72,7 +72,7 @@ pub enum KubeconfigError {
     /// It has an entry of the same name that is not ours.
     #[error("{path} has {kind} {name} of another origin: give another file with --kubeconfig")]
     Taken {
-        /// Which.
+        /// The kubeconfig file.
         path: PathBuf,
         /// A cluster, a user or a context.
         kind: &'static str,

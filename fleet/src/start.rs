@@ -69,16 +69,16 @@ pub enum FleetError {
     Listen {
         /// The hub or a cluster.
         of: String,
-        /// Why.
+        /// The error of the listener.
         #[source]
         source: ListenError,
     },
     /// A kubeconfig cannot be written.
     #[error("cannot write {path}")]
     Write {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
@@ -91,11 +91,11 @@ pub enum FleetError {
     /// An object cannot be made.
     #[error("cannot make {what} on {of}")]
     Make {
-        /// What.
+        /// The object, as the message names it.
         what: String,
         /// On the hub or a cluster.
         of: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         #[source]
         source: Box<kube::Error>,
     },

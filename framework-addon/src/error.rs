@@ -26,7 +26,7 @@ pub enum Error {
     HubKubeconfig {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The log level is invalid.

@@ -57,7 +57,7 @@ pub enum ReplicaError {
     Create {
         /// The replica.
         replica: ObjectKey,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// It could not be updated.
@@ -65,7 +65,7 @@ pub enum ReplicaError {
     Update {
         /// The replica.
         replica: ObjectKey,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// The hub could not be asked whether it may be deleted.
@@ -73,7 +73,7 @@ pub enum ReplicaError {
     Confirm {
         /// The replica.
         replica: ObjectKey,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// It could not be deleted.
@@ -81,7 +81,7 @@ pub enum ReplicaError {
     Delete {
         /// The replica.
         replica: ObjectKey,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
 }
@@ -94,7 +94,7 @@ pub enum KeysError {
     Read {
         /// The cluster, and so the namespace.
         cluster: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// The Secret could not be updated.
@@ -102,7 +102,7 @@ pub enum KeysError {
     Update {
         /// The cluster, and so the namespace.
         cluster: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// There are no random numbers to be had.
@@ -110,7 +110,7 @@ pub enum KeysError {
     Random {
         /// The cluster.
         cluster: String,
-        /// Why.
+        /// The error of the random number generator.
         source: getrandom::Error,
     },
 }
@@ -123,7 +123,7 @@ pub enum RootError {
     Status {
         /// The policy.
         root: RootPolicyName,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// It lies in a cluster namespace, where only replicas belong, and could not be deleted.
@@ -131,7 +131,7 @@ pub enum RootError {
     Stray {
         /// The policy.
         root: RootPolicyName,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
 }
@@ -142,7 +142,7 @@ pub enum RootError {
 pub struct SetError {
     /// The set.
     pub set: ObjectKey,
-    /// Why.
+    /// The error of the client: the API server's answer, or that there was none.
     pub source: kube::Error,
 }
 
@@ -154,6 +154,6 @@ pub struct AutomationError {
     pub automation: ObjectKey,
     /// What was being done to it.
     pub doing: &'static str,
-    /// Why.
+    /// The error of the client: the API server's answer, or that there was none.
     pub source: Box<kube::Error>,
 }

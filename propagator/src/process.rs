@@ -54,9 +54,9 @@ impl Namespaces {
 pub enum PlacementRules {
     /// If their kind is installed when the process starts.
     Probe,
-    /// Yes, installed or not.
+    /// `PlacementRule`s are watched, whether or not their kind is installed.
     On,
-    /// No.
+    /// `PlacementRule`s are not watched.
     Off,
 }
 

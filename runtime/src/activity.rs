@@ -22,7 +22,7 @@ pub(crate) enum Work {
     Left,
     /// Only keys in the backoff of lasting failures.
     Failing,
-    /// Nothing.
+    /// Nothing is left to do.
     Done,
 }
 

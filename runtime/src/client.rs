@@ -109,7 +109,7 @@ pub enum ClientError {
     Kubeconfig {
         /// The file.
         path: String,
-        /// Why.
+        /// The error of the kubeconfig.
         #[source]
         source: kube::config::KubeconfigError,
     },
@@ -124,7 +124,7 @@ pub enum ClientError {
     Build {
         /// The API server.
         url: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         #[source]
         source: Box<kube::Error>,
     },

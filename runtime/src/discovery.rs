@@ -48,7 +48,7 @@ pub enum DiscoveryError {
     Unavailable {
         /// The kind that was looked for.
         kind: GroupVersionKind,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         #[source]
         source: Box<kube::Error>,
     },

@@ -12,7 +12,7 @@ use crate::decode::AnyDepth;
 /// Whether a write is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// Stored.
+    /// The write is stored.
     Real,
     /// Answered as if it had been stored.
     DryRun,

@@ -27,7 +27,7 @@ pub enum Ended {
     Failed {
         /// The task's name.
         task: &'static str,
-        /// Why.
+        /// The reason, as the message shows it.
         reason: String,
     },
     /// Another process may work now.

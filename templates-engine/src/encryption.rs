@@ -90,7 +90,7 @@ pub enum EncryptionError {
     Token {
         /// The token as it stands in the template: ciphertext, no secret.
         token: String,
-        /// Why.
+        /// The error of the decryption.
         source: Box<EncryptionError>,
     },
 }

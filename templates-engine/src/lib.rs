@@ -59,9 +59,9 @@
 //! | `keys`, `values` | in random order | sorted |
 //! | endless loops, recursion, huge results | until memory ends | [`budget`]: an error that names the limit |
 //! | a dict put into itself | crashes when printed | refused, and so are more than 1,000 nested levels by `set` and `merge` |
-//! | a `lookup` by name of a namespaced kind without namespace | by watches: an object of any namespace | not found |
+//! | a `lookup` by name of a namespaced kind without namespace | by watches: an object of any namespace | the first by namespace |
 //! | what one document may hold | no bound | 2 million YAML nodes, 64 MiB through aliases; patterns up to 128 KiB |
-//! | the linter on damaged text | all findings | at most 1,000 of a rule |
+//! | the linter on damaged text | all findings | at most 1,000 of most rules |
 //! | errors that quote the input | all of it | its first 32 KiB |
 //! | complex numbers (`1i`) | a type of their own | parsed, refused when evaluated |
 //!

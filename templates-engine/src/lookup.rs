@@ -145,7 +145,7 @@ pub enum LookupError {
     For {
         /// Such as `failed to get the secret a from b`.
         what: String,
-        /// Why.
+        /// The error of the lookup.
         source: Box<LookupError>,
     },
 }

@@ -8,16 +8,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 pub enum Say {
     /// That something is so, or is not.
     That {
-        /// What.
+        /// The type of the condition.
         kind: &'static str,
         /// Whether it is so.
         is_so: bool,
         /// Why, in one word.
         reason: &'static str,
-        /// Why.
+        /// The reason, as the message shows it.
         message: String,
     },
-    /// Nothing.
+    /// The condition is removed.
     Nothing {
         /// About what.
         kind: &'static str,

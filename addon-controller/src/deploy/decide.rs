@@ -45,7 +45,7 @@ pub struct Plan {
     pub finalizers: Option<Edit>,
 }
 
-/// Decides.
+/// What to write, delete and report, from what is there and what is to be.
 pub fn decide(view: &View<'_>) -> Plan {
     let inputs = view.inputs;
     let mut decision = Decision {

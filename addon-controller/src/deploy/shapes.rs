@@ -9,7 +9,7 @@ use crate::digest::Digest;
 /// A work that is to be there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Where.
+    /// Namespace and name of the work.
     pub key: ObjectKey,
     /// Of everything in it.
     pub digest: Digest,

@@ -19,7 +19,7 @@ pub const CONFIG_HASH: &str = "open-cluster-management.io/config-spec-hash";
 /// A work as it is to be.
 #[derive(Clone, Debug)]
 pub struct Desired {
-    /// Where.
+    /// Namespace and name of the work.
     pub key: ObjectKey,
     /// All labels.
     pub labels: BTreeMap<String, String>,

@@ -52,7 +52,7 @@ pub enum RenderError {
     Template {
         /// The template.
         file: &'static str,
-        /// Why.
+        /// The error of the template engine.
         #[source]
         source: Box<minijinja::Error>,
     },
@@ -61,7 +61,7 @@ pub enum RenderError {
     Yaml {
         /// The template.
         file: &'static str,
-        /// Why.
+        /// The error of the YAML reader.
         #[source]
         source: Box<serde_saphyr::Error>,
     },

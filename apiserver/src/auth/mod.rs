@@ -16,7 +16,7 @@ pub(crate) use tokens::{AUDIENCE, TOKEN_SECRET, Tokens, secret_account};
 pub struct Identity {
     /// The name, such as `system:serviceaccount:default:default`.
     pub user: String,
-    /// Groups.
+    /// The groups that the user is a member of.
     pub groups: Vec<String>,
     /// The uid; may be empty.
     pub uid: String,

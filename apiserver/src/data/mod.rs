@@ -37,18 +37,18 @@ pub enum DataError {
     /// A file or folder cannot be read.
     #[error("cannot read {path}")]
     Read {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
     /// A file or folder cannot be written.
     #[error("cannot write {path}")]
     Write {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -142,7 +142,7 @@ pub enum DataError {
     /// A file that has to be there is not.
     #[error("{path} is missing")]
     Missing {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
     },
     /// The authority cannot be made or read.

@@ -20,7 +20,7 @@ pub enum Shape {
 /// What of an object is in its row of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RowObject {
-    /// Nothing.
+    /// No object in the rows.
     None,
     /// Its metadata.
     #[default]

@@ -13,7 +13,7 @@ pub enum Route {
     Group(String),
     /// `/api/v1` or `/apis/apps/v1`: the group and the version.
     Version(String, String),
-    /// Objects.
+    /// Objects of a resource.
     Objects(Target),
     /// Anything else.
     Other,

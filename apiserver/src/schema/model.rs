@@ -51,7 +51,7 @@ pub enum Special {
     Quantity,
     /// Whatever there is: `RawExtension`, `FieldsV1`, `JSON`.
     Raw,
-    /// Base64.
+    /// Bytes, encoded in base64.
     Bytes,
 }
 

@@ -35,7 +35,7 @@ pub enum ChangeKind {
 pub struct Change {
     /// The revision that it made.
     pub revision: u64,
-    /// When.
+    /// When the change was made.
     pub at: Instant,
     /// What happened.
     pub kind: ChangeKind,

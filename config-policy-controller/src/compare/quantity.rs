@@ -8,7 +8,7 @@ const NANO_PLACES: i32 = 9;
 /// An amount in units of 10⁻⁹.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Amount {
-    /// Exact.
+    /// An exact amount.
     Nanos(i128),
     /// Beyond what 127 bits hold: only equal to itself, written the same way.
     Huge(String),

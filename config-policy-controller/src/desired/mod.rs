@@ -48,7 +48,7 @@ pub enum Desired {
     Nothing {
         /// The plural name of the kind, where it is known.
         resource: String,
-        /// Why.
+        /// The event that is reported instead.
         event: Event,
         /// Objects that were looked at.
         related: Vec<RelatedObject>,

@@ -23,7 +23,7 @@ pub struct Stated {
     pub holds: bool,
     /// Why, one word.
     pub reason: &'static str,
-    /// Why.
+    /// The reason, as the message shows it.
     pub message: String,
 }
 

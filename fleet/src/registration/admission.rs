@@ -13,7 +13,7 @@ use crate::placement::membership::SET_LABEL;
 pub struct Denied {
     /// The HTTP status: 400 or 403.
     pub code: u16,
-    /// Why.
+    /// The reason, as the message shows it.
     pub message: String,
 }
 

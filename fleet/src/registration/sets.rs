@@ -72,7 +72,7 @@ pub fn concerned(
 /// What the two sets that are always there need.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Upkeep {
-    /// Nothing.
+    /// The set is as it has to be.
     Nothing,
     /// To be created: the whole set.
     Create(Value),

@@ -12,7 +12,7 @@ pub enum RelayError {
     Discover {
         /// The constraint's name.
         constraint: String,
-        /// Why.
+        /// The error of the discovery.
         source: DiscoveryError,
     },
     /// The constraint could not be read.
@@ -20,7 +20,7 @@ pub enum RelayError {
     Read {
         /// The constraint's name.
         constraint: String,
-        /// Why.
+        /// The error of the read.
         source: ReadError,
     },
     /// The report could not be stored.
@@ -31,7 +31,7 @@ pub enum RelayError {
     Report {
         /// The constraint's name.
         constraint: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
 }

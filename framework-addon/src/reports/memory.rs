@@ -23,7 +23,7 @@ pub struct Sent {
     pub message: String,
     /// The event's name.
     pub event: String,
-    /// When.
+    /// When it was sent.
     pub at: Instant,
 }
 

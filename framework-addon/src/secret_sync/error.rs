@@ -10,7 +10,7 @@ pub enum SecretError {
     Create {
         /// The copy.
         secret: ObjectKey,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// The copy could not be updated.
@@ -18,7 +18,7 @@ pub enum SecretError {
     Update {
         /// The copy.
         secret: ObjectKey,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// The hub could not be asked whether it really has no such Secret.
@@ -29,7 +29,7 @@ pub enum SecretError {
     Confirm {
         /// The hub's.
         secret: ObjectKey,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// The copy could not be deleted.
@@ -37,7 +37,7 @@ pub enum SecretError {
     Delete {
         /// The copy.
         secret: ObjectKey,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
 }

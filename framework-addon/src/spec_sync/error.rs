@@ -13,7 +13,7 @@ pub enum SpecError {
     Create {
         /// The policy's name.
         policy: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// The copy could not be updated.
@@ -24,7 +24,7 @@ pub enum SpecError {
     Update {
         /// The policy's name.
         policy: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// The hub could not be asked whether it really has no such policy.
@@ -35,7 +35,7 @@ pub enum SpecError {
     Confirm {
         /// The policy's name.
         policy: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// The copy could not be deleted.
@@ -46,7 +46,7 @@ pub enum SpecError {
     Delete {
         /// The policy's name.
         policy: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
 }

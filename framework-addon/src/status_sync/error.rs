@@ -12,7 +12,7 @@ pub enum StatusError {
     Undecodable {
         /// The policy's name.
         policy: String,
-        /// Why.
+        /// The error of the JSON encoder or decoder.
         source: serde_json::Error,
     },
     /// It is not known whether a template's kind exists.
@@ -20,7 +20,7 @@ pub enum StatusError {
     Discover {
         /// The policy's name.
         policy: String,
-        /// Why.
+        /// The error of the discovery.
         source: DiscoveryError,
     },
     /// A template object could not be read.
@@ -30,7 +30,7 @@ pub enum StatusError {
         policy: String,
         /// The template's name.
         template: String,
-        /// Why.
+        /// The error of the read.
         source: ReadError,
     },
     /// The status on the managed cluster could not be written.
@@ -41,7 +41,7 @@ pub enum StatusError {
     Managed {
         /// The policy's name.
         policy: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// The status on the hub could not be written.
@@ -52,7 +52,7 @@ pub enum StatusError {
     Hub {
         /// The policy's name.
         policy: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
 }

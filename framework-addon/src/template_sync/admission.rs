@@ -44,7 +44,7 @@ pub enum Done {
     Created,
     /// It was changed.
     Updated,
-    /// Nothing.
+    /// Nothing was to be done.
     Nothing,
 }
 

@@ -14,11 +14,11 @@ pub struct Wanted {
     pub group: String,
     /// API version.
     pub version: String,
-    /// Kind.
+    /// The kind of the object.
     pub kind: String,
     /// Namespace; means nothing for a cluster-scoped kind.
     pub namespace: String,
-    /// Name.
+    /// The name of the object.
     pub name: String,
 }
 

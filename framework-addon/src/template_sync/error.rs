@@ -127,7 +127,7 @@ pub enum SyncError {
     Discover {
         /// The template's name; empty during cleanup.
         template: String,
-        /// Why.
+        /// The error of the discovery.
         source: DiscoveryError,
     },
     /// A dependency could not be read, and the template's object was left as it is.
@@ -152,7 +152,7 @@ pub enum SyncError {
     KeepChildren {
         /// The template's name.
         template: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// An object could not be deleted.
@@ -160,7 +160,7 @@ pub enum SyncError {
     Delete {
         /// Kind and name.
         object: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// The stale compliance of an object could not be cleared.
@@ -171,7 +171,7 @@ pub enum SyncError {
     Reset {
         /// The template's name.
         template: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// A report could not be stored.
@@ -182,7 +182,7 @@ pub enum SyncError {
     Report {
         /// The template's name.
         template: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// Objects of a kind could not be listed for cleanup.
@@ -190,7 +190,7 @@ pub enum SyncError {
     List {
         /// The kind.
         kind: String,
-        /// Why.
+        /// The error of the read.
         source: ReadError,
     },
     /// The finalizer could not be added or removed.

@@ -15,7 +15,7 @@ pub enum UninstallError {
     Deployment {
         /// The Deployment.
         deployment: ObjectKey,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// The policies could not be listed.
@@ -24,9 +24,9 @@ pub enum UninstallError {
         api_message(source)
     )]
     List {
-        /// Where.
+        /// The namespace of the policies.
         namespace: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// The time is over, or the command was stopped.

@@ -19,7 +19,7 @@ pub enum Mode {
     Once,
     /// At every new violation.
     EveryEvent,
-    /// Never.
+    /// Jobs are never run.
     Disabled,
 }
 
@@ -55,7 +55,7 @@ pub type Events = BTreeMap<String, ClusterEvent>;
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plan {
-    /// Nothing.
+    /// Nothing is to be done.
     Nothing,
     /// Run a job for these clusters, possibly none, and take the user's word back.
     Manual(Vec<String>),

@@ -42,7 +42,7 @@ pub enum Verdict {
     Leave(&'static str),
     /// It must be there.
     Wanted {
-        /// Which.
+        /// The root policy and the cluster.
         pair: Pair,
         /// The policy that it is a replica of.
         root: Arc<Policy>,

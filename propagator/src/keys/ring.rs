@@ -22,7 +22,7 @@ pub enum KeyError {
     Get {
         /// The cluster's namespace.
         namespace: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// The Secret could not be created.
@@ -30,7 +30,7 @@ pub enum KeyError {
     Create {
         /// The cluster's namespace.
         namespace: String,
-        /// Why.
+        /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
     /// There are no random numbers to be had.
@@ -52,7 +52,7 @@ pub fn now() -> String {
 
 /// What comes of asking for the keys of a cluster.
 pub enum Found {
-    /// These.
+    /// The keys of the cluster.
     Keys(Arc<KeyFacts>),
     /// None, as somebody has just deleted them: they are made when this time is over.
     After(Duration),

@@ -268,7 +268,7 @@ enum Touched {
     Nothing,
     /// That of the cluster whose key was rotated.
     Cluster(String),
-    /// All.
+    /// All replicas.
     All,
 }
 

@@ -56,7 +56,7 @@ pub enum AccountError {
     Unusable {
         /// The account.
         account: ObjectKey,
-        /// Why.
+        /// The reason, as the message shows it.
         reason: String,
     },
 }

@@ -110,7 +110,7 @@ impl Cipher {
 
 /// What templates are resolved with.
 pub struct Task<'a> {
-    /// How.
+    /// Resolves templates.
     pub resolver: &'a Resolver,
     /// Functions that fail when called.
     pub denied: &'a [String],

@@ -53,7 +53,7 @@ pub enum Filter {
     Name(String),
     /// Those that match this label selector.
     Labels(String),
-    /// All.
+    /// All objects of the kind.
     All,
 }
 

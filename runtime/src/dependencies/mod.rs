@@ -56,7 +56,7 @@ pub enum ReadError {
         kind: String,
         /// Its name.
         object: ObjectKey,
-        /// Why.
+        /// The error of the decoder.
         reason: DecodeError,
     },
     /// The watch ended while it was being waited for.

@@ -40,7 +40,7 @@ pub enum ServeError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The TLS settings or files cannot be used.
@@ -48,7 +48,7 @@ pub enum ServeError {
     Tls {
         /// What was to be served.
         server: &'static str,
-        /// Why.
+        /// The error of the TLS settings.
         source: TlsError,
     },
     /// There are no random numbers for the digests of tokens.
@@ -59,14 +59,14 @@ pub enum ServeError {
     Serve {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }
 
 /// How metrics are served.
 pub struct MetricsOptions {
-    /// Where.
+    /// The address to listen on.
     pub address: ListenAddress,
     /// Over HTTPS, to callers that the API server knows and allows to get `/metrics`.
     pub secure: bool,

@@ -29,7 +29,7 @@ pub enum TlsError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason, as the message shows it.
         reason: String,
     },
     /// rustls refuses the settings.

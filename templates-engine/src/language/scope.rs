@@ -6,7 +6,7 @@ use crate::value::Value;
 /// How much a value tells of secrets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sensitivity {
-    /// Nothing.
+    /// Nothing sensitive was read.
     #[default]
     Open,
     /// Whether something is true of a secret: the value was chosen by a condition on one, or is such a condition.

@@ -31,7 +31,7 @@ impl Delimiter<'_> {
     }
 }
 
-/// GTUL002
+/// GTUL002: delimiters that do not match.
 pub(super) fn mismatched(lines: &[&str]) -> Vec<Violation> {
     let mut checker = Checker {
         lines,

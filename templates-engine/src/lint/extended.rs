@@ -87,7 +87,7 @@ const CONVERSIONS: [&str; 3] = ["toInt", "toBool", "toLiteral"];
 /// it on its line.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// GTUL101
+/// GTUL101: templates that do not parse.
 pub(super) fn parse_error(text: &str, lines: &[&str], parse: Parse<'_>) -> Option<Violation> {
     let (line, error) = parse(text).err()?;
     let shown = lines
@@ -106,7 +106,7 @@ static NAMED_LOOKUP: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// GTUL102
+/// GTUL102: lookups by name in any namespace.
 pub(super) fn lookups_in_any_namespace(lines: &[&str]) -> Vec<Violation> {
     let Some(pattern) = NAMED_LOOKUP.as_ref() else {
         return Vec::new();
@@ -148,7 +148,7 @@ fn has_namespaces(api_version: &str, kind: &str) -> bool {
     known.any(|(known, kinds)| *known == group && kinds.contains(&kind))
 }
 
-/// GTUL100
+/// GTUL100: conversions of the result that are missing or needless.
 pub(super) fn conversions(lines: &[&str]) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (number, line) in content(lines) {

@@ -16,7 +16,7 @@ struct Counter {
     in_action: bool,
 }
 
-/// GTUL006
+/// GTUL006: quotes that do not match.
 pub(super) fn mismatched(lines: &[&str]) -> Vec<Violation> {
     let mut counter = Counter::default();
     let mut violations = Vec::new();

@@ -9,7 +9,7 @@ static UNQUOTED: Rule = Rule {
     level: Level::Warning,
 };
 
-/// GTUL003
+/// GTUL003: values that are not quoted.
 pub(super) fn values(lines: &[&str]) -> Vec<Violation> {
     let mut violations = Vec::new();
     let mut in_raw = false;

@@ -44,7 +44,7 @@ struct Definition {
     used: bool,
 }
 
-/// GTUL004
+/// GTUL004: variables that are not used.
 pub(super) fn unused(text: &str, lines: &[&str]) -> Vec<Violation> {
     let blanked = blank(&blank(text, LITERAL.as_ref()), COMMENT.as_ref());
     let blanked: Vec<&str> = blanked.split('\n').collect();
@@ -165,7 +165,7 @@ fn check_scope(actions: &[Action], lines: &[&str], violations: &mut Vec<Violatio
     }
 }
 
-/// GTUL005
+/// GTUL005: variables that are written wrongly.
 pub(super) fn invalid_syntax(lines: &[&str]) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (index, line) in lines.iter().enumerate() {

@@ -8,7 +8,7 @@ static TRAILING: Rule = Rule {
     level: Level::Warning,
 };
 
-/// GTUL001
+/// GTUL001: spaces at the end of a line.
 pub(super) fn trailing(lines: &[&str]) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (index, line) in lines.iter().enumerate() {

@@ -10,7 +10,7 @@ const START: &str =
 /// The data that a template starts with.
 #[derive(Clone, Debug, Default)]
 pub enum Context {
-    /// None.
+    /// No context.
     #[default]
     None,
     /// A struct with exported fields.

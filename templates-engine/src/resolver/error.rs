@@ -38,7 +38,7 @@ pub enum ResolveError {
     Parse {
         /// The document as it came.
         input: String,
-        /// Why.
+        /// The error of the parser.
         source: ParseError,
     },
     /// The template failed.
@@ -46,7 +46,7 @@ pub enum ResolveError {
     Execute {
         /// The document as it came.
         input: String,
-        /// Why.
+        /// The error of the execution.
         source: Box<ExecError>,
     },
     /// What the template wrote is not a document.
@@ -71,7 +71,7 @@ impl ResolveError {
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct Failed {
-    /// Why.
+    /// The error of the resolver.
     #[source]
     pub error: ResolveError,
     /// Whether a secret was read or an encrypted value decrypted.

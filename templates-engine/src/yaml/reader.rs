@@ -13,9 +13,9 @@ const PIECE: usize = 512;
 pub struct Mark {
     /// Characters before this position.
     pub index: usize,
-    /// Line.
+    /// The line, from 0 on.
     pub line: usize,
-    /// Column.
+    /// The column, from 0 on.
     pub column: usize,
     /// Bytes of the input before this position.
     pub byte: usize,

@@ -11,7 +11,7 @@ use crate::value::Time;
 pub const STR: &str = "!!str";
 /// The key that merges another mapping.
 pub const MERGE: &str = "!!merge";
-/// Null.
+/// The tag of null.
 pub const NULL: &str = "!!null";
 /// Bytes in base64.
 pub const BINARY: &str = "!!binary";
@@ -33,7 +33,7 @@ pub fn short_tag(tag: &str) -> Cow<'_, str> {
 /// What a text means.
 #[derive(Clone, Debug)]
 pub enum Meaning {
-    /// Null.
+    /// The null value.
     Null,
     /// A boolean.
     Bool(bool),

@@ -14,7 +14,7 @@ use crate::structure;
 /// What a target reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Food {
-    /// Templates.
+    /// Go templates.
     Templates,
     /// YAML documents.
     Documents,

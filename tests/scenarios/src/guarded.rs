@@ -39,7 +39,7 @@ pub struct Guarded {
 
 /// A whole world whose cluster `c1` has a real Gatekeeper.
 pub struct Real {
-    /// It.
+    /// The running Gatekeeper.
     pub gatekeeper: Gatekeeper,
     /// The world.
     pub world: World,

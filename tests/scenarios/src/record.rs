@@ -20,7 +20,7 @@ pub struct Version {
     pub kind: &'static str,
     /// In which namespace.
     pub namespace: String,
-    /// Which.
+    /// The name of the object.
     pub name: String,
     /// What it was.
     pub object: Option<Object>,

@@ -16,7 +16,7 @@ pub struct Related {
     pub object: String,
     /// `Compliant` or `NonCompliant`.
     pub compliant: String,
-    /// Why.
+    /// The reason, as the message shows it.
     pub reason: String,
     /// `properties`, or null.
     pub properties: Value,

@@ -15,7 +15,7 @@ pub struct Entry {
     pub event: String,
     /// When, to the second.
     pub at: String,
-    /// What.
+    /// The message of the event.
     pub message: String,
 }
 

@@ -12,7 +12,7 @@ const LISTS: [&str; 2] = ["initContainers", "containers"];
 /// What has to be in a Pod's `restartPolicy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Restarts {
-    /// Always.
+    /// Always restarted, as in a Deployment.
     Always,
     /// Never or on failure: a Job's.
     AtMostOnFailure,

@@ -7,7 +7,7 @@ use reeve_runtime::queue::Next;
 #[derive(Debug, thiserror::Error)]
 #[error("placement {placement}: {}", .failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct Error {
-    /// Whose.
+    /// The placement that was reconciled.
     pub placement: ObjectKey,
     /// All that failed in one pass.
     pub failures: Vec<Failure>,

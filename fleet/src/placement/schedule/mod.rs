@@ -126,7 +126,7 @@ pub struct FilterRecord {
 /// What a prioritizer said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrioritizerRecord {
-    /// Which.
+    /// The name of the prioritizer.
     pub name: String,
     /// How much it counts.
     pub weight: i32,

@@ -39,7 +39,7 @@ pub struct ManagedClusterSpec {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Taint {
-    /// Which.
+    /// The key of the taint.
     pub key: String,
     /// May be empty.
     #[serde(skip_serializing_if = "String::is_empty")]

@@ -38,7 +38,7 @@ pub struct AddOnPlacementScoreStatus {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(default)]
 pub struct Score {
-    /// Which.
+    /// The name of the score.
     pub name: String,
     /// From -100 to 100.
     pub value: i32,

@@ -90,7 +90,7 @@ impl CryptoRng for Randomness<'_> {}
 
 /// A private key of a type that Sprig knows.
 pub enum PrivateKey {
-    /// RSA.
+    /// An RSA key.
     Rsa(Box<RsaPrivateKey>),
     /// DSA, for which there are no certificates any more, as it was read.
     Dsa(Vec<u8>),
@@ -98,7 +98,7 @@ pub enum PrivateKey {
     P256(p256::SecretKey),
     /// ECDSA on P-384.
     P384(p384::SecretKey),
-    /// Ed25519.
+    /// An Ed25519 key.
     Ed25519(ed25519_dalek::SigningKey),
 }
 
@@ -111,7 +111,7 @@ pub enum Algorithm {
     P256,
     /// ECDSA on P-384 with SHA-384.
     P384,
-    /// Ed25519.
+    /// Ed25519 signatures.
     Ed25519,
 }
 
