@@ -196,8 +196,10 @@ impl Installer {
         granted?;
         if is_current {
             let spread = spread(look.installation);
-            let again = reapply::look_again(&look.inputs, &look.live, look.now);
-            Ok(Next::After(again.map_or(spread, |again| again.min(spread))))
+            let requeue_after = reapply::requeue_after(&look.inputs, &look.live, look.now);
+            Ok(Next::After(
+                requeue_after.map_or(spread, |after| after.min(spread)),
+            ))
         } else {
             Ok(Next::Again)
         }

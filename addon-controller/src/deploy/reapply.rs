@@ -15,8 +15,9 @@ use reeve_runtime::object::ObjectKey;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::conditions;
 use super::identity::{is_orphan, resource};
-use super::work::Live;
+use super::work::{Live, manifests};
 use crate::facts::Inputs;
 
 /// Label of a work: when it was last to be applied again, in seconds of the Unix epoch.
@@ -39,7 +40,7 @@ pub struct Reapplied {
     pub whole: BTreeSet<String>,
 }
 
-/// What the agent reports of a work that tells whether it is to be applied again.
+/// What the agent reports of a work, as far as it decides whether the work is to be applied again.
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
     /// Something of it has been applied as it is, and is gone.
@@ -54,11 +55,11 @@ impl Report {
     /// Of a work.
     pub fn of(work: &ManifestWork, status: &ManifestWorkStatus) -> Self {
         let manifests = &status.resource_status.manifests;
-        // Agents that do not say so of each object say it of all.
+        // Agents that do not report a generation for each object report it for the work.
         let all = is_applied(&status.conditions, work);
         let is_gone = |manifest: &ManifestCondition| {
             (all || is_applied(&manifest.conditions, work))
-                && is(&manifest.conditions, "Available", "False")
+                && conditions::status(&manifest.conditions, "Available") == Some(false)
         };
         let label = work.labels().get(REAPPLIED_AT);
         Self {
@@ -69,7 +70,7 @@ impl Report {
     }
 }
 
-/// How a work holds the hub's CRD, and what the agent says of it.
+/// How a work holds the hub's CRD, and what the agent reports of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HubCrd {
     /// The work is not for a hub.
@@ -88,9 +89,7 @@ pub enum HubCrd {
 
 impl HubCrd {
     fn of(work: &ManifestWork, status: &ManifestWorkStatus) -> Self {
-        let manifests = work.spec.0.get("workload").map(|w| &w["manifests"]);
-        let manifests = manifests.and_then(Value::as_array);
-        let Some(manifest) = manifests.into_iter().flatten().find(|it| is_hub_crd(it)) else {
+        let Some(manifest) = manifests(work).find(|it| is_hub_crd(it)) else {
             return Self::None;
         };
         let mut reports = status.resource_status.manifests.iter();
@@ -99,41 +98,31 @@ impl HubCrd {
                 && manifest["metadata"]["name"] == *report.resource_meta.name
         });
         // That it could not be applied has other causes, too. Only that it is not there is reported so.
-        let is_available = |expected: &str| {
-            is_observed(work, status)
-                && report.is_some_and(|report| is(&report.conditions, "Available", expected))
-        };
+        let report = report.filter(|_| applied(&status.conditions, work).is_some());
+        let is_available =
+            report.and_then(|report| conditions::status(&report.conditions, "Available"));
         if manifest.get("spec").is_some() {
             Self::Whole {
-                is_there: is_available("True"),
+                is_there: is_available == Some(true),
             }
         } else {
             Self::Metadata {
-                is_absent: is_available("False"),
+                is_absent: is_available == Some(false),
             }
         }
     }
 }
 
-fn is(conditions: &[Condition], kind: &str, status: &str) -> bool {
-    let mut conditions = conditions.iter();
-    conditions.any(|it| it.type_ == kind && it.status == status)
-}
-
-/// Whether the agent has looked at a work as it is.
-fn is_observed(work: &ManifestWork, status: &ManifestWorkStatus) -> bool {
-    status.conditions.iter().any(|condition| {
+/// The condition `Applied`, if it is of the work as it is.
+fn applied<'a>(conditions: &'a [Condition], work: &ManifestWork) -> Option<&'a Condition> {
+    conditions.iter().find(|condition| {
         condition.type_ == "Applied" && condition.observed_generation == work.metadata.generation
     })
 }
 
 /// Whether the agent has applied what these conditions are of as the work is.
 pub fn is_applied(conditions: &[Condition], work: &ManifestWork) -> bool {
-    conditions.iter().any(|condition| {
-        condition.type_ == "Applied"
-            && condition.status == "True"
-            && condition.observed_generation == work.metadata.generation
-    })
+    applied(conditions, work).is_some_and(|applied| applied.status == "True")
 }
 
 /// What is to be applied again at `now`, in seconds of the Unix epoch.
@@ -160,8 +149,8 @@ pub fn due(inputs: &Inputs, works: &BTreeMap<ObjectKey, Arc<Live>>, now: i64) ->
     reapplied
 }
 
-/// When to look again whether what is gone now has come back.
-pub fn look_again(
+/// When to reconcile again, to see whether what is absent now has come back.
+pub fn requeue_after(
     inputs: &Inputs,
     works: &BTreeMap<ObjectKey, Arc<Live>>,
     now: i64,

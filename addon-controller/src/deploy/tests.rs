@@ -134,7 +134,7 @@ impl Story {
         }
     }
 
-    /// The work agent says this of the CRD.
+    /// The work agent reports this of the CRD.
     fn report(&mut self, report: &Value) {
         let mut report = report.clone();
         let name = "policies.policy.open-cluster-management.io";

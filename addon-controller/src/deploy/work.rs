@@ -8,6 +8,7 @@ use reeve_api::work::{ManifestCondition, ManifestWork, ManifestWorkStatus};
 use reeve_runtime::object::ObjectKey;
 use serde_json::{Map, Value, json};
 
+use super::conditions;
 use super::identity::{Identity, is_orphan, resource};
 use super::reapply::{self, REAPPLIED_AT, Report};
 use crate::addon::{ADDON_NAME_LABEL, ADDON_NAMESPACE_LABEL, Addon, Installation};
@@ -231,17 +232,8 @@ impl Live {
     /// What is kept of a work.
     pub fn of(mut work: ManifestWork) -> Self {
         let status = work.status.take().unwrap_or_default();
-        let condition = |kind: &str| {
-            let found = status.conditions.iter().find(|found| found.type_ == kind);
-            found.and_then(|condition| match condition.status.as_str() {
-                "True" => Some(true),
-                "False" => Some(false),
-                _ => None,
-            })
-        };
-        let manifests = work.spec.0.get("workload").map(|w| &w["manifests"]);
-        let manifests = manifests.and_then(Value::as_array);
-        let layout = manifests.into_iter().flatten().map(Identity::of).collect();
+        let condition = |kind: &str| conditions::status(&status.conditions, kind);
+        let layout = manifests(&work).map(Identity::of).collect();
         let keys = |map: &BTreeMap<String, String>| map.keys().cloned().collect();
         let owners = work.metadata.owner_references.clone().unwrap_or_default();
         Self {
@@ -280,6 +272,12 @@ impl Live {
     }
 }
 
+/// The objects in a work.
+pub fn manifests(work: &ManifestWork) -> impl Iterator<Item = &Value> {
+    let manifests = work.spec.0.get("workload").map(|w| &w["manifests"]);
+    manifests.and_then(Value::as_array).into_iter().flatten()
+}
+
 /// The namespaces that a work leaves behind, once its agent has applied them as the work is. What the agent cannot apply
 /// of the rest does not hold them up.
 fn lets_go(work: &ManifestWork, status: &ManifestWorkStatus) -> Vec<String> {
@@ -301,17 +299,15 @@ fn lets_go(work: &ManifestWork, status: &ManifestWorkStatus) -> Vec<String> {
     };
     let all = reapply::is_applied(&status.conditions, work);
     let is_applied = |name: &str| {
-        let mut manifests = status.resource_status.manifests.iter();
-        all || manifests.any(|manifest| {
-            let meta = &manifest.resource_meta;
+        let mut reports = status.resource_status.manifests.iter();
+        all || reports.any(|report| {
+            let meta = &report.resource_meta;
             meta.resource == "namespaces"
                 && meta.name == name
-                && reapply::is_applied(&manifest.conditions, work)
+                && reapply::is_applied(&report.conditions, work)
         })
     };
-    let manifests = work.spec.0.get("workload").map(|w| &w["manifests"]);
-    let manifests = manifests.and_then(Value::as_array).into_iter().flatten();
-    manifests
+    manifests(work)
         .filter(|object| object["kind"] == "Namespace")
         .filter_map(|object| object["metadata"]["name"].as_str())
         .filter(|name| is_orphan(name) && is_applied(name))

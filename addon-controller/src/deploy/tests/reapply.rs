@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Story, framework_work, holds_cluster_namespace, story_with_orphan_policy_set_by_hand};
 use crate::addon::Addon;
-use crate::deploy::reapply::{REAPPLIED_AT, look_again};
+use crate::deploy::reapply::{REAPPLIED_AT, requeue_after};
 use crate::facts::Inputs;
 use crate::testing::{annotated, available, hosted, inputs};
 
@@ -79,7 +79,7 @@ fn issue_18_3_3_work_whose_object_is_gone_is_applied_again_every_minute_at_most(
         story.look().write.is_empty(),
         "the agent may still be at it"
     );
-    let wait = look_again(&story.inputs, &story.live(), story.now);
+    let wait = requeue_after(&story.inputs, &story.live(), story.now);
     assert_eq!(wait, Some(Duration::from_secs(1)));
     story.now += 1;
     story.look();
@@ -92,9 +92,9 @@ fn issue_18_3_3_work_whose_object_is_gone_is_applied_again_every_minute_at_most(
         work["metadata"]["labels"][REAPPLIED_AT] = json!("9999999999");
     }
     story.look();
-    assert_eq!(label(&story), Some("4660"), "no clock says that time yet");
+    assert_eq!(label(&story), Some("4660"), "that time is yet to come");
     story.report(&created());
-    assert_eq!(look_again(&story.inputs, &story.live(), story.now), None);
+    assert_eq!(requeue_after(&story.inputs, &story.live(), story.now), None);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn issue_18_3_3_work_is_not_applied_again_before_it_is_applied_or_when_nobody_wo
     for mut story in [newer, silent, leaving] {
         story.settle();
         assert_eq!(label(&story), None);
-        assert_eq!(look_again(&story.inputs, &story.live(), story.now), None);
+        assert_eq!(requeue_after(&story.inputs, &story.live(), story.now), None);
     }
 }
 
