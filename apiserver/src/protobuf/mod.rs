@@ -112,15 +112,10 @@ fn message(
                     .ok_or(ProtobufError::Broken)?
                     .insert(key, value);
             }
-            (Type::Omitted(of), _) => {
-                let value = single(of, field, depth)?;
-                if value != "" && value != false && value.as_f64() != Some(0.0) {
-                    object.insert(property.to_owned(), value);
-                }
-            }
             (of, _) => {
                 let value = single(of, field, depth)?;
-                if !value.is_null() {
+                let is_omitted = matches!(of, Type::Omitted(_)) && is_zero(&value);
+                if !value.is_null() && !is_omitted {
                     object.insert(property.to_owned(), value);
                 }
             }
@@ -176,9 +171,14 @@ fn single(of: &'static Type, field: Field<'_>, depth: usize) -> Result<Value, Pr
             }
             Value::Array(texts)
         }
-        // A list of lists, or of maps, is none of Protobuf's; what is left out is a field's.
-        Type::List(_) | Type::Map(_) | Type::Omitted(_) => return Err(ProtobufError::Broken),
+        Type::Omitted(of) => single(of, field, depth)?,
+        // A list of lists, or of maps, is none of Protobuf's.
+        Type::List(_) | Type::Map(_) => return Err(ProtobufError::Broken),
     })
+}
+
+fn is_zero(value: &Value) -> bool {
+    *value == "" || *value == false || value.as_f64() == Some(0.0)
 }
 
 /// As Go writes a number in JSON: without a fraction where it has none.

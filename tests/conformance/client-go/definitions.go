@@ -6,17 +6,11 @@ import (
 	apiextv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiext "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 )
 
 // protobufDefinitions makes a CustomResourceDefinition in Protobuf, as programs with a typed client do, and reads it as JSON.
 func protobufDefinitions(t *traveller) error {
-	config := rest.CopyConfig(t.config)
-	config.ContentType = runtime.ContentTypeProtobuf
-	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	typed, err := apiext.NewForConfig(config)
+	typed, err := apiext.NewForConfig(t.inProtobuf())
 	if err != nil {
 		return err
 	}
@@ -61,8 +55,7 @@ func protobufDefinitions(t *traveller) error {
 	}
 	defer func() { _ = api.Delete(t.context, definition.Name, metav1.DeleteOptions{}) }()
 	show("create", made.Spec, nil)
-	resource := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	read, err := t.dynamic.Resource(resource).Get(t.context, definition.Name, metav1.GetOptions{})
+	read, err := t.dynamic.Resource(definitions).Get(t.context, definition.Name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}

@@ -238,10 +238,7 @@ func short(t *traveller) error {
 
 // protobuf is a client that prefers Protobuf.
 func protobuf(t *traveller) error {
-	config := rest.CopyConfig(t.config)
-	config.ContentType = runtime.ContentTypeProtobuf
-	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	typed, err := kubernetes.NewForConfig(config)
+	typed, err := kubernetes.NewForConfig(t.inProtobuf())
 	if err != nil {
 		return err
 	}
@@ -282,4 +279,12 @@ func protobuf(t *traveller) error {
 	err = typed.CoreV1().RESTClient().Get().Namespace(t.namespace).Resource("configmaps").Name("a").Do(t.context).Into(unknown)
 	refused("gone", err)
 	return nil
+}
+
+// inProtobuf is the configuration of a client that sends Protobuf, and prefers it in answers.
+func (t *traveller) inProtobuf() *rest.Config {
+	config := rest.CopyConfig(t.config)
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return config
 }
