@@ -13,6 +13,9 @@ pub(crate) const AGENTS: &str = "open-cluster-management-agent-addon";
 pub(crate) const ADDON: (&str, &str) = (ADDON_API, "ManagedClusterAddOn");
 pub(crate) const CONFIG: (&str, &str) = (ADDON_API, "AddOnDeploymentConfig");
 pub(crate) const WORK: (&str, &str) = ("work.open-cluster-management.io/v1", "ManifestWork");
+pub(crate) const CRD: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+/// The CRD that the framework add-on brings.
+pub(crate) const POLICIES_CRD: &str = "policies.policy.open-cluster-management.io";
 pub(crate) const DEPLOYMENT: (&str, &str) = ("apps/v1", "Deployment");
 pub(crate) const HOSTED_ON: &str = "addon.open-cluster-management.io/hosting-cluster-name";
 const REQUEST: (&str, &str) = ("certificates.k8s.io/v1", "CertificateSigningRequest");
@@ -334,4 +337,10 @@ pub(crate) async fn has_namespace(plane: &Plane, name: &str) -> Result<()> {
         "the namespace {name} is going"
     );
     Ok(())
+}
+
+/// The CRD of policies on a plane.
+pub(crate) async fn policies_crd(plane: &Plane) -> Result<Object> {
+    let crd = plane.get(CRD.0, CRD.1, None, POLICIES_CRD).await?;
+    crd.context("there is no CRD of policies")
 }

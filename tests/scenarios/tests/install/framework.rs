@@ -3,17 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use reeve_testkit::{Object, eventually};
+use anyhow::{Result, ensure};
+use reeve_testkit::eventually;
 use serde_json::{Value, json};
 
-use crate::addon::{AddOn, has_namespace, variables};
+use crate::addon::{AddOn, CRD, POLICIES_CRD, has_namespace, policies_crd, variables};
 use crate::placed::{installed_elsewhere, placed_on_nodes, sized};
 use crate::site::{Cluster, FRAMEWORK, Site};
 use reeve_scenarios::steadily;
 
-const CRD: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
-const POLICIES_CRD: &str = "policies.policy.open-cluster-management.io";
 const THREE_MINUTES: Duration = Duration::from_mins(3);
 /// Where users keep policies; made by the framework.
 const POLICIES: &str = "open-cluster-management-policies";
@@ -61,7 +59,7 @@ pub(crate) async fn vanished_crd(site: Arc<Site>) -> Result<()> {
     let addon = framework(&site, Cluster::Two);
     addon.enable(json!({}), &[]).await?;
     addon.runs().await?;
-    let before = crd(&site).await?.context("no CRD")?;
+    let before = policies_crd(&site.two).await?;
     let finalizers = |all: Value| json!({ "metadata": { "finalizers": all } });
     let held = finalizers(json!(["example.com/held"]));
     site.two
@@ -74,7 +72,7 @@ pub(crate) async fn vanished_crd(site: Arc<Site>) -> Result<()> {
     addon.annotate(json!({ "log-level": "5" })).await?;
     addon.args(&["--log-level=5"]).await?;
     addon.deploy_work().await?;
-    let going = crd(&site).await?.context("no CRD")?;
+    let going = policies_crd(&site.two).await?;
     ensure!(
         going.metadata.deletion_timestamp.is_some(),
         "it was replaced"
@@ -84,7 +82,7 @@ pub(crate) async fn vanished_crd(site: Arc<Site>) -> Result<()> {
         .patch(CRD.0, CRD.1, None, POLICIES_CRD, free)
         .await?;
     eventually("the CRD is there again", THREE_MINUTES, || async {
-        let now = crd(&site).await?.context("no CRD")?;
+        let now = policies_crd(&site.two).await?;
         let is_new = now.metadata.uid != before.metadata.uid;
         ensure!(is_new, "it is the one that goes");
         Ok(())
@@ -92,10 +90,6 @@ pub(crate) async fn vanished_crd(site: Arc<Site>) -> Result<()> {
     .await?;
     addon.runs().await?;
     addon.disable().await
-}
-
-async fn crd(site: &Site) -> Result<Option<Object>> {
-    site.two.get(CRD.0, CRD.1, None, POLICIES_CRD).await
 }
 
 /// Case 5.

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use reeve_testkit::{Object, eventually};
+use anyhow::{Result, ensure};
+use reeve_testkit::eventually;
 use serde_json::{Value, json};
 
-use crate::addon::{AddOn, HOSTED_ON, SOON, args_of, has_namespace, variables};
+use crate::addon::{
+    AddOn, CRD, HOSTED_ON, POLICIES_CRD, SOON, args_of, has_namespace, policies_crd, variables,
+};
 use crate::site::{CLUSTER, CONFIG_POLICY, Cluster, FRAMEWORK, ON_HUB, Site};
 use crate::turns::Place;
 use reeve_scenarios::{same, steadily};
 
-const CRD: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
-const POLICIES: &str = "policies.policy.open-cluster-management.io";
 const ORPHAN: &str = "addon.open-cluster-management.io/deletion-orphan";
 const TWO_MINUTES: Duration = Duration::from_mins(2);
 
@@ -65,7 +65,7 @@ async fn framework_of_openshift(site: &Site) -> Result<()> {
     ensure!(there.is_none(), "{there:?}");
     is_marked(site).await?;
     addon.disable().await?;
-    let crd = crd_of_hub(site).await?;
+    let crd = policies_crd(&site.hub).await?;
     ensure!(
         crd.metadata.deletion_timestamp.is_none(),
         "the hub's CRD is going"
@@ -73,14 +73,9 @@ async fn framework_of_openshift(site: &Site) -> Result<()> {
     Ok(())
 }
 
-async fn crd_of_hub(site: &Site) -> Result<Object> {
-    let crd = site.hub.get(CRD.0, CRD.1, None, POLICIES).await?;
-    crd.context("the hub's CRD is gone")
-}
-
 async fn is_marked(site: &Site) -> Result<()> {
     eventually("the hub's own CRD is marked to stay", SOON, || async {
-        let annotations = crd_of_hub(site).await?.metadata.annotations;
+        let annotations = policies_crd(&site.hub).await?.metadata.annotations;
         let annotations = annotations.unwrap_or_default();
         ensure!(annotations.contains_key(ORPHAN), "{annotations:?}");
         Ok(())
@@ -92,16 +87,22 @@ async fn is_marked(site: &Site) -> Result<()> {
 pub(crate) async fn marked_again(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&BOTH).await?;
     let addon = AddOn::new(&site, FRAMEWORK, Cluster::Three).hosted();
-    let before = crd_of_hub(&site).await?.data["spec"].clone();
+    let before = policies_crd(&site.hub).await?.data["spec"].clone();
     for _ in 0..2 {
         let patch = json!({ "metadata": { "annotations": { ORPHAN: null } } });
-        site.hub.patch(CRD.0, CRD.1, None, POLICIES, patch).await?;
+        site.hub
+            .patch(CRD.0, CRD.1, None, POLICIES_CRD, patch)
+            .await?;
         addon.enable(hosted(), &[]).await?;
         addon.runs().await?;
         is_marked(&site).await?;
         addon.disable().await?;
     }
-    same("its spec", &crd_of_hub(&site).await?.data["spec"], &before)
+    same(
+        "its spec",
+        &policies_crd(&site.hub).await?.data["spec"],
+        &before,
+    )
 }
 
 /// Case 4 of the framework.

@@ -233,7 +233,7 @@ async fn join(hub: &Plane, two: &Plane, three: &Plane) -> Result<Vec<Klusterlet>
             managed,
             agent,
         };
-        // What stays and what goes is up to the work agent. The third one's would need nothing else but memory.
+        // What stays and what goes is up to the work agent. Cluster three keeps the stand-in with its short intervals.
         let work_agent = match cluster {
             Cluster::One | Cluster::Two => WorkAgentKind::Ocm,
             Cluster::Three => WorkAgentKind::StandIn,

@@ -55,16 +55,7 @@ async fn play(fleet: &Fleet) -> Result<()> {
         Duration::from_mins(2),
         || async {
             let after = stock(fleet).await?;
-            let differences: Vec<String> = before
-                .iter()
-                .zip(&after)
-                .flat_map(|((name, before), (_, after))| {
-                    let differences = inventory::difference(before, after);
-                    differences
-                        .into_iter()
-                        .map(move |line| format!("{name}: {line}"))
-                })
-                .collect();
+            let differences = differences(&before, &after);
             ensure!(differences == nothing, "{}", differences.join("\n"));
             Ok(())
         },
@@ -79,11 +70,10 @@ async fn stock_at_rest(fleet: &Fleet) -> Result<Vec<(String, Inventory)>> {
         let first = stock(fleet).await?;
         tokio::time::sleep(HEARD).await;
         let second = stock(fleet).await?;
-        for ((name, first), (_, second)) in first.iter().zip(&second) {
-            let nothing = Vec::<String>::new();
-            let changes = inventory::difference(first, second);
-            ensure!(changes == nothing, "{name}: {}", changes.join("\n"));
-            for (object, content) in second {
+        let changes = differences(&first, &second);
+        ensure!(changes.is_empty(), "{}", changes.join("\n"));
+        for (name, inventory) in &second {
+            for (object, content) in inventory {
                 let (taints, labels) = (&content["data"]["spec"]["taints"], &content["labels"]);
                 let node = object.starts_with("/Node/");
                 // On an embedded plane nobody looks after nodes.
@@ -95,6 +85,18 @@ async fn stock_at_rest(fleet: &Fleet) -> Result<Vec<(String, Inventory)>> {
         Ok(second)
     })
     .await
+}
+
+/// What differs on each plane.
+fn differences(before: &[(String, Inventory)], after: &[(String, Inventory)]) -> Vec<String> {
+    let planes = before.iter().zip(after);
+    let differences = planes.flat_map(|((name, before), (_, after))| {
+        let differences = inventory::difference(before, after);
+        differences
+            .into_iter()
+            .map(move |line| format!("{name}: {line}"))
+    });
+    differences.collect()
 }
 
 /// Of the hub and of all clusters.

@@ -13,9 +13,6 @@ use super::super::spec_hash::hex_digest;
 use super::manifest::{Resource, Settings, Strategy, rank};
 use crate::Objects;
 
-/// Annotation of an object with ignored fields: of its manifest without them.
-const HASH: &str = "open-cluster-management.io/config-spec-hash";
-
 /// What became of a manifest.
 #[derive(Debug)]
 pub(super) struct Outcome {
@@ -150,22 +147,9 @@ impl Applier<'_> {
                 let mut params = PatchParams::apply(&manager);
                 params.force = force;
                 let mut wanted = wanted;
-                if !left_alone.is_empty() {
-                    let mut rest = wanted.clone();
-                    if let Some(fields) = rest.data.as_object_mut() {
-                        fields.retain(|name, _| !left_alone.contains(name));
-                    }
-                    let hash = hex_digest(serde_json::to_string(&rest)?.as_bytes());
-                    let has_hash =
-                        |live: &DynamicObject| live.annotations().get(HASH) == Some(&hash);
-                    if live.as_ref().is_some_and(has_hash) {
-                        // What was applied once is not applied again, whatever has become of it.
-                        return Ok(live);
-                    }
-                    if live.is_some() {
-                        wanted = rest;
-                    }
-                    wanted.annotations_mut().insert(HASH.to_owned(), hash);
+                let fields = wanted.data.as_object_mut().filter(|_| live.is_some());
+                if let Some(fields) = fields {
+                    fields.retain(|name, _| !left_alone.contains(name));
                 }
                 self.own(&mut wanted, owned);
                 let patch = Patch::Apply(&wanted);

@@ -54,15 +54,15 @@ fn condition(status: &Value, kind: &str) -> Value {
         .unwrap_or_default()
 }
 
-/// Paths of field names, such as `.status.phase`. A dot in a name is `\\.`.
+/// Paths of plain field names, such as `.status.phase`.
 fn by_path(live: &DynamicObject, rule: &Value) -> Vec<Value> {
-    // An object that was read can be written.
-    let live = serde_json::to_value(live).unwrap_or_default();
     let paths = rule["jsonPaths"].as_array().into_iter().flatten();
     let values = paths.filter_map(|path| {
-        let text = path["path"].as_str()?.replace("\\.", "\0");
-        let fields = text.split('.').filter(|it| !it.is_empty());
-        let value = fields.fold(&live, |value, field| &value[field.replace('\0', ".")]);
+        let fields = path["path"]
+            .as_str()?
+            .split('.')
+            .filter(|it| !it.is_empty());
+        let value = fields.fold(&live.data, |value, field| &value[field]);
         entry(path["name"].as_str()?, value)
     });
     values.collect()
