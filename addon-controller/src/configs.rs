@@ -8,8 +8,8 @@ use reeve_api::addon::{
     ADDON_GROUP, AddOnConfig, AddOnDeploymentConfig, ClusterManagementAddOn, ConfigReference,
     ConfigResource, ConfigSpecHash, DEPLOYMENT_CONFIGS, DefaultConfigReference, DeploymentSettings,
 };
-use reeve_runtime::object::{ObjectKey, Refusal};
-use reeve_runtime::queue::Next;
+use reeve_runtime::object::{ObjectKey, StatusReason};
+use reeve_runtime::queue::Action;
 use serde_json::{Map, Value, json};
 
 use crate::addon::Addon;
@@ -96,13 +96,13 @@ pub fn observed(
 }
 
 /// Tells the fingerprints of the configurations that an add-on's definition names.
-pub async fn reconcile(world: World, addon: Addon) -> Result<Next, kube::Error> {
+pub async fn reconcile(world: World, addon: Addon) -> Result<Action, kube::Error> {
     let key = ObjectKey::new("", addon.name());
     let Some(definition) = world.definitions.get_valid(&key) else {
-        return Ok(Next::Done);
+        return Ok(Action::AwaitChange);
     };
     let Some(status) = &definition.status else {
-        return Ok(Next::Done);
+        return Ok(Action::AwaitChange);
     };
     let mut fresh = status.clone();
     let progressions = fresh.install_progressions.iter_mut();
@@ -120,7 +120,7 @@ pub async fn reconcile(world: World, addon: Addon) -> Result<Next, kube::Error> 
         changes.insert("installProgressions".to_owned(), progressions);
     }
     if changes.is_empty() {
-        return Ok(Next::Done);
+        return Ok(Action::AwaitChange);
     }
     let patch = json!({
         "metadata": { "uid": definition.uid(), "resourceVersion": definition.resource_version() },
@@ -129,10 +129,10 @@ pub async fn reconcile(world: World, addon: Addon) -> Result<Next, kube::Error> 
     let api: Api<ClusterManagementAddOn> = Api::all(world.client.clone());
     let (parameters, patch) = (PatchParams::default(), Patch::Merge(patch));
     match api.patch_status(addon.name(), &parameters, &patch).await {
-        Ok(_) => Ok(Next::Done),
-        Err(error) => match Refusal::of(&error) {
-            Refusal::NotFound => Ok(Next::Done),
-            Refusal::Conflict => Ok(Next::Again),
+        Ok(_) => Ok(Action::AwaitChange),
+        Err(error) => match StatusReason::of(&error) {
+            StatusReason::NotFound => Ok(Action::AwaitChange),
+            StatusReason::Conflict => Ok(Action::Requeue),
             _ => Err(error),
         },
     }

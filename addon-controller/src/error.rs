@@ -4,7 +4,7 @@ use reeve_runtime::client::ClientError;
 use reeve_runtime::leader::LeaderError;
 use reeve_runtime::logging::InvalidLevel;
 use reeve_runtime::serving::ServeError;
-use reeve_runtime::supervisor::Ended;
+use reeve_runtime::supervisor::TaskError;
 
 /// Why the process ends.
 #[derive(Debug, thiserror::Error)]
@@ -23,5 +23,5 @@ pub enum Error {
     Leader(#[from] LeaderError),
     /// A task ended that must not.
     #[error(transparent)]
-    Ended(#[from] Ended),
+    Task(#[from] TaskError),
 }

@@ -7,7 +7,7 @@ use kube::Client;
 use kube::api::Api;
 use parking_lot::Mutex;
 use reeve_api::ocm::ClusterClaim;
-use reeve_runtime::object::absent_is_none;
+use reeve_runtime::object::not_found_as_none;
 use tokio::time::Instant;
 
 use crate::facts::ID_CLAIM;
@@ -52,7 +52,7 @@ impl HubIdentity {
             return Ok(id);
         }
         let claims: Api<ClusterClaim> = Api::all(self.client.clone());
-        let claim = absent_is_none(claims.get(ID_CLAIM).await)?;
+        let claim = not_found_as_none(claims.get(ID_CLAIM).await)?;
         let id = claim.map(|claim| claim.spec.value);
         let id = id.filter(|id| !id.is_empty());
         *self.known.lock() = Some((id.clone(), Instant::now()));

@@ -9,11 +9,12 @@ use kube::Client;
 use kube::api::{Api, DynamicObject};
 use kube::core::{ApiResource, GroupVersionKind};
 use reeve_runtime::CancellationToken;
-use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
-use reeve_runtime::client::{self, ClientOptions, Nearby};
+use reeve_runtime::client::{self, ClientOptions, InProcessServers};
 use reeve_runtime::decode::AnyDepth;
-use reeve_runtime::events::EventWriter;
-use reeve_runtime::leader::{self, Election, Fence, LeaderError, LeaseTimings};
+use reeve_runtime::events::EventRecorder;
+use reeve_runtime::events::{EventBroadcaster, EventBroadcasterMetrics};
+use reeve_runtime::fence::Fence;
+use reeve_runtime::leader::{self, Election, LeaderError, LeaseTimings};
 use reeve_runtime::metrics::{ControllerMetrics, Metrics};
 use reeve_runtime::probes::Probes;
 use reeve_runtime::queue::Queue;
@@ -45,9 +46,9 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         let text = match error {
             Error::Client(_) => messages::NO_MANAGER,
             Error::Serve(_) | Error::LogLevel(_) => messages::NO_AGENT,
-            Error::Leader(_) | Error::Ended(_) => messages::PROBLEM,
+            Error::Leader(_) | Error::Task(_) => messages::PROBLEM,
         };
-        tracing::error!(error = reeve_runtime::object::chain(error), "{text}");
+        tracing::error!(error = reeve_runtime::object::error_chain(error), "{text}");
     }
     outcome
 }
@@ -63,14 +64,14 @@ async fn supervise(args: Args, stop: CancellationToken) -> Result<(), Error> {
         qps: args.client_max_qps,
         burst: args.client_burst,
         user_agent: USER_AGENT,
-        nearby: Nearby::default(),
+        in_process: InProcessServers::default(),
     };
     let fence = Fence::default();
     let client = client::connect_fenced(&options, &fence).await?;
     // What people read has a rate limit of its own and never delays an installation.
     let background = client::connect_fenced(&options, &fence).await?;
-    let announced = AnnouncementMetrics::new(&metrics);
-    let announcements = Announcements::start(background, announced, &mut tasks);
+    let announced = EventBroadcasterMetrics::new(&metrics);
+    let broadcaster = EventBroadcaster::start(background, announced, &mut tasks);
     let controllers = ControllerMetrics::new(&metrics);
     let queues = Queues {
         installations: Queue::new(deploy::CONTROLLER, &controllers),
@@ -103,7 +104,7 @@ async fn supervise(args: Args, stop: CancellationToken) -> Result<(), Error> {
     tracing::info!("{}", messages::STARTING);
     watches.start(&world, &queues, &mut tasks);
     let environment = args::environment(|name| std::env::var(name).ok());
-    let events = |controller| EventWriter::new(client.clone(), controller, announcements.clone());
+    let events = |controller| EventRecorder::new(client.clone(), controller, broadcaster.clone());
     let grants = Grants::new(
         client.clone(),
         events("addon-registration"),
@@ -209,14 +210,14 @@ impl Crew {
     ) where
         K: reeve_runtime::queue::Key,
         F: Fn(K) -> Fut + Send + 'static,
-        Fut: Future<Output = Result<reeve_runtime::queue::Next, E>> + Send + 'static,
+        Fut: Future<Output = Result<reeve_runtime::queue::Action, E>> + Send + 'static,
         E: Display + Send + 'static,
     {
         let (world, stop, workers) = (self.world.clone(), self.stop.clone(), self.workers);
         tasks.spawn_infallible(name, async move {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = world.ready() => {}
+                () = world.wait_for_cache_sync() => {}
             }
             queue.run(workers, stop, work).await;
         });

@@ -134,15 +134,15 @@ impl World {
     }
 
     /// Waits until everything has been seen once.
-    pub async fn ready(&self) {
-        self.configs.ready().await;
-        self.definitions.ready().await;
-        self.clusters.ready().await;
+    pub async fn wait_for_cache_sync(&self) {
+        self.configs.wait_for_cache_sync().await;
+        self.definitions.wait_for_cache_sync().await;
+        self.clusters.wait_for_cache_sync().await;
         for addons in &self.addons {
-            addons.ready().await;
+            addons.wait_for_cache_sync().await;
         }
-        self.works.ready().await;
-        self.requests.0.ready().await;
+        self.works.wait_for_cache_sync().await;
+        self.requests.0.wait_for_cache_sync().await;
     }
 
     fn addons_of(&self, addon: Addon) -> &Store<ManagedClusterAddOn> {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::ValueEnum;
-use reeve_fleet::{Fleet, FleetOptions, Foreign, Kubeconfig, Limits, Pods, Scratch, apply};
+use reeve_fleet::{Fleet, FleetOptions, Foreign, Kubeconfig, Pods, RateLimits, Scratch, apply};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::flags::LogArgs;
 
@@ -151,9 +151,9 @@ impl Args {
                 Pods::Kept
             },
             limits: if self.client_limits {
-                Limits::Kept
+                RateLimits::Enforced
             } else {
-                Limits::Lifted
+                RateLimits::Lifted
             },
         }
     }

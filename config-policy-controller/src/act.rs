@@ -6,9 +6,9 @@ use kube::Client;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, PostParams, Preconditions};
 use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::discovery::ServedKind;
-use reeve_runtime::object::{Refusal, absent_is_none, api_message, is_about_namespace};
+use reeve_runtime::object::{StatusReason, is_about_namespace, not_found_as_none, status_message};
 use reeve_runtime::strict::{self, Write};
-use reeve_runtime::unread;
+use reeve_runtime::writes;
 use serde_json::Value;
 
 use crate::decide::{RecreateFailure, Refused};
@@ -40,7 +40,7 @@ impl<'a> Objects<'a> {
 
     /// The object, past every cache; `None` if it does not exist.
     pub async fn get(&self, name: &str) -> Result<Option<Value>, kube::Error> {
-        let found = absent_is_none(self.api.get(name).await)?;
+        let found = not_found_as_none(self.api.get(name).await)?;
         Ok(found.map(|AnyDepth(object)| plain(&object, self.kind)))
     }
 
@@ -98,7 +98,7 @@ impl<'a> Objects<'a> {
 
     /// Deletes the object with this UID. If another one has its name by now, that one stays and this is a conflict.
     pub async fn delete(&self, name: &str, uid: &str) -> Result<(), Refused> {
-        let deleted = unread::delete(&self.api, name, &only_this_one(uid)).await;
+        let deleted = writes::delete(&self.api, name, &only_this_one(uid)).await;
         deleted.map_err(|error| refused(&error))
     }
 
@@ -121,7 +121,7 @@ impl<'a> Objects<'a> {
             };
             match self.api.create(&params, &object).await {
                 Ok(AnyDepth(created)) => return Ok(plain(&created, self.kind)),
-                Err(error) if Refusal::of(&error) != Refusal::AlreadyExists => {
+                Err(error) if StatusReason::of(&error) != StatusReason::AlreadyExists => {
                     return Err(RecreateFailure::Create(refused(&error)));
                 }
                 Err(_) if tries < RECREATE_TRIES => tokio::time::sleep(RECREATE_PAUSE).await,
@@ -160,15 +160,15 @@ fn typed(object: &Value) -> Result<DynamicObject, Refused> {
 }
 
 fn refused(error: &kube::Error) -> Refused {
-    let text = api_message(error);
+    let text = status_message(error);
     if is_about_namespace(error) {
         return Refused::NoNamespace(text);
     }
-    match (Refusal::of(error), error) {
-        (Refusal::NotFound, _) => Refused::NotFound(text),
-        (Refusal::Conflict | Refusal::AlreadyExists, _) => Refused::Conflict(text),
-        (Refusal::Invalid, _) => Refused::Invalid(text),
-        (Refusal::Forbidden, _) => Refused::Forbidden(text),
+    match (StatusReason::of(error), error) {
+        (StatusReason::NotFound, _) => Refused::NotFound(text),
+        (StatusReason::Conflict | StatusReason::AlreadyExists, _) => Refused::Conflict(text),
+        (StatusReason::Invalid, _) => Refused::Invalid(text),
+        (StatusReason::Forbidden, _) => Refused::Forbidden(text),
         (_, kube::Error::Api(status)) if status.code == 400 => Refused::BadRequest(text),
         _ => Refused::Other(text),
     }

@@ -66,12 +66,15 @@ impl Cleanup {
         }
         let (first, stop) = (Arc::clone(&inner), tasks.stop());
         tasks.spawn_infallible("the first look for an uninstallation", async move {
-            tokio::select! { () = stop.cancelled() => return, () = first.ready() => {} }
+            tokio::select! { () = stop.cancelled() => return, () = first.wait_for_cache_sync() => {} }
             // An absence is no change that a watch would tell of.
             first.look();
             stop.cancelled().await;
         });
-        if tokio::time::timeout(PATIENCE, inner.ready()).await.is_err() {
+        if tokio::time::timeout(PATIENCE, inner.wait_for_cache_sync())
+            .await
+            .is_err()
+        {
             tracing::warn!("it is not known yet whether the add-on is being removed");
         }
         inner.look();
@@ -129,10 +132,10 @@ impl Cleanup {
 }
 
 impl Inner {
-    async fn ready(&self) {
-        self.definitions.ready().await;
+    async fn wait_for_cache_sync(&self) {
+        self.definitions.wait_for_cache_sync().await;
         if let Some((_, deployment)) = &self.deployment {
-            deployment.ready().await;
+            deployment.wait_for_cache_sync().await;
         }
     }
 
@@ -141,7 +144,7 @@ impl Inner {
         let definition = self.definitions.get_valid(&ObjectKey::new("", POLICIES));
         let kind_goes = match definition {
             Some(definition) => definition.terminating,
-            None => self.definitions.is_ready(),
+            None => self.definitions.has_synced(),
         };
         let uninstalls = self.deployment.as_ref().is_some_and(|(own, deployment)| {
             deployment

@@ -9,8 +9,8 @@ use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicySt
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::queue::Next;
-use reeve_runtime::watch::{Change, Known, Store};
+use reeve_runtime::queue::Action;
+use reeve_runtime::watch::{Cached, Change, Store};
 use reeve_templates_engine::resolver::Resolver;
 
 use crate::cleanup::Cleanup;
@@ -79,24 +79,24 @@ pub struct Controller {
 
 impl Controller {
     /// One turn of one policy.
-    pub async fn reconcile(self: Arc<Self>, key: ObjectKey) -> Result<Next, PolicyError> {
+    pub async fn reconcile(self: Arc<Self>, key: ObjectKey) -> Result<Action, PolicyError> {
         let mut underway = self.throttle.started(&key);
         let read = || self.policies.iter().find_map(|policies| policies.get(&key));
         let (policy, before) = match self.publisher.latest(read) {
-            Some((Known::Valid(policy), before)) => (policy, before),
+            Some((Cached::Valid(policy), before)) => (policy, before),
             // The watch has logged what is wrong with it. What it says is unknown, so nothing is done or told.
-            Some((Known::Invalid(_), _)) => {
-                self.watches.forget(&key);
-                return Ok(Next::Done);
+            Some((Cached::Invalid(_), _)) => {
+                self.watches.unwatch(&key);
+                return Ok(Action::AwaitChange);
             }
             None => {
                 self.forget(&key);
-                return Ok(Next::Done);
+                return Ok(Action::AwaitChange);
             }
         };
         if self.cleanup.is_due() {
             finalizer::remove(&self.hosting, &policy).await?;
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         }
         let resolved = match self.hub.resolve(&policy).await {
             Ok(resolved) => resolved,
@@ -119,12 +119,12 @@ impl Controller {
         }
         let due = due(&policy, &before, Timestamp::now());
         let next = match due {
-            Due::In(rest) if !self.selection_has_news(&policy, &key) => Next::After(rest),
-            Due::Never if !self.selection_has_news(&policy, &key) => Next::Done,
+            Due::In(rest) if !self.selection_has_news(&policy, &key) => Action::RequeueAfter(rest),
+            Due::Never if !self.selection_has_news(&policy, &key) => Action::AwaitChange,
             _ => self.evaluate(&resolved, before, &mut underway).await?,
         };
         Ok(match resolved.again {
-            Some(again) => next.sooner(again),
+            Some(again) => next.within(again),
             None => next,
         })
     }
@@ -134,7 +134,7 @@ impl Controller {
         resolved: &Resolved,
         before: ConfigurationPolicyStatus,
         underway: &mut Underway<'_>,
-    ) -> Result<Next, PolicyError> {
+    ) -> Result<Action, PolicyError> {
         let policy = resolved.policy.as_ref();
         let key = &ObjectKey::of(policy);
         let started = Instant::now();
@@ -173,7 +173,7 @@ impl Controller {
         metrics.state(key, severity, state);
         let interval = Interval::of(intervals, state);
         if outcome.only_edits_matter || interval != Interval::Watch {
-            self.watches.forget(key);
+            self.watches.unwatch(key);
         }
         if !outcome.evaluation.failures.is_empty() {
             let reasons = outcome.evaluation.failures.join("; ");
@@ -181,11 +181,11 @@ impl Controller {
             return Err(PolicyError::Objects { policy, reasons });
         }
         if outcome.only_edits_matter {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         }
         if interval == Interval::Watch && freshness == Freshness::Polled {
             // Nothing was watched by this evaluation, and nothing else would look at the policy again.
-            return Ok(Next::After(Duration::ZERO));
+            return Ok(Action::RequeueAfter(Duration::ZERO));
         }
         let again = outcome
             .evaluation
@@ -195,7 +195,9 @@ impl Controller {
         let next = interval
             .next()
             .map(|next| next.max(self.backoff).max(SHORTEST));
-        Ok(again.or(next).map_or(Next::Done, Next::After))
+        Ok(again
+            .or(next)
+            .map_or(Action::AwaitChange, Action::RequeueAfter))
     }
 
     /// The policy is being deleted: its objects go first, as far as they are to go.
@@ -203,11 +205,11 @@ impl Controller {
         &self,
         policy: &ConfigurationPolicy,
         before: &ConfigurationPolicyStatus,
-    ) -> Result<Next, PolicyError> {
+    ) -> Result<Action, PolicyError> {
         let key = ObjectKey::of(policy);
         if !finalizer::is_set(policy) {
-            self.watches.forget(&key);
-            return Ok(Next::Done);
+            self.watches.unwatch(&key);
+            return Ok(Action::AwaitChange);
         }
         let related = before.related_objects.as_deref().unwrap_or_default();
         let mut objects = prune::candidates(policy, related, &[]);
@@ -219,8 +221,8 @@ impl Controller {
         cluster.end();
         if left.is_empty() {
             finalizer::remove(&self.hosting, policy).await?;
-            self.watches.forget(&key);
-            return Ok(Next::Done);
+            self.watches.unwatch(&key);
+            return Ok(Action::AwaitChange);
         }
         let described: Vec<&str> = left.iter().map(|left| left.described.as_str()).collect();
         let objects = described.join(", ");
@@ -253,7 +255,7 @@ impl Controller {
         policy: &ConfigurationPolicy,
         before: &ConfigurationPolicyStatus,
         reason: String,
-    ) -> Result<Next, PolicyError> {
+    ) -> Result<Action, PolicyError> {
         let verdict = TemplateVerdict::violation(messages::HUB_TEMPLATE_FAILURE, reason.clone());
         let none = Objects::new();
         let telling = Telling {
@@ -300,8 +302,8 @@ impl Controller {
     }
 
     fn forget(&self, key: &ObjectKey) {
-        self.watches.forget(key);
-        self.kinds.forget(key);
+        self.watches.unwatch(key);
+        self.kinds.unwatch(key);
         self.evaluator.memories.forget(key);
         self.evaluator.metrics.forget(key);
         self.selections.forget(key);

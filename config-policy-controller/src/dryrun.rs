@@ -173,5 +173,5 @@ impl Sink for Collected {
         Ok(publication.status)
     }
 
-    fn inform(&self, _: &ConfigurationPolicy, _: &ConfigurationPolicyStatus) {}
+    fn emit_event(&self, _: &ConfigurationPolicy, _: &ConfigurationPolicyStatus) {}
 }

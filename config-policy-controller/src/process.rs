@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use kube::Client;
 use reeve_runtime::CancellationToken;
-use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
-use reeve_runtime::client::{self, ClientError, ClientOptions, Nearby};
-use reeve_runtime::events::EventWriter;
+use reeve_runtime::addon_lease::AddonLease;
+use reeve_runtime::client::{self, ClientError, ClientOptions, InProcessServers};
+use reeve_runtime::events::EventRecorder;
+use reeve_runtime::events::{EventBroadcaster, EventBroadcasterMetrics};
+use reeve_runtime::fence::Fence;
 use reeve_runtime::flags::TlsArgs;
-use reeve_runtime::leader::{self, Election, Fence, LeaderError, LeaseTimings};
-use reeve_runtime::lease::AddonLease;
+use reeve_runtime::leader::{self, Election, LeaderError, LeaseTimings};
 use reeve_runtime::metrics::{ControllerMetrics, Metrics};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::probes::{self, Probes};
@@ -53,7 +54,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         qps: args.qps(),
         burst: args.burst(),
         user_agent: USER_AGENT,
-        nearby: args.nearby.clone(),
+        in_process: args.in_process.clone(),
     };
     let fence = Fence::default();
     let client = client::connect_fenced(&options, &fence).await?;
@@ -66,14 +67,14 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     };
 
     let metrics = Metrics::default();
-    let controllers = ControllerMetrics::new(&metrics).observed_by(args.nearby.component());
+    let controllers = ControllerMetrics::new(&metrics).tracked_by(args.in_process.component());
     let ours = PolicyMetrics::new(&metrics);
     let mut tasks = Supervisor::new(stop.clone());
     // What people read has a rate limit of its own and never delays a verdict.
     let background = client::connect_fenced(&options, &fence).await?;
-    let counted = AnnouncementMetrics::new(&metrics);
-    let announcements = Announcements::start(background, counted, &mut tasks);
-    let events = EventWriter::new(client.clone(), CONTROLLER, announcements);
+    let counted = EventBroadcasterMetrics::new(&metrics);
+    let broadcaster = EventBroadcaster::start(background, counted, &mut tasks);
+    let events = EventRecorder::new(client.clone(), CONTROLLER, broadcaster);
     let namespace = settings.pod.as_ref().map(|own| own.namespace.as_str());
     let tls = serving::tls_settings(&args.tls, &client, namespace, &mut tasks).await?;
     let cleanup = Cleanup::start(&client, settings.pod.clone(), &mut tasks).await;
@@ -202,7 +203,7 @@ impl Settings {
         let mut probes = Probes::default();
         if let Some(path) = &self.target {
             match tracked(path) {
-                Ok(unchanged) => probes = probes.healthy("target kubeconfig", unchanged),
+                Ok(unchanged) => probes = probes.healthz("target kubeconfig", unchanged),
                 // The cluster is about to be forgotten, its credentials may be already.
                 Err(_) if cleanup.is_due() => {}
                 Err(error) => return Err(error),
@@ -211,10 +212,10 @@ impl Settings {
         // Upstream looks at these two for its leases only.
         if let Some(path) = &self.lease_hub {
             if let Some(path) = &self.standalone_hub {
-                probes = probes.healthy("standalone hub kubeconfig", tracked(path)?);
+                probes = probes.healthz("standalone hub kubeconfig", tracked(path)?);
             }
             if let Ok(unchanged) = tracked(path) {
-                probes = probes.healthy("hub kubeconfig", unchanged);
+                probes = probes.healthz("hub kubeconfig", unchanged);
             }
         }
         Ok(probes)
@@ -301,7 +302,7 @@ async fn keep_leases(
         qps: 5.0,
         burst: 10,
         user_agent: USER_AGENT,
-        nearby: Nearby::default(),
+        in_process: InProcessServers::default(),
     };
     let hub = match hub {
         Some(_) => match client::connect(&options).await {

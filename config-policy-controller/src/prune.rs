@@ -184,7 +184,7 @@ async fn delete<C: Cluster>(
         Ok(served) => served,
         // With the kind, all its objects are gone.
         Err(error) if error.is_absent() => return Ok(()),
-        Err(error) => return Err(Because::Failed(reeve_runtime::object::chain(&error))),
+        Err(error) => return Err(Because::Failed(reeve_runtime::object::error_chain(&error))),
     };
     // Watched, so that the policy is looked at again when the object goes.
     let found = match cluster.get(&served, place).await {
@@ -253,7 +253,7 @@ mod tests {
 
     #[rstest]
     #[case::none("None", "enforce", "")]
-    #[case::inform("DeleteAll", "inform", "")]
+    #[case::emit_event("DeleteAll", "inform", "")]
     #[case::created("DeleteIfCreated", "enforce", "created")]
     #[case::all("DeleteAll", "Enforce", "created changed")]
     fn rough_edge_3_only_objects_that_were_the_policys_are_deleted(

@@ -22,7 +22,7 @@ pub trait Sink: Sync {
     ) -> impl Future<Output = Result<ConfigurationPolicyStatus, PolicyError>> + Send;
 
     /// Tells people of something about a policy as a whole.
-    fn inform(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus);
+    fn emit_event(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus);
 }
 
 fn context(policy: &ConfigurationPolicy) -> Context<'_> {
@@ -110,7 +110,7 @@ pub async fn tell_changed<S: Sink>(
         .publish(telling, before, status, verdicts(changed))
         .await?;
     if changed {
-        sink.inform(telling.policy, &status);
+        sink.emit_event(telling.policy, &status);
     }
     Ok(status)
 }

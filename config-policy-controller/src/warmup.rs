@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use kube::core::GroupVersionKind;
 use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
-use reeve_runtime::dependencies::{DependencyWatches, MANY};
+use reeve_runtime::dependencies::{DependencyWatches, SHARED_WATCH_THRESHOLD};
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::Store;
@@ -44,7 +44,7 @@ pub async fn open(
     for object in named {
         *counts.entry(object).or_default() += 1;
     }
-    counts.retain(|_, count| *count >= MANY);
+    counts.retain(|_, count| *count >= SHARED_WATCH_THRESHOLD);
     if counts.is_empty() {
         return;
     }
@@ -63,11 +63,11 @@ pub async fn open(
     }))
     .await;
     batch.end();
-    kinds.forget(&reader);
+    kinds.unwatch(&reader);
     let watches = watches.clone();
     tokio::spawn(async move {
         tokio::time::sleep(HELD).await;
-        watches.forget(&reader);
+        watches.unwatch(&reader);
     });
 }
 

@@ -10,7 +10,7 @@ use kube::Client;
 use kube::api::Api;
 use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_runtime::dependencies::DependencyWatches;
-use reeve_runtime::events::EventWriter;
+use reeve_runtime::events::EventRecorder;
 use reeve_runtime::guarded::Guarded;
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::metrics::Metrics;
@@ -54,7 +54,7 @@ pub struct Surroundings {
     /// Whether policies are to let go of the cluster.
     pub cleanup: Cleanup,
     /// Writes events.
-    pub events: EventWriter,
+    pub events: EventRecorder,
     /// What is counted.
     pub metrics: PolicyMetrics,
     /// Where the watches of the target cluster say how many they are.
@@ -149,7 +149,7 @@ fn watch_for_keys(
     let mut ready: Vec<Ready> = Vec::new();
     for watch in keys {
         let (controller, queue, store) = (Arc::clone(controller), queue.clone(), watch.store());
-        ready.push(Box::pin(async move { store.ready().await }));
+        ready.push(Box::pin(async move { store.wait_for_cache_sync().await }));
         let watching = watch.run(tasks.stop(), move |change| {
             for policy in controller.encrypted_in(&change.key.namespace) {
                 queue.add(policy);
@@ -174,7 +174,7 @@ fn watch_for_namespaces(
         }
     });
     tasks.spawn_infallible("the watch of namespaces", watching);
-    Box::pin(async move { store.ready().await })
+    Box::pin(async move { store.wait_for_cache_sync().await })
 }
 
 /// Starts the workers, once what they rely on is known.
@@ -195,7 +195,7 @@ fn work(
             () = controller.cleanup.due() => {}
         }
         for store in &stores {
-            tokio::select! { () = stop.cancelled() => return, () = store.ready() => {} }
+            tokio::select! { () = stop.cancelled() => return, () = store.wait_for_cache_sync() => {} }
             let uids = store.collect(|_, policy| policy.metadata.uid.clone());
             controller.publisher.inherit(uids);
         }

@@ -7,7 +7,7 @@ use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams, ResourceExt as _};
 use kube::core::{GroupVersionKind, Request, TypeMeta};
 use reeve_runtime::discovery::{Discovery, DiscoveryError, group_version_kind};
-use reeve_runtime::object::api_message;
+use reeve_runtime::object::status_message;
 use serde_json::Value;
 
 use crate::objects::POLICIES;
@@ -190,7 +190,7 @@ async fn served(discovery: &Discovery, definition: &Document) -> Result<(), Appl
 
 fn undiscovered(error: &DiscoveryError) -> ApplyError {
     let why = match error {
-        DiscoveryError::Unavailable { source, .. } => api_message(source),
+        DiscoveryError::Unavailable { source, .. } => status_message(source),
         absent => absent.to_string(),
     };
     ApplyError::Discovery(why)
@@ -275,6 +275,6 @@ async fn apply_one(
         path: path.clone(),
         kind: types.kind.clone(),
         name: name.clone(),
-        reason: api_message(&error),
+        reason: status_message(&error),
     })
 }

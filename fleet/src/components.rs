@@ -7,9 +7,9 @@ use reeve_config_policy_controller as configuration;
 use reeve_framework_addon as addon;
 use reeve_propagator as propagator;
 use reeve_runtime::CancellationToken;
-use reeve_runtime::client::Nearby;
+use reeve_runtime::client::InProcessServers;
 use reeve_runtime::metrics::ControllerMetrics;
-use reeve_runtime::supervisor::Ended;
+use reeve_runtime::supervisor::TaskError;
 use tokio::task::JoinSet;
 
 use crate::placement::controller::{self, Means};
@@ -56,7 +56,7 @@ pub enum ComponentError {
         cluster: String,
         /// The task that ended.
         #[source]
-        source: Ended,
+        source: TaskError,
     },
     /// Placement or registration.
     #[error("{name} of the hub")]
@@ -65,7 +65,7 @@ pub enum ComponentError {
         name: &'static str,
         /// The task that ended.
         #[source]
-        source: Ended,
+        source: TaskError,
     },
     /// A task was ended by a fault of its own.
     #[error("a controller broke")]
@@ -109,7 +109,7 @@ impl Fleet {
         });
         all.spawn({
             let stop = stop.clone();
-            let means = Means::of(hub).observed_by(&self.activity.component());
+            let means = Means::of(hub).tracked_by(&self.activity.component());
             async move {
                 let ended = controller::run(means, stop).await;
                 ended.map_err(|source| ComponentError::Hub {
@@ -184,15 +184,15 @@ impl Fleet {
 
     /// For a controller without a page of metrics.
     fn metrics(&self) -> ControllerMetrics {
-        ControllerMetrics::default().observed_by(&self.activity.component())
+        ControllerMetrics::default().tracked_by(&self.activity.component())
     }
 
     /// The kubeconfigs of servers, and what spares their readers the socket.
-    fn nearby<const N: usize>(&self, members: [&Member; N]) -> Nearby {
+    fn in_process<const N: usize>(&self, members: [&Member; N]) -> InProcessServers {
         let known = members.map(|member| (member.kubeconfig.clone(), member.client()));
-        Nearby::new(known)
-            .observed_by(self.activity.component())
-            .with_limits(self.limits)
+        InProcessServers::new(known)
+            .tracked_by(self.activity.component())
+            .with_rate_limits(self.limits)
     }
 
     fn propagator_args(&self) -> Result<propagator::Args, ComponentError> {
@@ -204,7 +204,7 @@ impl Fleet {
         ];
         let mut args =
             propagator::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))?;
-        args.nearby = self.nearby([&self.hub]);
+        args.in_process = self.in_process([&self.hub]);
         Ok(args)
     }
 
@@ -216,7 +216,7 @@ impl Fleet {
             format!("--cluster-namespace={}", cluster.name).into(),
         ];
         let mut args = addon::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))?;
-        args.nearby = self.nearby([&self.hub, cluster]);
+        args.in_process = self.in_process([&self.hub, cluster]);
         Ok(args)
     }
 
@@ -231,7 +231,7 @@ impl Fleet {
         let mut args =
             configuration::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))?;
         if let Some(configuration::Command::Controller(args)) = &mut args.command {
-            args.nearby = self.nearby([cluster]);
+            args.in_process = self.in_process([cluster]);
         }
         Ok(args)
     }

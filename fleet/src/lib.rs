@@ -23,6 +23,6 @@ mod start;
 pub use apply::{Applied, ApplyError, apply};
 pub use components::ComponentError;
 pub use kubeconfig::{Foreign, Kubeconfig, KubeconfigError};
-pub use reeve_runtime::client::Limits;
+pub use reeve_runtime::client::RateLimits;
 pub use scratch::Scratch;
 pub use start::{Fleet, FleetError, FleetOptions, Member, Pods};

@@ -10,11 +10,11 @@ use kube::{Api, Client, CustomResource};
 use reeve_api::ocm::RuleDecision;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::metrics::ControllerMetrics;
-use reeve_runtime::object::{ObjectKey, Refusal, api_message};
-use reeve_runtime::queue::{Next, Queue};
-use reeve_runtime::supervisor::{Ended, Supervisor};
-use reeve_runtime::unread;
+use reeve_runtime::object::{ObjectKey, StatusReason, status_message};
+use reeve_runtime::queue::{Action, Queue};
+use reeve_runtime::supervisor::{Supervisor, TaskError};
 use reeve_runtime::watch::{Store, Watch};
+use reeve_runtime::writes;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -76,7 +76,7 @@ pub(crate) async fn run(
     hub: Client,
     metrics: ControllerMetrics,
     stop: CancellationToken,
-) -> Result<(), Ended> {
+) -> Result<(), TaskError> {
     let mut tasks = Supervisor::new(stop.child_token());
     let rules: Watch<PlacementRule> = Watch::new(Api::all(hub.clone()));
     let clusters: Watch<ManagedCluster> = Watch::new(Api::all(hub.clone()));
@@ -100,8 +100,8 @@ pub(crate) async fn run(
     tasks.spawn_infallible("placement rules", async move {
         let (rules, clusters) = known;
         // Before all clusters are known, a cluster that is absent may only be late.
-        tokio::select! { () = stop.cancelled() => return, () = clusters.ready() => {} }
-        tokio::select! { () = stop.cancelled() => return, () = rules.ready() => {} }
+        tokio::select! { () = stop.cancelled() => return, () = clusters.wait_for_cache_sync() => {} }
+        tokio::select! { () = stop.cancelled() => return, () = rules.wait_for_cache_sync() => {} }
         let work = queue.run(WORKERS, stop, move |key| {
             reconcile(hub.clone(), rules.clone(), clusters.clone(), key)
         });
@@ -115,7 +115,7 @@ pub(crate) async fn run(
 enum Error {
     #[error("PlacementRule {rule}: spec.clusterSelector: {reason}")]
     Selector { rule: String, reason: String },
-    #[error("cannot write the status of PlacementRule {rule}: {}", api_message(.source))]
+    #[error("cannot write the status of PlacementRule {rule}: {}", status_message(.source))]
     Write { rule: String, source: kube::Error },
 }
 
@@ -124,9 +124,9 @@ async fn reconcile(
     rules: Store<PlacementRule>,
     clusters: Store<ManagedCluster>,
     key: ObjectKey,
-) -> Result<Next, Error> {
+) -> Result<Action, Error> {
     let Some(rule) = rules.get_valid(&key) else {
-        return Ok(Next::Done);
+        return Ok(Action::AwaitChange);
     };
     let is_others = rule
         .spec
@@ -134,7 +134,7 @@ async fn reconcile(
         .as_ref()
         .is_some_and(|name| !name.is_empty());
     if is_others || rule.metadata.deletion_timestamp.is_some() {
-        return Ok(Next::Done);
+        return Ok(Action::AwaitChange);
     }
     let all = clusters.collect(|_, cluster| Some(Arc::clone(cluster)));
     let before = rule.status.clone().unwrap_or_default();
@@ -144,18 +144,18 @@ async fn reconcile(
         reason,
     })?;
     if decisions == before.decisions {
-        return Ok(Next::Done);
+        return Ok(Action::AwaitChange);
     }
     let metadata = &rule.metadata;
     let identity = json!({ "uid": metadata.uid, "resourceVersion": metadata.resource_version });
     let patch = json!({ "metadata": identity, "status": { "decisions": decisions } });
     let patch = kube::api::Patch::Merge(patch);
     let name = (key.namespace.as_str(), key.name.as_str());
-    match unread::patch_status::<PlacementRule>(&hub, name, &patch).await {
-        Ok(()) => Ok(Next::Done),
-        Err(source) => match Refusal::of(&source) {
-            Refusal::NotFound => Ok(Next::Done),
-            Refusal::Conflict => Ok(Next::Again),
+    match writes::patch_status::<PlacementRule>(&hub, name, &patch).await {
+        Ok(()) => Ok(Action::AwaitChange),
+        Err(source) => match StatusReason::of(&source) {
+            StatusReason::NotFound => Ok(Action::AwaitChange),
+            StatusReason::Conflict => Ok(Action::Requeue),
             _ => Err(Error::Write {
                 rule: key.to_string(),
                 source,

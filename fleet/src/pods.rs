@@ -6,9 +6,9 @@ use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::metrics::ControllerMetrics;
-use reeve_runtime::object::{ObjectKey, Refusal, api_message};
-use reeve_runtime::queue::{Next, Queue};
-use reeve_runtime::supervisor::{Ended, Supervisor};
+use reeve_runtime::object::{ObjectKey, StatusReason, status_message};
+use reeve_runtime::queue::{Action, Queue};
+use reeve_runtime::supervisor::{Supervisor, TaskError};
 use reeve_runtime::watch::{Store, Watch};
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ pub(crate) async fn settle(
     client: Client,
     metrics: ControllerMetrics,
     stop: CancellationToken,
-) -> Result<(), Ended> {
+) -> Result<(), TaskError> {
     let mut tasks = Supervisor::new(stop.child_token());
     let pods = Watch::new(Api::all(client.clone())).fields("status.phase=Pending");
     let pending = pods.store();
@@ -46,18 +46,18 @@ pub(crate) async fn settle(
 
 /// Why a Pod could not be settled.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write the status of Pod {pod}: {}", api_message(.source))]
+#[error("cannot write the status of Pod {pod}: {}", status_message(.source))]
 struct Error {
     pod: String,
     source: kube::Error,
 }
 
-async fn one(client: Client, pending: Store<Pod>, key: ObjectKey) -> Result<Next, Error> {
+async fn one(client: Client, pending: Store<Pod>, key: ObjectKey) -> Result<Action, Error> {
     let Some(pod) = pending.get_valid(&key) else {
-        return Ok(Next::Done);
+        return Ok(Action::AwaitChange);
     };
     let Some(status) = settled(&pod, Timestamp::now()) else {
-        return Ok(Next::Done);
+        return Ok(Action::AwaitChange);
     };
     let metadata = &pod.metadata;
     // Whoever has told more of it meanwhile is not overruled.
@@ -66,9 +66,9 @@ async fn one(client: Client, pending: Store<Pod>, key: ObjectKey) -> Result<Next
     let api: Api<Pod> = Api::namespaced(client, &key.namespace);
     let params = PatchParams::default();
     match api.patch_status(&key.name, &params, &patch).await {
-        Ok(_) => Ok(Next::Done),
-        Err(source) => match Refusal::of(&source) {
-            Refusal::Conflict | Refusal::NotFound => Ok(Next::Done),
+        Ok(_) => Ok(Action::AwaitChange),
+        Err(source) => match StatusReason::of(&source) {
+            StatusReason::Conflict | StatusReason::NotFound => Ok(Action::AwaitChange),
             _ => Err(Error {
                 pod: key.to_string(),
                 source,

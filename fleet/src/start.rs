@@ -11,7 +11,7 @@ use reeve_apiserver::{
     Options, Server, kubeconfig,
 };
 use reeve_runtime::activity::Activity;
-use reeve_runtime::client::Limits;
+use reeve_runtime::client::RateLimits;
 use serde_json::Value;
 
 use crate::admission::Registration;
@@ -39,7 +39,7 @@ pub struct FleetOptions {
     /// What becomes of Pods on the clusters.
     pub pods: Pods,
     /// Whether the controllers keep to the rates of their flags.
-    pub limits: Limits,
+    pub limits: RateLimits,
 }
 
 /// What becomes of Pods on clusters without nodes.
@@ -130,7 +130,7 @@ pub struct Fleet {
     /// The managed clusters.
     pub clusters: Vec<Member>,
     pub(crate) pods: Pods,
-    pub(crate) limits: Limits,
+    pub(crate) limits: RateLimits,
     pub(crate) activity: Activity,
 }
 

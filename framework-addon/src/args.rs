@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Parser, Subcommand};
-use reeve_runtime::client::Nearby;
+use reeve_runtime::client::InProcessServers;
 use reeve_runtime::flags::{ListenAddress, LogArgs, TlsArgs, go_bool, listen_address};
 
 use crate::error::Error;
@@ -100,7 +100,7 @@ pub struct Args {
     pub kubeconfig: Option<PathBuf>,
     /// Servers in this process that the kubeconfigs may lead to. Not a flag.
     #[arg(skip)]
-    pub nearby: Nearby,
+    pub in_process: InProcessServers,
     /// Renew the lease that tells the hub that the add-on is alive.
     #[arg(long, default_value = "false", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
     pub enable_lease: bool,

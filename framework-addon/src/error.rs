@@ -6,7 +6,7 @@ use reeve_runtime::client::ClientError;
 use reeve_runtime::leader::LeaderError;
 use reeve_runtime::logging::InvalidLevel;
 use reeve_runtime::serving::ServeError;
-use reeve_runtime::supervisor::Ended;
+use reeve_runtime::supervisor::TaskError;
 
 use crate::uninstall::error::UninstallError;
 
@@ -46,5 +46,5 @@ pub enum Error {
     Uninstall(#[from] UninstallError),
     /// A task ended.
     #[error(transparent)]
-    Ended(#[from] Ended),
+    Task(#[from] TaskError),
 }

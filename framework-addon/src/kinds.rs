@@ -11,7 +11,7 @@ use reeve_runtime::watch::Store;
 
 use crate::gatekeeper::{self, Integration};
 
-/// How soon to look again for a kind that [is coming](Kinds::is_coming).
+/// How soon to look again for a kind that [is coming](Kinds::is_defined).
 pub const KIND_IS_COMING: Duration = Duration::from_secs(1);
 /// How soon to look again at what may not or cannot be read: nothing tells when it may.
 pub const UNREADABLE: Duration = Duration::from_mins(1);
@@ -71,8 +71,8 @@ impl Kinds {
 
     /// Whether discovery, which does not know the kind yet, is about to: it follows the definition
     /// by a moment, and nothing tells when.
-    pub fn is_coming(&self, kind: &GroupVersionKind) -> bool {
-        definitions::is_coming(&self.crds, kind)
+    pub fn is_defined(&self, kind: &GroupVersionKind) -> bool {
+        definitions::is_defined(&self.crds, kind)
     }
 
     /// Forgets what was learnt of a group, because one of its definitions changed.

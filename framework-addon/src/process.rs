@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use reeve_runtime::CancellationToken;
-use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
-use reeve_runtime::client::{self, ClientOptions, Nearby};
-use reeve_runtime::leader::{self, Election, Fence, LeaderError, LeaseTimings};
-use reeve_runtime::lease::AddonLease;
+use reeve_runtime::addon_lease::AddonLease;
+use reeve_runtime::client::{self, ClientOptions, InProcessServers};
+use reeve_runtime::events::{EventBroadcaster, EventBroadcasterMetrics};
+use reeve_runtime::fence::Fence;
+use reeve_runtime::leader::{self, Election, LeaderError, LeaseTimings};
 use reeve_runtime::metrics::{ControllerMetrics, Metrics};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::probes::{self, Check, Probes};
-use reeve_runtime::queue::{Next, Queue};
+use reeve_runtime::queue::{Action, Queue};
 use reeve_runtime::serving::{self, MetricsOptions, ReviewClients};
 use reeve_runtime::supervisor::Supervisor;
 
@@ -46,15 +47,15 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     let metrics = Metrics::default();
     let mut tasks = Supervisor::new(stop.clone());
     let fence = Fence::default();
-    let near = (&args.nearby, &fence);
+    let near = (&args.in_process, &fence);
     let (managed, hub) = connect_both(&settings, near, &metrics, &mut tasks).await?;
     let errors = ErrorMetrics::new(&metrics);
-    let controllers = ControllerMetrics::new(&metrics).observed_by(args.nearby.component());
+    let controllers = ControllerMetrics::new(&metrics).tracked_by(args.in_process.component());
     let queues = queues(&settings, &controllers);
     let lease = addon_lease(&args, &managed, hub.as_ref());
     let (world, watches) = World::new(managed, hub, settings.integration, &queues);
     world.objects.register(&metrics);
-    let reviews = ReviewClients::connect(&managed_options(&settings, &args.nearby)).await?;
+    let reviews = ReviewClients::connect(&managed_options(&settings, &args.in_process)).await?;
     serve((&args, &settings), &world, reviews, metrics, &mut tasks)?;
     // Those who wait for leadership watch too: they are ready, which a rolling update needs, and
     // take over at once.
@@ -62,7 +63,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     let staff = Staff::hire(&settings, &world, &queues, errors, &mut tasks).await;
     if args.leader_elect {
         let election = Election {
-            client: leader::connect(&managed_options(&settings, &args.nearby)).await?,
+            client: leader::connect(&managed_options(&settings, &args.in_process)).await?,
             namespace: client::own_namespace().ok_or(LeaderError::NoNamespace)?,
             lease: LEASE,
             timings: LeaseTimings::CONTROLLER_RUNTIME,
@@ -77,8 +78,8 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         let (world, stop) = (world.clone(), stop);
         tasks.spawn_infallible("the add-on lease", async move {
             // Waiting makes the first renewal follow the first lists at once, not a minute later.
-            tokio::select! { () = stop.cancelled() => return, () = world.ready(Clusters::Both) => {} }
-            lease.run(move || world.is_ready(Clusters::Both), stop).await;
+            tokio::select! { () = stop.cancelled() => return, () = world.wait_for_cache_sync(Clusters::Both) => {} }
+            lease.run(move || world.has_synced(Clusters::Both), stop).await;
         });
     }
     let crew = Crew {
@@ -102,17 +103,17 @@ fn say_what_differs(args: &Args) {
 /// The managed cluster, and the hub if there is one.
 async fn connect_both(
     settings: &Settings,
-    (nearby, fence): (&Nearby, &Fence),
+    (in_process, fence): (&InProcessServers, &Fence),
     metrics: &Metrics,
     tasks: &mut Supervisor,
 ) -> Result<(Connection, Option<Connection>), Error> {
-    let announced = AnnouncementMetrics::new(metrics);
-    let options = managed_options(settings, nearby);
+    let announced = EventBroadcasterMetrics::new(metrics);
+    let options = managed_options(settings, in_process);
     let at = (options, settings.namespace.clone());
     let managed = connect(at, fence, &announced, tasks).await?;
     let hub = match settings.mode {
         Mode::Managed => {
-            let options = client_options(settings.hub_kubeconfig.clone(), Rates::HUB, nearby);
+            let options = client_options(settings.hub_kubeconfig.clone(), Rates::HUB, in_process);
             let at = (options, settings.hub_namespace.clone());
             Some(connect(at, fence, &announced, tasks).await?)
         }
@@ -136,18 +137,22 @@ fn queues(settings: &Settings, metrics: &ControllerMetrics) -> Queues {
 }
 
 /// The way to the managed cluster.
-fn managed_options(settings: &Settings, nearby: &Nearby) -> ClientOptions {
+fn managed_options(settings: &Settings, in_process: &InProcessServers) -> ClientOptions {
     let kubeconfig = settings.managed_kubeconfig.clone();
-    client_options(kubeconfig, settings.rates, nearby)
+    client_options(kubeconfig, settings.rates, in_process)
 }
 
-fn client_options(kubeconfig: Option<PathBuf>, rates: Rates, nearby: &Nearby) -> ClientOptions {
+fn client_options(
+    kubeconfig: Option<PathBuf>,
+    rates: Rates,
+    in_process: &InProcessServers,
+) -> ClientOptions {
     ClientOptions {
         kubeconfig,
         qps: rates.qps,
         burst: rates.burst,
         user_agent: USER_AGENT,
-        nearby: nearby.clone(),
+        in_process: in_process.clone(),
     }
 }
 
@@ -155,7 +160,7 @@ fn client_options(kubeconfig: Option<PathBuf>, rates: Rates, nearby: &Nearby) ->
 async fn connect(
     (options, namespace): (ClientOptions, String),
     fence: &Fence,
-    announced: &AnnouncementMetrics,
+    announced: &EventBroadcasterMetrics,
     tasks: &mut Supervisor,
 ) -> Result<Connection, Error> {
     let client = client::connect_fenced(&options, fence).await?;
@@ -163,7 +168,7 @@ async fn connect(
     Ok(Connection {
         client,
         namespace,
-        announcements: Announcements::start(background, announced.clone(), tasks),
+        broadcaster: EventBroadcaster::start(background, announced.clone(), tasks),
     })
 }
 
@@ -174,7 +179,7 @@ fn serve(
     metrics: Metrics,
     tasks: &mut Supervisor,
 ) -> Result<(), Error> {
-    let mut probes = Probes::default().ready("watches", has_synced(world));
+    let mut probes = Probes::default().readyz("watches", has_synced(world));
     if let Some(path) = &settings.hub_kubeconfig {
         // The hub rotates these credentials: the process is restarted to use the new ones.
         let unchanged = probes::unchanged_files(probes::kubeconfig_files(path));
@@ -189,7 +194,7 @@ fn serve(
                 messages::WITHHELD.to_owned()
             })
         };
-        probes = probes.healthy("healthz", Arc::new(withheld));
+        probes = probes.healthz("healthz", Arc::new(withheld));
     }
     let options = MetricsOptions {
         address: args.metrics_bind_address,
@@ -205,7 +210,7 @@ fn serve(
 fn has_synced(world: &World) -> Check {
     let world = world.clone();
     Arc::new(move || {
-        if world.is_ready(Clusters::Both) {
+        if world.has_synced(Clusters::Both) {
             Ok(())
         } else {
             Err(messages::NOT_SYNCED.to_owned())
@@ -330,7 +335,7 @@ impl Staff {
             let managed = crew.sees(Clusters::Managed);
             let seen = async move {
                 managed.await;
-                webhook.ready().await;
+                webhook.wait_for_cache_sync().await;
             };
             let work = crew.work(queue, seen, move |policy| relay.clone().reconcile(policy));
             tasks.spawn_infallible(gatekeeper::CONTROLLER, work);
@@ -352,7 +357,7 @@ impl Staff {
         }
         if let (Some(queue), Some(secrets)) = (queues.secrets, hub.secrets) {
             let first = Arc::clone(&secrets);
-            let seen = async move { first.ready().await };
+            let seen = async move { first.wait_for_cache_sync().await };
             let work = crew.work(queue, seen, move |name| secrets.clone().reconcile(name));
             tasks.spawn_infallible(secret_sync::CONTROLLER, work);
         }
@@ -371,7 +376,7 @@ impl Crew {
     /// Waits until these clusters have been seen.
     fn sees(&self, needed: Clusters) -> impl Future<Output = ()> + Send + use<> {
         let world = self.world.clone();
-        async move { world.ready(needed).await }
+        async move { world.wait_for_cache_sync(needed).await }
     }
 
     /// Works a queue once what the work needs has been seen.
@@ -384,7 +389,7 @@ impl Crew {
     where
         S: Future<Output = ()> + Send,
         F: Fn(String) -> Fut + Send,
-        Fut: Future<Output = Result<Next, E>> + Send + 'static,
+        Fut: Future<Output = Result<Action, E>> + Send + 'static,
         E: Display + Send + 'static,
     {
         let (workers, stop) = (self.workers, self.stop.clone());

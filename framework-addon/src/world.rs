@@ -4,16 +4,16 @@ use k8s_openapi::api::core::v1::Event;
 use kube::Client;
 use kube::api::Api;
 use reeve_api::names::{ENCRYPTION_SECRET, split_api_version};
-use reeve_runtime::announcements::Announcements;
 use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::definitions::{self, Crd, Definition};
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::discovery::Discovery;
-use reeve_runtime::events::EventWriter;
+use reeve_runtime::events::EventBroadcaster;
+use reeve_runtime::events::EventRecorder;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Queue;
 use reeve_runtime::supervisor::Supervisor;
-use reeve_runtime::watch::{Change, Known, Store, Watch};
+use reeve_runtime::watch::{Cached, Change, Store, Watch};
 
 use crate::gatekeeper::{self, Integration};
 use crate::kinds::Kinds;
@@ -82,7 +82,7 @@ pub struct Connection {
     /// Where the policies are.
     pub namespace: String,
     /// Takes events for people.
-    pub announcements: Announcements,
+    pub broadcaster: EventBroadcaster,
 }
 
 /// The policies of one cluster.
@@ -92,7 +92,7 @@ pub struct Side {
     pub client: Client,
     /// Where its policies are.
     pub namespace: String,
-    announcements: Announcements,
+    broadcaster: EventBroadcaster,
     policies: Store<Replica>,
 }
 
@@ -102,33 +102,33 @@ impl Side {
         let Connection {
             client,
             namespace,
-            announcements,
+            broadcaster,
         } = connection;
         let watch = Watch::new(Api::namespaced(client.clone(), &namespace));
         let policies = watch.store();
         let side = Self {
             client,
             namespace,
-            announcements,
+            broadcaster,
             policies,
         };
         (side, watch)
     }
 
     /// Events on this cluster on behalf of a controller.
-    pub fn events(&self, controller: &'static str) -> EventWriter {
-        EventWriter::new(self.client.clone(), controller, self.announcements.clone())
+    pub fn events(&self, controller: &'static str) -> EventRecorder {
+        EventRecorder::new(self.client.clone(), controller, self.broadcaster.clone())
     }
 
     /// A policy as the watch knows it.
-    pub fn policy(&self, name: &str) -> Option<Known<Replica>> {
+    pub fn policy(&self, name: &str) -> Option<Cached<Replica>> {
         self.policies
             .get(&ObjectKey::new(self.namespace.as_str(), name))
     }
 
     /// Whether its policies have been seen.
-    pub fn is_ready(&self) -> bool {
-        self.policies.is_ready()
+    pub fn has_synced(&self) -> bool {
+        self.policies.has_synced()
     }
 
     /// Calls about policies.
@@ -189,7 +189,7 @@ impl World {
             Reader::Templates(policy) => woken.templates.add(policy.clone()),
             Reader::Constraints(policy) => woken.constraints_changed(policy),
         });
-        let objects = objects.without_echo();
+        let objects = objects.without_refusal_wakeups();
         let (managed, managed_watch) = Side::new(managed);
         let (hub, hub_watch) = hub.map(Side::new).unzip();
         let world = Self {
@@ -213,23 +213,23 @@ impl World {
 
     /// Waits until the first lists of these clusters have been seen: before that, absence means
     /// nothing.
-    pub async fn ready(&self, needed: Clusters) {
-        self.managed.policies.ready().await;
-        self.events.ready().await;
-        self.crds.ready().await;
+    pub async fn wait_for_cache_sync(&self, needed: Clusters) {
+        self.managed.policies.wait_for_cache_sync().await;
+        self.events.wait_for_cache_sync().await;
+        self.crds.wait_for_cache_sync().await;
         if let (Clusters::Both, Some(hub)) = (needed, &self.hub) {
-            hub.policies.ready().await;
+            hub.policies.wait_for_cache_sync().await;
         }
     }
 
     /// Whether the first lists of these clusters have been seen. A watch that breaks after that is
     /// taken up again, and what was seen stays.
-    pub fn is_ready(&self, needed: Clusters) -> bool {
+    pub fn has_synced(&self, needed: Clusters) -> bool {
         let hub = self.hub.as_ref().filter(|_| needed == Clusters::Both);
-        self.managed.is_ready()
-            && self.events.is_ready()
-            && self.crds.is_ready()
-            && hub.is_none_or(Side::is_ready)
+        self.managed.has_synced()
+            && self.events.has_synced()
+            && self.crds.has_synced()
+            && hub.is_none_or(Side::has_synced)
     }
 
     fn crd_changed(&self, change: &Change<Definition>, queues: &Queues) {

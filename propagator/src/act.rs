@@ -3,9 +3,9 @@
 use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, Preconditions};
 use reeve_api::Policy;
-use reeve_runtime::object::{ObjectKey, Refusal, absent_is_none, is_about_namespace};
-use reeve_runtime::unread;
-use reeve_runtime::watch::Known;
+use reeve_runtime::object::{ObjectKey, StatusReason, is_about_namespace, not_found_as_none};
+use reeve_runtime::watch::Cached;
+use reeve_runtime::writes;
 use serde_json::{Value, json};
 
 use crate::error::ReplicaError;
@@ -36,13 +36,13 @@ pub async fn create(
         replica: key.clone(),
         source,
     };
-    match unread::create(client, &key.namespace, desired).await {
+    match writes::create(client, &key.namespace, desired).await {
         Ok(()) => Ok(Done::Created),
         Err(error) if is_about_namespace(&error) => {
             tracing::warn!(replica = %key, %error, "the cluster namespace is not there");
             Ok(Done::NoNamespace)
         }
-        Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => {
+        Err(error) if StatusReason::of(&error) == StatusReason::AlreadyExists => {
             update(client, key, None, desired).await
         }
         Err(source) => Err(failed(source)),
@@ -54,7 +54,7 @@ pub async fn create(
 pub async fn update(
     client: &Client,
     key: &ObjectKey,
-    live: Option<&Known<ReplicaFacts>>,
+    live: Option<&Cached<ReplicaFacts>>,
     desired: &Policy,
 ) -> Result<Done, ReplicaError> {
     let failed = |source| ReplicaError::Update {
@@ -63,7 +63,7 @@ pub async fn update(
     };
     let spec = serde_json::to_value(&desired.spec).map_err(kube::Error::SerdeError);
     let mut changes = Vec::new();
-    if let Some(live) = live.and_then(Known::valid) {
+    if let Some(live) = live.and_then(Cached::valid) {
         changes.push(json!({ "op": "test", "path": "/metadata/uid", "value": live.uid }));
     }
     let mut set = |path: &str, value: Value| {
@@ -74,8 +74,8 @@ pub async fn update(
     set("/spec", spec.map_err(failed)?);
     let changes = serde_json::from_value(Value::Array(changes)).map_err(kube::Error::SerdeError);
     let patch = Patch::Json::<()>(changes.map_err(failed)?);
-    let patched = unread::patch::<Policy>(client, (&key.namespace, &key.name), &patch).await;
-    match absent_is_none(patched).map_err(failed)? {
+    let patched = writes::patch::<Policy>(client, (&key.namespace, &key.name), &patch).await;
+    match not_found_as_none(patched).map_err(failed)? {
         Some(()) => Ok(Done::Updated),
         None => Ok(Done::Vanished),
     }
@@ -89,7 +89,7 @@ pub async fn delete(client: &Client, key: &ObjectKey, uid: String) -> Result<(),
         resource_version: None,
     };
     let parameters = DeleteParams::default().preconditions(preconditions);
-    let deleted = absent_is_none(unread::delete(&replicas, &key.name, &parameters).await);
+    let deleted = not_found_as_none(writes::delete(&replicas, &key.name, &parameters).await);
     deleted.map_err(|source| ReplicaError::Delete {
         replica: key.clone(),
         source,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Parser;
-use reeve_runtime::client::Nearby;
+use reeve_runtime::client::InProcessServers;
 use reeve_runtime::flags::{ListenAddress, LogArgs, TlsArgs, go_bool, listen_address};
 
 /// Binds policies to the clusters that placements choose, keeps one replica of each policy in each
@@ -81,7 +81,7 @@ pub struct Args {
     pub kubeconfig: Option<PathBuf>,
     /// Servers in this process that the kubeconfigs may lead to. Not a flag.
     #[arg(skip)]
-    pub nearby: Nearby,
+    pub in_process: InProcessServers,
     /// TLS settings.
     #[command(flatten)]
     pub tls: TlsArgs,

@@ -18,8 +18,8 @@ use reeve_api::names::{ROOT_POLICY_LABEL, RootPolicyName};
 use reeve_api::ocm::{Placement, PlacementDecision, PlacementRule};
 use reeve_api::{PlacementBinding, Policy, PolicySet};
 use reeve_runtime::decode::{self, AnyDepth};
-use reeve_runtime::object::{ObjectKey, absent_is_none};
-use reeve_runtime::watch::Known;
+use reeve_runtime::object::{ObjectKey, not_found_as_none};
+use reeve_runtime::watch::Cached;
 use serde::Deserialize;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
@@ -228,16 +228,16 @@ impl Confirmer {
     fn cached_root(&self, root: &RootPolicyName) -> CachedRoot {
         match self.hub.root(root) {
             None => CachedRoot::Absent,
-            Some(Known::Invalid(_)) => CachedRoot::Unreadable,
-            Some(Known::Valid(policy)) if policy.spec.disabled => CachedRoot::Disabled,
-            Some(Known::Valid(_)) => CachedRoot::Enabled,
+            Some(Cached::Invalid(_)) => CachedRoot::Unreadable,
+            Some(Cached::Valid(policy)) if policy.spec.disabled => CachedRoot::Disabled,
+            Some(Cached::Valid(_)) => CachedRoot::Enabled,
         }
     }
 
     async fn live_root(&self, root: &RootPolicyName) -> Result<LiveRoot, kube::Error> {
         let policies: Api<AnyDepth<RootHead>> =
             Api::namespaced(self.client.clone(), &root.namespace);
-        let found = absent_is_none(policies.get(&root.name).await)?;
+        let found = not_found_as_none(policies.get(&root.name).await)?;
         Ok(found.map_or(LiveRoot::Absent, |AnyDepth(head)| head.state()))
     }
 
@@ -266,7 +266,7 @@ impl Confirmer {
     {
         let api: Api<K> = Api::namespaced(self.client.clone(), namespace);
         // Without the kind there are no objects.
-        let listed = absent_is_none(decode::list_metadata(&api).await)?.unwrap_or_default();
+        let listed = not_found_as_none(decode::list_metadata(&api).await)?.unwrap_or_default();
         let version = |object: kube::api::PartialObjectMeta<K>| {
             let version = object.metadata.resource_version.clone().unwrap_or_default();
             (kind, ObjectKey::of_metadata(&object.metadata), version)

@@ -6,7 +6,7 @@ use reeve_runtime::leader::LeaderError;
 use reeve_runtime::logging::InvalidLevel;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::serving::ServeError;
-use reeve_runtime::supervisor::Ended;
+use reeve_runtime::supervisor::TaskError;
 use reeve_templates_engine::resolver::HalfDelimiters;
 
 /// Why the process ended.
@@ -38,7 +38,7 @@ pub enum Error {
     Templates(#[from] HalfDelimiters),
     /// A task ended.
     #[error(transparent)]
-    Ended(#[from] Ended),
+    Task(#[from] TaskError),
 }
 
 /// Why one replica could not be brought in line. All of these are tried again.

@@ -34,16 +34,17 @@ use std::sync::Arc;
 use kube::Client;
 use reeve_api::names::RootPolicyName;
 use reeve_runtime::CancellationToken;
-use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
 use reeve_runtime::client::{self, ClientOptions};
 use reeve_runtime::dependencies::DependencyWatches;
-use reeve_runtime::events::EventWriter;
+use reeve_runtime::events::EventRecorder;
+use reeve_runtime::events::{EventBroadcaster, EventBroadcasterMetrics};
+use reeve_runtime::fence::Fence;
 use reeve_runtime::kinds::Kinds;
-use reeve_runtime::leader::{self, Election, Fence, LeaseTimings};
+use reeve_runtime::leader::{self, Election, LeaseTimings};
 use reeve_runtime::metrics::{ControllerMetrics, Metrics};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::probes::Probes;
-use reeve_runtime::queue::{Key, Next, Queue};
+use reeve_runtime::queue::{Action, Key, Queue};
 use reeve_runtime::serving::{self, MetricsOptions, ReviewClients};
 use reeve_runtime::supervisor::Supervisor;
 
@@ -101,7 +102,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         qps: rates.qps,
         burst: rates.burst,
         user_agent: "governance-policy-propagator",
-        nearby: args.nearby.clone(),
+        in_process: args.in_process.clone(),
     };
     let fence = Fence::default();
     let client = client::connect_fenced(&options, &fence).await?;
@@ -109,7 +110,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     let metrics = Metrics::default();
     let ours = process::metrics(&metrics, &settings);
     let queues =
-        Queues::new(&ControllerMetrics::new(&metrics).observed_by(args.nearby.component()));
+        Queues::new(&ControllerMetrics::new(&metrics).tracked_by(args.in_process.component()));
     let rules = process::placement_rules(&client, settings.placement_rules).await?;
     // Watches have a client of their own: they do not wait behind a crowd of writes.
     let watching = client::connect(&options).await?;
@@ -118,8 +119,8 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     let hub = Arc::new(hub);
 
     let mut tasks = Supervisor::new(stop.clone());
-    let counted = AnnouncementMetrics::new(&metrics);
-    let announcements = Announcements::start(
+    let counted = EventBroadcasterMetrics::new(&metrics);
+    let broadcaster = EventBroadcaster::start(
         client::connect_fenced(&options, &fence).await?,
         counted,
         &mut tasks,
@@ -128,13 +129,13 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     templates.register(&metrics);
     let synced = Arc::clone(&hub);
     let ready = Arc::new(move || {
-        if synced.is_ready() {
+        if synced.has_synced() {
             Ok(())
         } else {
             Err("the watches are not synced".to_owned())
         }
     });
-    let probes = Probes::default().ready("watches", ready);
+    let probes = Probes::default().readyz("watches", ready);
     serve(&args, (&client, &options), metrics, probes, &mut tasks).await?;
     // A standby watches too: it is ready to take over, and its probes say so.
     watches.start(&hub, &mut tasks);
@@ -155,7 +156,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         client,
         hub,
         queues,
-        announcements,
+        broadcaster,
         metrics: ours,
     };
     work.start(&args, templates, &mut tasks);
@@ -182,12 +183,12 @@ fn templates(
         client: client.clone(),
         kinds,
         own: DependencyWatches::new(watching.clone(), wake())
-            .without_echo()
-            .remembering_refusals(schedule.spacing),
+            .without_refusal_wakeups()
+            .with_refusal_ttl(schedule.spacing),
         accounts: Accounts::new(client.clone(), options.clone(), schedule, wake()),
         awaited: DependencyWatches::new(watching.clone(), wake())
-            .without_echo()
-            .remembering_refusals(schedule.spacing),
+            .without_refusal_wakeups()
+            .with_refusal_ttl(schedule.spacing),
     })?)
 }
 
@@ -196,15 +197,15 @@ struct Work {
     client: Client,
     hub: Arc<Hub>,
     queues: Queues,
-    announcements: Announcements,
+    broadcaster: EventBroadcaster,
     metrics: PropagatorMetrics,
 }
 
 impl Work {
     fn start(self, args: &Args, templates: HubTemplates, tasks: &mut Supervisor) {
         let events = |controller| {
-            let (client, announcements) = (self.client.clone(), self.announcements.clone());
-            EventWriter::new(client, controller, announcements)
+            let (client, broadcaster) = (self.client.clone(), self.broadcaster.clone());
+            EventRecorder::new(client, controller, broadcaster)
         };
         let (client, hub) = (|| self.client.clone(), || Arc::clone(&self.hub));
         let (ours, metrics) = (events(CONTROLLER), self.metrics.clone());
@@ -259,13 +260,13 @@ impl Workers<'_> {
     ) where
         K: Key,
         F: Fn(K) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Next, E>> + Send + 'static,
+        Fut: Future<Output = Result<Action, E>> + Send + 'static,
         E: std::fmt::Display + Send + 'static,
     {
         let (hub, stop) = (Arc::clone(&self.hub), self.tasks.stop());
         self.tasks.spawn_infallible(name, async move {
             // Before the first lists are complete, absence means nothing.
-            tokio::select! { () = stop.cancelled() => return, () = hub.ready() => {} }
+            tokio::select! { () = stop.cancelled() => return, () = hub.wait_for_cache_sync() => {} }
             queue.run(usize::from(count.max(1)), stop, reconcile).await;
         });
     }

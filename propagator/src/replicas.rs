@@ -10,10 +10,10 @@ use kube::{Client, Resource, ResourceExt};
 use parking_lot::Mutex;
 use reeve_api::Policy;
 use reeve_api::names::{ENCRYPTION_IV_ANNOTATION, RootPolicyName};
-use reeve_runtime::events::{EventWriter, Information};
+use reeve_runtime::events::{EventRecorder, InformationalEvent};
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::queue::Next;
-use reeve_runtime::watch::Known;
+use reeve_runtime::queue::Action;
+use reeve_runtime::watch::Cached;
 
 use crate::act::{self, Done};
 use crate::confirm::{Confirmation, Confirmer};
@@ -45,7 +45,7 @@ pub struct Replicas {
     client: Client,
     hub: Arc<Hub>,
     templates: HubTemplates,
-    events: EventWriter,
+    events: EventRecorder,
     metrics: PropagatorMetrics,
     confirmer: Confirmer,
     /// The failure of its templates that was told last, by replica: told once as long as it is the same.
@@ -67,7 +67,7 @@ impl Replicas {
         hub: Arc<Hub>,
         confirmer: Confirmer,
         templates: HubTemplates,
-        events: EventWriter,
+        events: EventRecorder,
         metrics: PropagatorMetrics,
     ) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl Replicas {
     }
 
     /// Brings one replica in line.
-    pub async fn reconcile(self, key: ObjectKey) -> Result<Next, ReplicaError> {
+    pub async fn reconcile(self, key: ObjectKey) -> Result<Action, ReplicaError> {
         // Before it is looked at: what the watch tells after that is news, be it the echo of the last write, for which
         // the replica may be found to be absent.
         self.hub.unsettle(&key);
@@ -99,19 +99,19 @@ impl Replicas {
             }
             Verdict::Absent => {
                 self.release(&key);
-                Ok(Next::Done)
+                Ok(Action::AwaitChange)
             }
             Verdict::Leave(why) => {
                 tracing::info!(replica = %key, why, "leaving the replicated policy alone");
                 self.release(&key);
-                Ok(Next::Done)
+                Ok(Action::AwaitChange)
             }
             Verdict::Delete(_) => self.remove(key).await,
         }
     }
 
     /// Deletes a replica, once the hub itself has said that it may go.
-    async fn remove(&self, key: ObjectKey) -> Result<Next, ReplicaError> {
+    async fn remove(&self, key: ObjectKey) -> Result<Action, ReplicaError> {
         // A name that no root policy can have needs no confirmation.
         if let Some(root) = RootPolicyName::parse(&key.name) {
             let confirmation = self.confirmer.removal(&root).await;
@@ -120,18 +120,18 @@ impl Replicas {
                 source,
             })?;
             if confirmation == Confirmation::Behind {
-                return Ok(Next::After(BEHIND_RETRY));
+                return Ok(Action::RequeueAfter(BEHIND_RETRY));
             }
         }
         // What was confirmed is what the watches have delivered by now.
         let Verdict::Delete(uid) = decide::replica(&key, &observe(&self.hub, &key)) else {
             self.hub.look_at(&key);
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         self.release(&key);
         self.hub.note_withdrawal(&key);
         act::delete(&self.client, &key, uid).await?;
-        Ok(Next::Done)
+        Ok(Action::AwaitChange)
     }
 
     /// Nothing is watched or remembered for a replica that should not be.
@@ -144,20 +144,20 @@ impl Replicas {
     async fn place(
         &self,
         wanted: &Wanted,
-        live: Option<&Known<ReplicaFacts>>,
-    ) -> Result<Next, ReplicaError> {
+        live: Option<&Cached<ReplicaFacts>>,
+    ) -> Result<Action, ReplicaError> {
         let Wanted {
             key,
             pair,
             root,
             placed,
         } = wanted;
-        let facts = live.and_then(Known::valid).map(AsRef::as_ref);
+        let facts = live.and_then(Cached::valid).map(AsRef::as_ref);
         let vector = facts.and_then(|facts| facts.vector.as_deref());
         let desired = desired(root, pair, placed, vector, &|set| self.hub.listed(set));
         let rendered = match self.templates.resolve(pair, root, desired, facts).await {
             Resolution::Rendered(rendered) => rendered,
-            Resolution::After(wait) => return Ok(Next::After(wait)),
+            Resolution::After(wait) => return Ok(Action::RequeueAfter(wait)),
         };
         self.tell_failure(wanted, &rendered);
         let failed = rendered
@@ -183,9 +183,9 @@ impl Replicas {
     async fn write(
         &self,
         wanted: &Wanted,
-        live: Option<&Known<ReplicaFacts>>,
+        live: Option<&Cached<ReplicaFacts>>,
         rendered: &Rendered,
-    ) -> Result<Next, ReplicaError> {
+    ) -> Result<Action, ReplicaError> {
         let Wanted {
             key, pair, root, ..
         } = wanted;
@@ -224,19 +224,19 @@ impl Replicas {
         let note = match done {
             Done::Created => messages::propagated(pair),
             Done::Updated => messages::updated(pair),
-            Done::Nothing => return Ok(Next::Done),
+            Done::Nothing => return Ok(Action::AwaitChange),
             Done::NoNamespace => {
                 self.hub.unsettle(key);
-                return Ok(Next::After(NAMESPACE_RETRY));
+                return Ok(Action::RequeueAfter(NAMESPACE_RETRY));
             }
             Done::Vanished => {
                 self.hub.unsettle(key);
-                return Ok(Next::After(VANISHED_RETRY));
+                return Ok(Action::RequeueAfter(VANISHED_RETRY));
             }
         };
         tracing::info!(cluster = pair.cluster, policy = %pair.root, "{note}");
         self.announce(root, &note, false);
-        Ok(Next::Done)
+        Ok(Action::AwaitChange)
     }
 
     /// A failure is told when it is new, not whenever it is tried again.
@@ -257,13 +257,13 @@ impl Replicas {
     }
 
     fn announce(&self, root: &Policy, note: &str, warning: bool) {
-        let event = Information {
+        let event = InformationalEvent {
             reason: messages::PROPAGATION,
             action: messages::PROPAGATION,
             note,
             warning,
         };
-        self.events.inform(&reference(root), &event);
+        self.events.emit_event(&reference(root), &event);
     }
 }
 

@@ -3,7 +3,7 @@ use reeve_api::names::RootPolicyName;
 use reeve_api::policy::PolicyPlacement;
 use reeve_runtime::metrics::Metrics;
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::watch::Known;
+use reeve_runtime::watch::Cached;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -186,8 +186,8 @@ fn case_u32_dependencies_on_sets_name_their_members() {
 
 fn observed(root: Option<Policy>, replica: Option<ReplicaFacts>, placed: bool) -> Observed {
     Observed {
-        replica: replica.map(|replica| Known::Valid(replica.into())),
-        root: root.map(|root| Known::Valid(root.into())),
+        replica: replica.map(|replica| Cached::Valid(replica.into())),
+        root: root.map(|root| Cached::Valid(root.into())),
         placed: placed.then(Placed::default),
         placement_known: true,
         in_cluster_namespace: true,
@@ -229,7 +229,7 @@ fn case_u31_a_replica_is_written_when_annotations_labels_or_spec_differ() {
         let mut whole = serde_json::to_value(&wanted).unwrap();
         json_patch::merge(&mut whole, &other);
         let other = live(&serde_json::from_value(whole).unwrap());
-        decide::write(Some(&Known::Valid(other.into())), &digest)
+        decide::write(Some(&Cached::Valid(other.into())), &digest)
     };
     assert_eq!(compare(json!({})), Write::Nothing);
     let status =
@@ -243,7 +243,7 @@ fn case_u31_a_replica_is_written_when_annotations_labels_or_spec_differ() {
     ] {
         assert_eq!(compare(other.clone()), Write::Update, "{other}");
     }
-    let unreadable = Known::Invalid("bad".into());
+    let unreadable = Cached::Invalid("bad".into());
     assert_eq!(decide::write(Some(&unreadable), &digest), Write::Update);
 }
 
@@ -291,7 +291,7 @@ fn a_root_among_replicas_is_not_propagated_and_what_it_has_stays() {
 fn an_unreadable_root_keeps_its_replicas() {
     let replica = live(&desired(json!({})));
     let unreadable = Observed {
-        root: Some(Known::Invalid("bad".into())),
+        root: Some(Cached::Invalid("bad".into())),
         ..observed(None, Some(replica), true)
     };
     assert!(matches!(

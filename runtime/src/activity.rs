@@ -1,6 +1,6 @@
 //! Whether controllers have work to do: for processes that hold a whole fleet, and end when everything is reconciled.
 //!
-//! A stored status may be of an earlier spec, and no level of the chain says of which. What is certain is this: if no
+//! A stored status may be of an earlier spec, and no level of the chain records of which. What is certain is this: if no
 //! watch of any server has an event left, and no queue of any controller has a key, then every status is of the objects
 //! as they are.
 
@@ -113,12 +113,12 @@ mod tests {
 
     use super::*;
     use crate::metrics::ControllerMetrics;
-    use crate::queue::{Next, Queue};
+    use crate::queue::{Action, Queue};
 
     #[tokio::test(start_paused = true)]
     async fn key_that_fails_again_and_again_is_not_waited_for() {
         let activity = Activity::default();
-        let metrics = ControllerMetrics::default().observed_by(&activity.component());
+        let metrics = ControllerMetrics::default().tracked_by(&activity.component());
         let queue: Queue<u32> = Queue::new("test", &metrics);
         let stop = CancellationToken::new();
         let work = queue.clone().run(1, stop.clone(), |_| async { Err("no") });
@@ -139,16 +139,16 @@ mod tests {
         let activity = Activity::default();
         let component = activity.component();
         assert!(!activity.is_idle(), "it has not made its queues");
-        let metrics = ControllerMetrics::default().observed_by(&component);
+        let metrics = ControllerMetrics::default().tracked_by(&component);
         let queue: Queue<u32> = Queue::new("test", &metrics);
         assert!(!activity.is_idle(), "nobody works on its queue");
         let stop = CancellationToken::new();
         let work = queue.clone().run(1, stop.clone(), |key| async move {
             tokio::time::sleep(Duration::from_secs(3)).await;
             let next = if key == 7 {
-                Next::After(Duration::from_mins(1))
+                Action::RequeueAfter(Duration::from_mins(1))
             } else {
-                Next::Done
+                Action::AwaitChange
             };
             Ok::<_, Infallible>(next)
         });

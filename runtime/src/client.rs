@@ -17,12 +17,12 @@ use tower::{BoxError, Layer, Service};
 use zeroize::Zeroizing;
 
 use crate::activity::Component;
-use crate::leader::Fence;
+use crate::fence::Fence;
 use crate::metrics;
 
-/// How long a request waits for the beginning of its answer. An API server gives up by itself after a minute; one that
-/// says nothing at all is behind a connection that is dead, and whoever waits for it would wait for ever.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// How long a request waits for the first byte of its response. An API server gives up by itself after a minute; when none
+/// comes the connection is dead, and the request would wait for ever.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Where to connect to and how hard.
 #[derive(Clone, Debug)]
@@ -34,33 +34,33 @@ pub struct ClientOptions {
     pub qps: f32,
     /// Requests at once after a pause.
     pub burst: u32,
-    /// Who we are in the API server's audit log.
+    /// The user agent in the API server's audit log.
     pub user_agent: &'static str,
-    /// Servers that are reached without a socket.
-    pub nearby: Nearby,
+    /// API servers of this process, which are reached without a socket.
+    pub in_process: InProcessServers,
 }
 
-/// Clients of servers in this process, by the kubeconfigs that lead to them. Whoever is told to use such a file gets
-/// there without sockets and TLS, which are most of what a fleet in one process would cost; all else is as ever.
+/// Clients of API servers of this process, by the kubeconfigs that name them. A component that is given such a file reaches
+/// the server without sockets and TLS, which are most of what a fleet in one process would cost; all else is the same.
 #[derive(Clone, Default)]
-pub struct Nearby {
+pub struct InProcessServers {
     servers: Arc<[(PathBuf, Client)]>,
     component: Component,
-    limits: Limits,
+    limits: RateLimits,
 }
 
-/// Whether requests to servers in this process keep to the rates of [`ClientOptions`].
+/// Whether requests to servers of this process are limited to the rates of [`ClientOptions`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Limits {
+pub enum RateLimits {
     /// As on real clusters, whose API servers have to be spared.
     #[default]
-    Kept,
-    /// Not at all: a rate only makes the process slower than it is.
+    Enforced,
+    /// No limit: it would only slow the process down.
     Lifted,
 }
 
-impl Nearby {
-    /// Of kubeconfigs, and clients that are who the files say.
+impl InProcessServers {
+    /// Kubeconfigs, each with the client that has the identity of the file.
     pub fn new(servers: impl IntoIterator<Item = (PathBuf, Client)>) -> Self {
         Self {
             servers: servers.into_iter().collect(),
@@ -68,31 +68,31 @@ impl Nearby {
         }
     }
 
-    /// The same, for a component whose activity others wait for.
+    /// The same, for a component whose queues are waited for.
     #[must_use]
-    pub fn observed_by(self, component: Component) -> Self {
+    pub fn tracked_by(self, component: Component) -> Self {
         Self { component, ..self }
     }
 
     /// The same, with or without rate limits.
     #[must_use]
-    pub fn with_limits(self, limits: Limits) -> Self {
+    pub fn with_rate_limits(self, limits: RateLimits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Whose queues a component adds its own to.
+    /// The component that the queues of the process belong to.
     pub fn component(&self) -> &Component {
         &self.component
     }
 
-    fn of(&self, kubeconfig: Option<&Path>) -> Option<&Client> {
+    fn client_of(&self, kubeconfig: Option<&Path>) -> Option<&Client> {
         let path = kubeconfig?;
         let (_, client) = self.servers.iter().find(|(known, _)| known == path)?;
         Some(client)
     }
 }
 
-impl std::fmt::Debug for Nearby {
+impl std::fmt::Debug for InProcessServers {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_set()
@@ -137,8 +137,8 @@ pub async fn connect(options: &ClientOptions) -> Result<Client, ClientError> {
 
 /// Like [`connect`], for the work of a leader: no request leaves once `fence` is closed.
 pub async fn connect_fenced(options: &ClientOptions, fence: &Fence) -> Result<Client, ClientError> {
-    if let Some(near) = options.nearby.of(options.kubeconfig.as_deref()) {
-        return Ok(walk(near, options, None, fence));
+    if let Some(server) = options.in_process.client_of(options.kubeconfig.as_deref()) {
+        return Ok(in_process_client(server, options, None, fence));
     }
     let config = load(options.kubeconfig.as_deref()).await?;
     build(config, options, None, fence)
@@ -159,9 +159,9 @@ impl Token {
         *self.0.write() = Zeroizing::new(secret);
     }
 
-    fn put_on(&self, mut request: Request<Body>) -> Request<Body> {
+    fn authorize(&self, mut request: Request<Body>) -> Request<Body> {
         let value = Zeroizing::new(format!("Bearer {}", self.0.read().as_str()));
-        // A token that is no header value is none: the API server says so.
+        // A token that is no header value is left out: the API server answers 401.
         if let Ok(mut value) = HeaderValue::from_str(&value) {
             value.set_sensitive(true);
             request.headers_mut().insert(header::AUTHORIZATION, value);
@@ -173,8 +173,13 @@ impl Token {
 /// Connects to the same server in somebody else's name: of our own configuration only the way to the server and the trust
 /// in it are used, never the credentials.
 pub async fn connect_as(options: &ClientOptions, token: &Token) -> Result<Client, ClientError> {
-    if let Some(near) = options.nearby.of(options.kubeconfig.as_deref()) {
-        return Ok(walk(near, options, Some(token.clone()), &Fence::default()));
+    if let Some(server) = options.in_process.client_of(options.kubeconfig.as_deref()) {
+        return Ok(in_process_client(
+            server,
+            options,
+            Some(token.clone()),
+            &Fence::default(),
+        ));
     }
     let ours = load(options.kubeconfig.as_deref()).await?;
     let mut config = Config::new(ours.cluster_url);
@@ -208,24 +213,29 @@ fn build(
 }
 
 /// A client of a server in this process.
-fn walk(near: &Client, options: &ClientOptions, token: Option<Token>, fence: &Fence) -> Client {
-    let namespace = near.default_namespace().to_owned();
-    let (near, agent) = (near.clone(), options.user_agent);
-    let ask = move |mut request: Request<Body>| {
-        let near = near.clone();
+fn in_process_client(
+    server: &Client,
+    options: &ClientOptions,
+    token: Option<Token>,
+    fence: &Fence,
+) -> Client {
+    let namespace = server.default_namespace().to_owned();
+    let (server, agent) = (server.clone(), options.user_agent);
+    let call = move |mut request: Request<Body>| {
+        let server = server.clone();
         let agent = HeaderValue::from_static(agent);
         request.headers_mut().insert(header::USER_AGENT, agent);
-        async move { near.send(request).await.map_err(BoxError::from) }
+        async move { server.send(request).await.map_err(BoxError::from) }
     };
-    let builder = ClientBuilder::new(tower::service_fn(ask), namespace);
+    let builder = ClientBuilder::new(tower::service_fn(call), namespace);
     let mut options = options.clone();
-    if options.nearby.limits == Limits::Lifted {
+    if options.in_process.limits == RateLimits::Lifted {
         options.qps = 0.0;
     }
     limited(builder, "in-process", &options, token, fence)
 }
 
-/// What every client of ours does: it keeps to its rate, and is who its token says.
+/// The layers of every client: rate limit, fence, token, timeout.
 fn limited<S, B>(
     builder: ClientBuilder<S>,
     host: &str,
@@ -241,7 +251,7 @@ where
 {
     let limit = RateLimitLayer::new(host, Bucket::new(options.qps, options.burst));
     let named = MapRequestLayer::new(move |request| match &token {
-        Some(token) => token.put_on(request),
+        Some(token) => token.authorize(request),
         None => request,
     });
     // The fence is asked after a request has waited for its turn.
@@ -310,7 +320,7 @@ impl Bucket {
         }
     }
 
-    /// Takes one token and says how long to wait for it. Tokens may be owed, which makes the
+    /// Takes one token and returns how long to wait for it. Tokens may be owed, which makes the
     /// callers a queue.
     fn take(&mut self, now: Instant) -> Duration {
         if self.qps <= 0.0 {
@@ -324,7 +334,7 @@ impl Bucket {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the API server did not answer within {} seconds", PATIENCE.as_secs())]
+#[error("the API server did not answer within {} seconds", RESPONSE_TIMEOUT.as_secs())]
 struct NoAnswer;
 
 #[derive(Clone)]
@@ -383,7 +393,7 @@ where
                 tokio::time::sleep(wait).await;
             }
             // A watch answers at once, and goes on for as long as it likes.
-            let answer = match tokio::time::timeout(PATIENCE, answer).await {
+            let answer = match tokio::time::timeout(RESPONSE_TIMEOUT, answer).await {
                 Ok(answer) => answer,
                 Err(_) => Err(NoAnswer.into()),
             };
@@ -450,15 +460,16 @@ mod tests {
         let server = tower::service_fn(move |_: Request<Body>| {
             std::future::ready(Ok::<_, BoxError>(answer()))
         });
-        for (limits, seconds) in [(Limits::Lifted, 0), (Limits::Kept, 9)] {
+        for (limits, seconds) in [(RateLimits::Lifted, 0), (RateLimits::Enforced, 9)] {
             let path = PathBuf::from("kubeconfig");
-            let nearby = Nearby::new([(path.clone(), Client::new(server, "default"))]);
+            let in_process =
+                InProcessServers::new([(path.clone(), Client::new(server, "default"))]);
             let options = ClientOptions {
                 kubeconfig: Some(path),
                 qps: 1.0,
                 burst: 1,
                 user_agent: "test",
-                nearby: nearby.with_limits(limits),
+                in_process: in_process.with_rate_limits(limits),
             };
             let client = connect(&options).await.unwrap();
             let started = Instant::now();
@@ -473,9 +484,9 @@ mod tests {
     #[tokio::test]
     async fn a_server_in_this_process_is_reached_without_a_socket() {
         let echo = tower::service_fn(|request: Request<Body>| {
-            let said = |name| request.headers().get(name).cloned();
-            let agent = said(header::USER_AGENT).unwrap();
-            let token = said(header::AUTHORIZATION);
+            let header = |name| request.headers().get(name).cloned();
+            let agent = header(header::USER_AGENT).unwrap();
+            let token = header(header::AUTHORIZATION);
             let answer = http::Response::builder()
                 .header("agent", agent)
                 .header("token", token.unwrap_or(HeaderValue::from_static("none")))
@@ -488,12 +499,12 @@ mod tests {
             qps: 1.0,
             burst: 2,
             user_agent: "test",
-            nearby: Nearby::new([("/in/this/process".into(), server)]),
+            in_process: InProcessServers::new([("/in/this/process".into(), server)]),
         };
         let ask = |client: Client| async move {
             let answer = client.send(Request::new(Body::empty())).await.unwrap();
-            let said = |name| answer.headers()[name].to_str().unwrap().to_owned();
-            (said("agent"), said("token"))
+            let header = |name| answer.headers()[name].to_str().unwrap().to_owned();
+            (header("agent"), header("token"))
         };
         let ours = connect(&options).await.unwrap();
         assert_eq!(ask(ours).await, ("test".to_owned(), "none".to_owned()));
@@ -511,7 +522,7 @@ mod tests {
             qps: 1.0,
             burst: 1,
             user_agent: "test",
-            nearby: Nearby::default(),
+            in_process: InProcessServers::default(),
         };
         let error = connect(&options).await.err().unwrap();
         assert_eq!(

@@ -105,7 +105,7 @@ impl DecodeError {
         if error.is_syntax() || error.is_eof() {
             return Self::Syntax(message);
         }
-        // The field says where; nobody has the text in which it is at a line and column.
+        // The field is the position; line and column refer to a text that nobody has.
         let (line, column) = (error.line(), error.column());
         let place = format!(" at line {line} column {column}");
         let reason = without_values(message.strip_suffix(&place).unwrap_or(&message));

@@ -1,4 +1,4 @@
-//! Custom resource definitions, as far as they tell which kinds there are.
+//! Custom resource definitions, reduced to the kinds that they define.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +94,7 @@ impl Definition {
     }
 
     /// Whether the API server is to serve the kind because of this definition.
-    pub fn is_of(&self, kind: &GroupVersionKind) -> bool {
+    pub fn defines(&self, kind: &GroupVersionKind) -> bool {
         self.established
             && self.group == kind.group
             && self.kind == kind.kind
@@ -107,10 +107,9 @@ pub fn watch(client: &Client) -> Watch<Crd, Definition> {
     Watch::projected(Api::all(client.clone()), Definition::of)
 }
 
-/// Whether discovery, which does not know the kind yet, is about to: it follows the definition by a
-/// moment, and nothing tells when.
-pub fn is_coming(definitions: &Store<Definition>, kind: &GroupVersionKind) -> bool {
-    let found = definitions.collect(|_, definition| definition.is_of(kind).then_some(()));
+/// Whether an established definition serves the kind. Discovery follows the definition by a moment, without an event.
+pub fn is_defined(definitions: &Store<Definition>, kind: &GroupVersionKind) -> bool {
+    let found = definitions.collect(|_, definition| definition.defines(kind).then_some(()));
     !found.is_empty()
 }
 
@@ -137,8 +136,8 @@ mod tests {
         assert_eq!(definition.served, ["v1", "v1beta1"]);
         assert_eq!(definition.labels["a"], "b");
         assert!(definition.established && !definition.terminating);
-        assert!(definition.is_of(&GroupVersionKind::gvk("shop", "v1", "Tea")));
-        assert!(!definition.is_of(&GroupVersionKind::gvk("shop", "v1alpha1", "Tea")));
+        assert!(definition.defines(&GroupVersionKind::gvk("shop", "v1", "Tea")));
+        assert!(!definition.defines(&GroupVersionKind::gvk("shop", "v1alpha1", "Tea")));
     }
 
     #[test]

@@ -11,13 +11,13 @@ use parking_lot::RwLock;
 use reeve_api::names::split_api_version;
 use tokio::time::Instant;
 
-use crate::object::Refusal;
+use crate::object::StatusReason;
 
-/// How long a positive answer is believed. Absence is never remembered: a CRD may be installed
+/// How long a found kind is cached. Absence is never cached: a CRD may be installed
 /// at any moment, and a policy waits for it.
 const BELIEVED: Duration = Duration::from_mins(10);
 
-/// How long discovery may lag behind a change of a group. What it says in that time is not kept.
+/// How long discovery may lag behind a change of a group. Answers of that time are not cached.
 const SETTLED: Duration = Duration::from_secs(5);
 
 /// How long a page may take. A server of another's that does not answer would hold up whoever asks for a minute.
@@ -72,21 +72,21 @@ pub fn describe(kind: &GroupVersionKind) -> String {
     format!("{}/{}, Kind={}", kind.group, kind.version, kind.kind)
 }
 
-/// Maps kinds to resources; clones share what was learnt.
+/// Maps kinds to resources; clones share the cache.
 #[derive(Clone)]
 pub struct Discovery {
     client: Client,
-    learnt: Arc<RwLock<Learnt>>,
+    cache: Arc<RwLock<Cache>>,
 }
 
 #[derive(Default)]
-struct Learnt {
+struct Cache {
     kinds: HashMap<GroupVersionKind, (Instant, ServedKind)>,
     /// When groups changed.
     changed: HashMap<String, Instant>,
 }
 
-impl Learnt {
+impl Cache {
     fn get(&self, kind: &GroupVersionKind) -> Option<&ServedKind> {
         let (at, served) = self.kinds.get(kind)?;
         (at.elapsed() < BELIEVED).then_some(served)
@@ -99,11 +99,11 @@ impl Learnt {
 }
 
 impl Discovery {
-    /// Nothing learnt yet.
+    /// An empty cache.
     pub fn new(client: Client) -> Self {
         Self {
             client,
-            learnt: Arc::default(),
+            cache: Arc::default(),
         }
     }
 
@@ -111,7 +111,7 @@ impl Discovery {
     /// group and version, is asked for when it is first needed and after ten minutes again, and
     /// whenever a kind is not on it. Other groups, broken ones included, are not asked.
     pub async fn find(&self, kind: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
-        if let Some(served) = self.learnt.read().get(kind) {
+        if let Some(served) = self.cache.read().get(kind) {
             return Ok(served.clone());
         }
         let page = async {
@@ -128,7 +128,7 @@ impl Discovery {
             .unwrap_or_else(late)
         {
             Ok(list) => list,
-            Err(error) if Refusal::of(&error) == Refusal::NotFound => {
+            Err(error) if StatusReason::of(&error) == StatusReason::NotFound => {
                 return Err(DiscoveryError::UnknownVersion(kind.clone()));
             }
             Err(error) => {
@@ -141,41 +141,41 @@ impl Discovery {
         };
         let page = kinds_of(kind, &list.resources);
         let found = page.get(kind).cloned();
-        let mut learnt = self.learnt.write();
+        let mut cache = self.cache.write();
         // An older answer about a kind that is no longer on the page is none.
-        learnt.kinds.remove(kind);
-        if learnt.is_settled(&kind.group) {
+        cache.kinds.remove(kind);
+        if cache.is_settled(&kind.group) {
             let now = Instant::now();
             let page = page.into_iter().map(|(kind, served)| (kind, (now, served)));
-            learnt.kinds.extend(page);
+            cache.kinds.extend(page);
         }
         found.ok_or_else(|| DiscoveryError::UnknownKind(kind.clone()))
     }
 
-    /// Forgets a kind, for when the API server says that it is gone or a CRD changed.
+    /// Drops a kind from the cache, after the API server answered 404 for it or its CRD changed.
     pub fn forget(&self, kind: &GroupVersionKind) {
-        self.learnt.write().kinds.remove(kind);
+        self.cache.write().kinds.remove(kind);
     }
 
     /// Forgets every kind of a group.
     pub fn forget_group(&self, group: &str) {
-        let mut learnt = self.learnt.write();
-        learnt.kinds.retain(|kind, _| kind.group != group);
+        let mut cache = self.cache.write();
+        cache.kinds.retain(|kind, _| kind.group != group);
     }
 
     /// Forgets every kind of a group because one of its definitions changed. The pages of the API
     /// server follow by a moment: for that long nothing is remembered of them.
     pub fn group_changed(&self, group: &str) {
         self.forget_group(group);
-        let mut learnt = self.learnt.write();
-        learnt.changed.retain(|_, at| at.elapsed() <= SETTLED);
-        learnt.changed.insert(group.to_owned(), Instant::now());
+        let mut cache = self.cache.write();
+        cache.changed.retain(|_, at| at.elapsed() <= SETTLED);
+        cache.changed.insert(group.to_owned(), Instant::now());
     }
 
     /// Whether the last [change](Self::group_changed) of a group is so long ago that the API
     /// server's pages show it.
     pub fn is_settled(&self, group: &str) -> bool {
-        self.learnt.read().is_settled(group)
+        self.cache.read().is_settled(group)
     }
 }
 

@@ -1,19 +1,19 @@
-//! "Which resource serves this kind, and tell me when that may have changed."
+//! Maps kinds to resources on behalf of readers, and enqueues a reader when the mapping may have changed.
 //!
 //! [`Discovery`] answers; the watches of custom resource definitions and of API services keep its
-//! answers fresh: when one of them changes, what was learnt of its group is forgotten at once, and
-//! the readers who were told that a kind of the group does not exist are woken. While the watches
-//! are healthy, that answer is believed: a reader that asks again and again costs no requests.
+//! answers fresh: when one of them changes, the cached resources of its group are dropped at once, and
+//! the readers that were answered with the absence of a kind of the group are enqueued. While the watches
+//! are healthy, absence is cached: a reader that asks again and again costs no requests.
 //!
 //! ```no_run
 //! # use kube::Client;
 //! # use kube::core::GroupVersionKind;
 //! # use reeve_runtime::{kinds::Kinds, supervisor::Supervisor};
 //! # async fn example(client: Client, tasks: &mut Supervisor) {
-//! let (kinds, watches) = Kinds::new(client, |policy: &String| println!("look again: {policy}"));
+//! let (kinds, watches) = Kinds::new(client, |policy: &String| println!("enqueue {policy}"));
 //! watches.start(tasks);
 //! let kind = GroupVersionKind::gvk("shop", "v1", "Tea");
-//! // If it is absent, the policy is woken once that may be otherwise.
+//! // If it is absent, the policy is enqueued when that may have changed.
 //! let served = kinds.find(&kind, &"a policy".to_owned()).await;
 //! # }
 //! ```
@@ -37,14 +37,13 @@ use crate::queue::Key;
 use crate::supervisor::Supervisor;
 use crate::watch::{Change, Store, Watch};
 
-/// How soon a reader is woken when discovery is about to know the kind.
-const COMING: Duration = Duration::from_secs(1);
-/// How long absence is believed at most: an API server that is replaced by a newer one has new
-/// kinds that no watch tells of.
-const BELIEVED: Duration = Duration::from_mins(10);
-/// How long discovery may still show a kind whose definition is gone. It is usually a moment; what it says of such a
-/// kind later is that somebody else serves it.
-const LAGGING: Duration = Duration::from_mins(1);
+/// After this time a reader is enqueued again while discovery does not serve an established CRD yet.
+const DISCOVERY_RETRY: Duration = Duration::from_secs(1);
+/// How long absence is cached at most: an API server that is replaced by a newer one has new kinds that no watch delivers.
+const ABSENCE_TTL: Duration = Duration::from_mins(10);
+/// How long discovery may still show a kind whose definition is gone. It is usually a moment; a
+/// kind that it shows later is served by something else, such as an aggregated API.
+const DISCOVERY_LAG: Duration = Duration::from_mins(1);
 
 /// The group of an API service, which may also be an aggregated API.
 #[derive(Resource, Deserialize, Clone, Debug)]
@@ -61,7 +60,7 @@ struct ServiceSpec {
     group: String,
 }
 
-/// Kinds on behalf of readers `R`; clones share what was learnt.
+/// Kinds on behalf of readers `R`; clones share the cache.
 pub struct Kinds<R>(Arc<Inner<R>>);
 
 impl<R> Clone for Kinds<R> {
@@ -75,16 +74,16 @@ struct Inner<R> {
     definitions: Store<Definition>,
     services: Store<String>,
     state: Mutex<State<R>>,
-    wake: Box<dyn Fn(&R) + Send + Sync>,
+    enqueue: Box<dyn Fn(&R) + Send + Sync>,
 }
 
 struct State<R> {
-    /// What discovery said does not exist, and when.
+    /// The kinds that discovery did not show, and when.
     absent: HashMap<GroupVersionKind, (Instant, Absence)>,
     /// Who waits for a kind of a group.
     waiting: HashMap<String, HashSet<R>>,
-    /// Who is about to be woken because a kind is coming.
-    expecting: HashSet<R>,
+    /// The readers that are enqueued in a moment, because discovery lags behind a CRD.
+    enqueued_soon: HashSet<R>,
     /// Kinds that definitions no longer serve, and since when.
     gone: HashMap<GroupVersionKind, Instant>,
     /// Counts changes, so that one that happens during a request is noticed.
@@ -123,11 +122,11 @@ pub struct KindWatches<R> {
 }
 
 impl<R: Key> Kinds<R> {
-    /// Nothing learnt yet. `wake` is called for each reader who was told that a kind is absent when
+    /// An empty cache. `enqueue` is called for each reader that was answered with the absence of a kind when
     /// that may have changed; usually it puts the reader on a queue. It must not call back.
     pub fn new(
         client: Client,
-        wake: impl Fn(&R) + Send + Sync + 'static,
+        enqueue: impl Fn(&R) + Send + Sync + 'static,
     ) -> (Self, KindWatches<R>) {
         let definitions = definitions::watch(&client);
         let services = Api::all(client.clone());
@@ -139,11 +138,11 @@ impl<R: Key> Kinds<R> {
             state: Mutex::new(State {
                 absent: HashMap::new(),
                 waiting: HashMap::new(),
-                expecting: HashSet::new(),
+                enqueued_soon: HashSet::new(),
                 gone: HashMap::new(),
                 changes: HashMap::new(),
             }),
-            wake: Box::new(wake),
+            enqueue: Box::new(enqueue),
         }));
         let watches = KindWatches {
             kinds: kinds.clone(),
@@ -153,8 +152,8 @@ impl<R: Key> Kinds<R> {
         (kinds, watches)
     }
 
-    /// The resource that serves a kind, as [`Discovery::find`]. A reader that is told of an absence
-    /// is woken when a definition or API service of the group changes, and again every second while
+    /// The resource that serves a kind, as [`Discovery::find`]. A reader that is answered with an absence
+    /// is enqueued when a definition or API service of the group changes, and again every second while
     /// discovery lags behind that. Any other error has to be tried again
     /// by the reader.
     pub async fn find(
@@ -169,7 +168,7 @@ impl<R: Key> Kinds<R> {
         loop {
             let (before, absence) = {
                 let state = self.0.state.lock();
-                (state.changes_of(&kind.group), state.believed(kind))
+                (state.changes_of(&kind.group), state.cached_absence(kind))
             };
             if let Some(absence) = absence.filter(|_| self.is_healthy()) {
                 self.0.state.lock().wait_for(&kind.group, reader);
@@ -182,8 +181,8 @@ impl<R: Key> Kinds<R> {
                 }
                 Ok(served) => return Ok(served),
                 Err(error) => {
-                    let is_coming = definitions::is_coming(&self.0.definitions, kind);
-                    (error, is_coming)
+                    let is_defined = definitions::is_defined(&self.0.definitions, kind);
+                    (error, is_defined)
                 }
             };
             let Some(absence) = Absence::of(&error) else {
@@ -196,23 +195,23 @@ impl<R: Key> Kinds<R> {
             }
             state.wait_for(&kind.group, reader);
             if lags || !self.0.discovery.is_settled(&kind.group) {
-                self.expect(&mut state, reader);
+                self.enqueue_soon(&mut state, reader);
             } else {
-                state.believe(kind, absence);
+                state.cache_absence(kind, absence);
             }
             return Err(error);
         }
     }
 
-    /// Forgets a kind's resource, because the API server said that it is gone.
-    pub fn distrust(&self, kind: &GroupVersionKind) {
+    /// Drops a kind from the cache, because the API server answered that it is not served.
+    pub fn invalidate(&self, kind: &GroupVersionKind) {
         self.0.discovery.forget(kind);
     }
 
-    /// A reader that is gone waits for nothing.
-    pub fn forget(&self, reader: &R) {
+    /// Drops a reader that is gone.
+    pub fn unwatch(&self, reader: &R) {
         let mut state = self.0.state.lock();
-        state.expecting.remove(reader);
+        state.enqueued_soon.remove(reader);
         state.waiting.retain(|_, readers| {
             readers.remove(reader);
             !readers.is_empty()
@@ -224,7 +223,7 @@ impl<R: Key> Kinds<R> {
         &self.0.definitions
     }
 
-    /// Whether the watches work, so that absence is believed without asking.
+    /// Whether the watches work, so that absence may be answered from the cache.
     pub fn is_healthy(&self) -> bool {
         self.0.definitions.is_healthy() && self.0.services.is_healthy()
     }
@@ -232,22 +231,22 @@ impl<R: Key> Kinds<R> {
     /// Whether the definition of a kind is gone, and discovery may not know it yet.
     fn is_gone(&self, kind: &GroupVersionKind) -> bool {
         let since = self.0.state.lock().gone.get(kind).copied();
-        since.is_some_and(|since| since.elapsed() < LAGGING)
-            && !definitions::is_coming(&self.0.definitions, kind)
+        since.is_some_and(|since| since.elapsed() < DISCOVERY_LAG)
+            && !definitions::is_defined(&self.0.definitions, kind)
     }
 
-    /// Wakes a reader in a moment.
-    fn expect(&self, state: &mut State<R>, reader: &R) {
-        if !state.expecting.insert(reader.clone()) {
+    /// Enqueues a reader in a moment.
+    fn enqueue_soon(&self, state: &mut State<R>, reader: &R) {
+        if !state.enqueued_soon.insert(reader.clone()) {
             return;
         }
         let (inner, reader) = (Arc::downgrade(&self.0), reader.clone());
         tokio::spawn(async move {
-            tokio::time::sleep(COMING).await;
+            tokio::time::sleep(DISCOVERY_RETRY).await;
             let Some(inner) = inner.upgrade() else { return };
             // Gone if the reader was forgotten.
-            if inner.state.lock().expecting.remove(&reader) {
-                (inner.wake)(&reader);
+            if inner.state.lock().enqueued_soon.remove(&reader) {
+                (inner.enqueue)(&reader);
             }
         });
     }
@@ -258,9 +257,9 @@ impl<R: Key> Kinds<R> {
         if !is_first_list {
             self.0.discovery.group_changed(group);
         }
-        let woken = self.0.state.lock().change(group);
-        for reader in woken {
-            (self.0.wake)(&reader);
+        let readers = self.0.state.lock().change(group);
+        for reader in readers {
+            (self.0.enqueue)(&reader);
         }
     }
 
@@ -281,14 +280,14 @@ impl<R: Key> Kinds<R> {
             self.0.state.lock().take(old, new.map(Arc::as_ref));
         }
         if let Some(definition) = new.or(old) {
-            self.changed(&definition.group, !self.0.definitions.is_ready());
+            self.changed(&definition.group, !self.0.definitions.has_synced());
         }
     }
 
     fn service_changed(&self, change: &Change<String>) {
         let (old, new) = change.valid();
         if let Some(group) = new.or(old) {
-            self.changed(group, !self.0.services.is_ready());
+            self.changed(group, !self.0.services.has_synced());
         }
     }
 }
@@ -298,13 +297,13 @@ impl<R: Key> State<R> {
         self.changes.get(group).copied().unwrap_or_default()
     }
 
-    fn believed(&self, kind: &GroupVersionKind) -> Option<Absence> {
+    fn cached_absence(&self, kind: &GroupVersionKind) -> Option<Absence> {
         let (at, absence) = self.absent.get(kind)?;
-        (at.elapsed() < BELIEVED).then_some(*absence)
+        (at.elapsed() < ABSENCE_TTL).then_some(*absence)
     }
 
-    fn believe(&mut self, kind: &GroupVersionKind, absence: Absence) {
-        self.absent.retain(|_, (at, _)| at.elapsed() < BELIEVED);
+    fn cache_absence(&mut self, kind: &GroupVersionKind, absence: Absence) {
+        self.absent.retain(|_, (at, _)| at.elapsed() < ABSENCE_TTL);
         self.absent.insert(kind.clone(), (Instant::now(), absence));
     }
 
@@ -315,10 +314,10 @@ impl<R: Key> State<R> {
 
     /// Keeps which kinds a definition served and does no more.
     fn take(&mut self, old: &Definition, new: Option<&Definition>) {
-        self.gone.retain(|_, since| since.elapsed() < LAGGING);
+        self.gone.retain(|_, since| since.elapsed() < DISCOVERY_LAG);
         for version in &old.served {
             let kind = GroupVersionKind::gvk(&old.group, version, &old.kind);
-            if old.is_of(&kind) && !new.is_some_and(|new| new.is_of(&kind)) {
+            if old.defines(&kind) && !new.is_some_and(|new| new.defines(&kind)) {
                 self.gone.insert(kind, Instant::now());
             }
         }

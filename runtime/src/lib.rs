@@ -6,19 +6,21 @@
 //! cluster, [`probes`], [`metrics`], [`leader`] election, and a [`supervisor`] that owns every task.
 
 pub mod activity;
-pub mod announcements;
+pub mod addon_lease;
 pub mod client;
 pub mod decode;
 pub mod definitions;
 pub mod dependencies;
 pub mod discovery;
 pub mod events;
+pub mod fence;
 pub mod flags;
 pub mod guarded;
+mod hostname;
 pub mod kinds;
 pub mod leader;
-pub mod lease;
 pub mod logging;
+pub mod manager;
 pub mod metrics;
 pub mod object;
 pub mod probes;
@@ -27,10 +29,10 @@ mod relist;
 pub mod serving;
 pub mod strict;
 pub mod supervisor;
-pub mod uninstallation;
-pub mod unread;
+pub mod uninstall_annotation;
 pub mod watch;
 pub mod window;
+pub mod writes;
 
 /// Cancelled when the process is to stop.
 pub use tokio_util::sync::CancellationToken;

@@ -18,10 +18,10 @@ pub fn start(args: &LogArgs) -> Result<(), InvalidLevel> {
     let format = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(filter))
         .with_writer(std::io::stderr)
-        // It would say so where it could not be written, and panic.
+        // It would report that to where it could not write, and panic.
         .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none());
-    // An error only says that logging has been started already.
+    // The only error is that logging has been started already.
     let _ = match args.log_encoder {
         LogEncoder::Console => format.try_init(),
         LogEncoder::Json => format.json().flatten_event(true).try_init(),
@@ -43,7 +43,7 @@ const OURS: [&str; 10] = [
     "cli",
 ];
 
-/// Our own crates at the level asked for; the libraries say less, as they do in Go.
+/// Our own crates at the requested level; the libraries log less, as they do in Go.
 pub(crate) fn filter(level: &str, verbosity: u8) -> Result<String, InvalidLevel> {
     let (ours, libraries) = match level.to_ascii_lowercase().as_str() {
         "debug" => ("debug", libraries(verbosity)),
@@ -69,7 +69,7 @@ pub(crate) fn filter(level: &str, verbosity: u8) -> Result<String, InvalidLevel>
     directives.extend(senders.map(|name| format!("{name}={quiet}")));
     // Of an answer that it cannot decode it logs the whole: a list of Secrets, perhaps.
     directives.push("kube_client::client=error".to_owned());
-    // It warns of each refused watch in the API server's words; what matters of that we say ourselves.
+    // It warns of each refused watch; the watches log what matters of that themselves.
     directives.push("kube_runtime=error".to_owned());
     Ok(directives.join(","))
 }

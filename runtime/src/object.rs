@@ -1,4 +1,4 @@
-//! Names of objects, and what the API server says when it refuses something.
+//! Names of objects, and the reasons of the API server's errors.
 
 use std::fmt;
 
@@ -47,7 +47,7 @@ impl fmt::Display for ObjectKey {
 
 /// What a failed API call means to a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum StatusReason {
     /// The object does not exist, nor perhaps its kind.
     NotFound,
     /// It exists already.
@@ -62,7 +62,7 @@ pub enum Refusal {
     Other,
 }
 
-impl Refusal {
+impl StatusReason {
     /// Classifies a failed call.
     pub fn of(error: &kube::Error) -> Self {
         let kube::Error::Api(status) = error else {
@@ -81,7 +81,7 @@ impl Refusal {
 
 /// The sentence the API server answered with, or the error's own text when none came: what users
 /// are shown, without the client library's frame around it.
-pub fn api_message(error: &kube::Error) -> String {
+pub fn status_message(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
         other => other.to_string(),
@@ -89,7 +89,7 @@ pub fn api_message(error: &kube::Error) -> String {
 }
 
 /// Whether a create failed because of its namespace: there is none (404 about `namespaces`), or it
-/// is on its way out (403 with that cause). The namespace's own changes tell when to try again.
+/// is on its way out (403 with that cause). The watch of namespaces delivers the change after which a retry can succeed.
 pub fn is_about_namespace(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else {
         return false;
@@ -97,9 +97,9 @@ pub fn is_about_namespace(error: &kube::Error) -> bool {
     let Some(details) = &status.details else {
         return false;
     };
-    match Refusal::of(error) {
-        Refusal::NotFound => details.kind == "namespaces",
-        Refusal::Forbidden => details
+    match StatusReason::of(error) {
+        StatusReason::NotFound => details.kind == "namespaces",
+        StatusReason::Forbidden => details
             .causes
             .first()
             .is_some_and(|cause| cause.reason == "NamespaceTerminating"),
@@ -107,18 +107,18 @@ pub fn is_about_namespace(error: &kube::Error) -> bool {
     }
 }
 
-/// `Ok(None)` where the API server says that the object does not exist; every other failure stays
+/// `Ok(None)` where the API server answers that the object does not exist; every other failure stays
 /// one, because "could not read" is never "is absent".
-pub fn absent_is_none<T>(result: Result<T, kube::Error>) -> Result<Option<T>, kube::Error> {
+pub fn not_found_as_none<T>(result: Result<T, kube::Error>) -> Result<Option<T>, kube::Error> {
     match result {
         Ok(found) => Ok(Some(found)),
-        Err(error) if Refusal::of(&error) == Refusal::NotFound => Ok(None),
+        Err(error) if StatusReason::of(&error) == StatusReason::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }
 
 /// An error with its causes.
-pub fn chain(error: &dyn std::error::Error) -> String {
+pub fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

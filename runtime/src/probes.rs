@@ -9,10 +9,10 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use sha2::{Digest, Sha256};
 
-/// Answers one question about the process; the text of an error goes to whoever asked.
+/// A check of the process; the text of an error is in the response.
 pub type Check = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 
-/// What `/healthz` and `/readyz` ask.
+/// The checks of `/healthz` and `/readyz`.
 #[derive(Clone, Default)]
 pub struct Probes {
     healthy: Vec<(&'static str, Check)>,
@@ -20,16 +20,16 @@ pub struct Probes {
 }
 
 impl Probes {
-    /// Adds a question to `/healthz`.
+    /// Adds a check to `/healthz`.
     #[must_use]
-    pub fn healthy(mut self, name: &'static str, check: Check) -> Self {
+    pub fn healthz(mut self, name: &'static str, check: Check) -> Self {
         self.healthy.push((name, check));
         self
     }
 
-    /// Adds a question to `/readyz`.
+    /// Adds a check to `/readyz`.
     #[must_use]
-    pub fn ready(mut self, name: &'static str, check: Check) -> Self {
+    pub fn readyz(mut self, name: &'static str, check: Check) -> Self {
         self.ready.push((name, check));
         self
     }
@@ -115,7 +115,7 @@ mod tests {
 
     #[tokio::test]
     async fn pages_say_what_failed() {
-        let probes = Probes::default().ready("caches", Arc::new(|| Err("not synced".to_owned())));
+        let probes = Probes::default().readyz("caches", Arc::new(|| Err("not synced".to_owned())));
         let (status, text) = answer(State(probes.ready)).await;
         assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
         assert_eq!(text, "[-]caches failed: not synced\n");

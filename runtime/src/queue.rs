@@ -24,25 +24,25 @@ impl<K: Clone + Ord + Hash + Debug + Send + Sync + 'static> Key for K {}
 
 /// What to do with a key after a reconcile that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Next {
-    /// Nothing until something asks for it.
+pub enum Action {
+    /// Nothing until the key is enqueued.
     #[default]
-    Done,
-    /// Again after this time, sooner if something asks for it.
-    After(Duration),
-    /// Again after a time that grows with each such answer in a row, as after a failure, but nothing is wrong: somebody
-    /// else wrote in between, and the watch is about to tell of it.
-    Again,
+    AwaitChange,
+    /// Reconcile again after this time, or earlier if the key is enqueued.
+    RequeueAfter(Duration),
+    /// Reconcile again after the backoff, as after a failure, though nothing failed: a writer was faster, and the watch is
+    /// about to deliver what it wrote.
+    Requeue,
 }
 
-impl Next {
+impl Action {
     /// The same, but after this time at the latest.
     #[must_use]
-    pub fn sooner(self, after: Duration) -> Self {
+    pub fn within(self, latest: Duration) -> Self {
         match self {
-            Self::Done => Self::After(after),
-            Self::After(asked) => Self::After(asked.min(after)),
-            Self::Again => Self::Again,
+            Self::AwaitChange => Self::RequeueAfter(latest),
+            Self::RequeueAfter(after) => Self::RequeueAfter(after.min(latest)),
+            Self::Requeue => Self::Requeue,
         }
     }
 }
@@ -85,7 +85,7 @@ pub struct Queue<K> {
     name: &'static str,
     backoff: Backoff,
     state: Arc<Mutex<State<K>>>,
-    wake: Arc<Notify>,
+    notify: Arc<Notify>,
     metrics: ControllerMetrics,
 }
 
@@ -95,7 +95,7 @@ impl<K> Clone for Queue<K> {
             name: self.name,
             backoff: self.backoff,
             state: Arc::clone(&self.state),
-            wake: Arc::clone(&self.wake),
+            notify: Arc::clone(&self.notify),
             metrics: self.metrics.clone(),
         }
     }
@@ -107,7 +107,7 @@ struct State<K> {
     ready: VecDeque<(K, Instant)>,
     /// Everything in `ready`.
     queued: HashSet<K>,
-    /// Handed to a worker. The value says whether it was asked for again since.
+    /// Handed to a worker. The value is whether the key was enqueued again since.
     running: HashMap<K, bool>,
     timers: BTreeSet<(Instant, K)>,
     /// The one timer of each key in `timers`.
@@ -116,7 +116,7 @@ struct State<K> {
 }
 
 impl<K: Key> State<K> {
-    /// What is left to do until then. Without workers nobody knows: the watches may not have delivered what there is.
+    /// The work that is due by this time. Without workers it is not known: the watches may not have delivered everything.
     fn work(&self, by: Instant) -> Work {
         let due = self.timers.iter().take_while(|(at, _)| *at <= by);
         let failures = |key| self.failures.get(key).copied().unwrap_or_default();
@@ -158,7 +158,7 @@ impl<K: Key> State<K> {
         }
     }
 
-    /// The next key to work on, or when to look again.
+    /// The next key to reconcile, or the time of the next timer.
     fn next(&mut self, now: Instant) -> Result<(K, Instant), Option<Instant>> {
         while let Some((at, _)) = self.timers.first() {
             if *at > now {
@@ -212,12 +212,17 @@ impl<K: Key> Queue<K> {
             name,
             backoff,
             state,
-            wake: Arc::new(Notify::new()),
+            notify: Arc::new(Notify::new()),
             metrics: metrics.clone(),
         }
     }
 
-    /// Asks for a key to be reconciled, now or as soon as its present reconcile has ended.
+    /// The controller's name in logs and metrics.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Enqueues a key: it is reconciled at the next free worker, or once more after its present reconcile has ended.
     pub fn add(&self, key: K) {
         let depth = {
             let mut state = self.state.lock();
@@ -225,13 +230,13 @@ impl<K: Key> Queue<K> {
             state.ready.len()
         };
         self.metrics.added(self.name, depth);
-        self.wake.notify_one();
+        self.notify.notify_one();
     }
 
-    /// Asks for a key to be reconciled after `delay` unless something asks sooner.
+    /// Enqueues a key after `delay`, unless it is enqueued earlier.
     pub fn add_after(&self, key: K, delay: Duration) {
         self.state.lock().add_at(key, Instant::now() + delay);
-        self.wake.notify_one();
+        self.notify.notify_one();
     }
 
     /// Works the queue with at most `workers` reconciles at once until `stop`, then waits for the
@@ -239,14 +244,14 @@ impl<K: Key> Queue<K> {
     pub async fn run<F, Fut, E>(self, workers: usize, stop: CancellationToken, reconcile: F)
     where
         F: Fn(K) -> Fut,
-        Fut: Future<Output = Result<Next, E>> + Send + 'static,
+        Fut: Future<Output = Result<Action, E>> + Send + 'static,
         E: Display + Send + 'static,
     {
         let mut running = FuturesUnordered::new();
-        self.metrics.hired(self.name, workers.max(1));
+        self.metrics.workers_spawned(self.name, workers.max(1));
         self.state.lock().has_workers = true;
         loop {
-            let mut look_again = None;
+            let mut next_timer = None;
             while running.len() < workers.max(1) {
                 let (next, depth) = {
                     let mut state = self.state.lock();
@@ -262,20 +267,20 @@ impl<K: Key> Queue<K> {
                         running.push(async move { (key, started, work.await) });
                     }
                     Err(at) => {
-                        look_again = at;
+                        next_timer = at;
                         break;
                     }
                 }
             }
             let timer = async {
-                match look_again {
+                match next_timer {
                     Some(at) => tokio::time::sleep_until(at).await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
                 () = stop.cancelled() => break,
-                () = self.wake.notified() => {}
+                () = self.notify.notified() => {}
                 () = timer => {}
                 Some((key, started, ended)) = running.next() => {
                     let outcome = match ended {
@@ -293,19 +298,19 @@ impl<K: Key> Queue<K> {
         }
     }
 
-    fn settle(&self, key: &K, since: Instant, outcome: Result<Next, String>) {
+    fn settle(&self, key: &K, since: Instant, outcome: Result<Action, String>) {
         let mut state = self.state.lock();
         let result = match &outcome {
-            Ok(Next::Done) => {
+            Ok(Action::AwaitChange) => {
                 state.failures.remove(key);
                 Outcome::Success
             }
-            Ok(Next::After(delay)) => {
+            Ok(Action::RequeueAfter(delay)) => {
                 state.failures.remove(key);
                 state.add_at(key.clone(), Instant::now() + *delay);
                 Outcome::RequeueAfter
             }
-            Ok(Next::Again) | Err(_) => {
+            Ok(Action::Requeue) | Err(_) => {
                 let failures = state.failures.entry(key.clone()).or_default();
                 let delay = self.backoff.delay(*failures);
                 *failures = failures.saturating_add(1);
@@ -365,7 +370,7 @@ mod tests {
                     }
                     tokio::time::sleep(Duration::from_millis(10)).await;
                     at_once.fetch_sub(1, Ordering::SeqCst);
-                    Ok::<_, Infallible>(Next::Done)
+                    Ok::<_, Infallible>(Action::AwaitChange)
                 }
             }
         });
@@ -387,7 +392,7 @@ mod tests {
                 async move {
                     times.lock().push(started.elapsed());
                     assert!(times.lock().len() != 2, "the second run panics");
-                    Err::<Next, _>("refused")
+                    Err::<Action, _>("refused")
                 }
             }
         });
@@ -414,7 +419,7 @@ mod tests {
             let times = Arc::clone(&times);
             move |_| {
                 times.lock().push(started.elapsed().as_secs());
-                async { Ok::<_, Infallible>(Next::Done) }
+                async { Ok::<_, Infallible>(Action::AwaitChange) }
             }
         });
         tokio::select! { () = work => {}, () = tokio::time::sleep(Duration::from_secs(200)) => stop.cancel() }

@@ -67,7 +67,7 @@ mod tests {
     use tracing_subscriber::EnvFilter;
 
     use crate::logging;
-    use crate::watch::{Known, Watch};
+    use crate::watch::{Cached, Watch};
 
     const SECRET: &str = "hunter2";
 
@@ -133,7 +133,7 @@ mod tests {
         let (store, stop) = (watch.store(), CancellationToken::new());
         let stopped = stop.clone();
         let run = watch.run(stop, move |change| {
-            if let Some(Known::Valid(secret)) = &change.new
+            if let Some(Cached::Valid(secret)) = &change.new
                 && secret.metadata.resource_version.as_deref() == Some("2")
             {
                 stopped.cancel();

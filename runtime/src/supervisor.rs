@@ -8,14 +8,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::leader::{LeaderError, Leadership};
 
-/// How long tasks may take to end after they were told to.
+/// How long tasks may take to end after `stop`.
 const GRACE: Duration = Duration::from_secs(10);
 /// How long aborted tasks may take to end: each runs on to where it waits next.
 const ABORT: Duration = Duration::from_secs(1);
 
 /// Why a process ended without having been asked to.
 #[derive(Debug, thiserror::Error)]
-pub enum Ended {
+pub enum TaskError {
     /// A task that should run as long as the process came to its end.
     #[error("{task} ended unexpectedly")]
     Task {
@@ -58,7 +58,7 @@ impl Supervisor {
         self.leadership = Some(leadership);
     }
 
-    /// The token that tells tasks to end.
+    /// The token that stops the tasks.
     pub fn stop(&self) -> CancellationToken {
         self.stop.clone()
     }
@@ -87,16 +87,16 @@ impl Supervisor {
 
     /// Waits until the process is asked to stop or a task ends, then ends the others. Returns at once when leadership is
     /// lost: another process works as soon as the lease has run out.
-    pub async fn run(mut self) -> Result<(), Ended> {
+    pub async fn run(mut self) -> Result<(), TaskError> {
         let outcome = tokio::select! {
             () = self.stop.cancelled() => Ok(()),
             error = lost(&mut self.leadership) => return Err(self.abort(error)),
             Some(ended) = self.tasks.join_next() => match ended {
                 // A task that saw the stop before this select did has ended rightly.
                 Ok((_, Ok(()))) if self.stop.is_cancelled() => Ok(()),
-                Ok((task, Ok(()))) => Err(Ended::Task { task }),
-                Ok((task, Err(reason))) => Err(Ended::Failed { task, reason }),
-                Err(error) => Err(Ended::Failed { task: "a task", reason: error.to_string() }),
+                Ok((task, Ok(()))) => Err(TaskError::Task { task }),
+                Ok((task, Err(reason))) => Err(TaskError::Failed { task, reason }),
+                Err(error) => Err(TaskError::Failed { task: "a task", reason: error.to_string() }),
             },
         };
         self.stop.cancel();
@@ -122,10 +122,10 @@ impl Supervisor {
     }
 
     /// Aborts all tasks without waiting for them.
-    fn abort(&mut self, error: LeaderError) -> Ended {
+    fn abort(&mut self, error: LeaderError) -> TaskError {
         self.tasks.abort_all();
         self.stop.cancel();
-        Ended::Lost(error)
+        TaskError::Lost(error)
     }
 }
 
@@ -175,7 +175,7 @@ pub fn stop_on_signal() -> std::io::Result<CancellationToken> {
     Ok(stop)
 }
 
-/// Whether SIGHUP is ignored, as far as the system says.
+/// Whether SIGHUP is ignored, according to `/proc/self/status`.
 fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -194,7 +194,7 @@ mod tests {
 
     use super::*;
     use crate::metrics::ControllerMetrics;
-    use crate::queue::{Next, Queue};
+    use crate::queue::{Action, Queue};
 
     #[tokio::test(start_paused = true)]
     async fn a_task_that_ends_ends_the_process_with_its_name() {
@@ -241,7 +241,7 @@ mod tests {
                         sleep(Duration::from_millis(10)).await;
                         writes.fetch_add(1, Ordering::SeqCst);
                     }
-                    Ok::<_, Infallible>(Next::Done)
+                    Ok::<_, Infallible>(Action::AwaitChange)
                 }
             };
             queue.run(4, stop, reconcile).await;
@@ -303,7 +303,7 @@ mod tests {
         stop.cancel();
         let started = Instant::now();
         let ended = supervisor.run().await;
-        assert!(matches!(ended, Err(Ended::Lost(_))), "{ended:?}");
+        assert!(matches!(ended, Err(TaskError::Lost(_))), "{ended:?}");
         assert_eq!(started.elapsed().as_secs(), 2);
     }
 }

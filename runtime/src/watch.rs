@@ -24,15 +24,15 @@ const RECOVERED: Duration = Duration::from_mins(1);
 
 /// What a store knows of an object.
 #[derive(Debug)]
-pub enum Known<V> {
+pub enum Cached<V> {
     /// The object, or the part of it that the watch keeps.
     Valid(Arc<V>),
-    /// The object exists but cannot be decoded; the text says why. It must be treated as "not
+    /// The object exists but cannot be decoded; the text is the reason. It must be treated as "not
     /// readable", never as "absent".
     Invalid(Arc<str>),
 }
 
-impl<V> Clone for Known<V> {
+impl<V> Clone for Cached<V> {
     fn clone(&self) -> Self {
         match self {
             Self::Valid(value) => Self::Valid(Arc::clone(value)),
@@ -41,7 +41,7 @@ impl<V> Clone for Known<V> {
     }
 }
 
-impl<V> Known<V> {
+impl<V> Cached<V> {
     /// The object if it could be decoded.
     pub fn valid(&self) -> Option<&Arc<V>> {
         match self {
@@ -57,29 +57,29 @@ pub struct Change<V> {
     /// The object's name.
     pub key: ObjectKey,
     /// What was known before.
-    pub old: Option<Known<V>>,
+    pub old: Option<Cached<V>>,
     /// What is known now; absent when the object is gone.
-    pub new: Option<Known<V>>,
+    pub new: Option<Cached<V>>,
 }
 
 impl<V> Change<V> {
     /// The readable objects before and after.
     pub fn valid(&self) -> (Option<&Arc<V>>, Option<&Arc<V>>) {
         (
-            self.old.as_ref().and_then(Known::valid),
-            self.new.as_ref().and_then(Known::valid),
+            self.old.as_ref().and_then(Cached::valid),
+            self.new.as_ref().and_then(Cached::valid),
         )
     }
 }
 
 struct Entry<V> {
     resource_version: String,
-    known: Known<V>,
-    /// Whether those who are told of changes have been told of this one.
+    known: Cached<V>,
+    /// Whether the handler has been called for this change.
     handled: bool,
 }
 
-struct Shelf<V> {
+struct Cache<V> {
     entries: RwLock<HashMap<ObjectKey, Entry<V>>>,
     ready: tokio::sync::watch::Sender<bool>,
     failed: RwLock<Option<Instant>>,
@@ -88,7 +88,7 @@ struct Shelf<V> {
 }
 
 /// The objects of a watch; clones share them.
-pub struct Store<V>(Arc<Shelf<V>>);
+pub struct Store<V>(Arc<Cache<V>>);
 
 impl<V> Clone for Store<V> {
     fn clone(&self) -> Self {
@@ -99,7 +99,7 @@ impl<V> Clone for Store<V> {
 impl<V> Store<V> {
     fn new() -> Self {
         let ready = tokio::sync::watch::Sender::new(false);
-        Self(Arc::new(Shelf {
+        Self(Arc::new(Cache {
             entries: RwLock::new(HashMap::new()),
             ready,
             failed: RwLock::new(None),
@@ -108,7 +108,7 @@ impl<V> Store<V> {
     }
 
     /// What is known of an object; `None` if it does not exist.
-    pub fn get(&self, key: &ObjectKey) -> Option<Known<V>> {
+    pub fn get(&self, key: &ObjectKey) -> Option<Cached<V>> {
         self.0
             .entries
             .read()
@@ -175,12 +175,12 @@ impl<V> Store<V> {
     }
 
     /// Whether the first list has been seen.
-    pub fn is_ready(&self) -> bool {
+    pub fn has_synced(&self) -> bool {
         *self.0.ready.borrow()
     }
 
     /// Waits until the first list has been seen: before that, absence means nothing.
-    pub async fn ready(&self) {
+    pub async fn wait_for_cache_sync(&self) {
         let mut ready = self.0.ready.subscribe();
         // The sender lives in the shelf that `self` keeps alive.
         let _ = ready.wait_for(|ready| *ready).await;
@@ -190,10 +190,10 @@ impl<V> Store<V> {
     /// store is what it was before.
     pub fn is_healthy(&self) -> bool {
         let failed = *self.0.failed.read();
-        self.is_ready() && failed.is_none_or(|at| at.elapsed() > RECOVERED)
+        self.has_synced() && failed.is_none_or(|at| at.elapsed() > RECOVERED)
     }
 
-    fn put(&self, key: ObjectKey, resource_version: String, known: Known<V>) -> Option<Change<V>> {
+    fn put(&self, key: ObjectKey, resource_version: String, known: Cached<V>) -> Option<Change<V>> {
         let mut entries = self.0.entries.write();
         if let Some(entry) = entries.get(&key)
             && entry.resource_version == resource_version
@@ -356,12 +356,12 @@ fn apply<K: Resource<DynamicType = ()>, V>(
     let key = ObjectKey::of(&object);
     let version = object.resource_version().unwrap_or_default();
     let known = match object {
-        Guarded::Valid(object) => Known::Valid(Arc::new(project(object))),
+        Guarded::Valid(object) => Cached::Valid(Arc::new(project(object))),
         Guarded::Invalid { error, .. } => {
             let kind = K::kind(&());
             metrics::undecodable(&kind);
             tracing::error!(%kind, object = %key, %error, "cannot decode object");
-            Known::Invalid(error)
+            Cached::Invalid(error)
         }
     };
     store.put(key, version, known)
@@ -376,8 +376,8 @@ fn drop_unlisted<V>(store: &Store<V>, listed: &HashSet<ObjectKey>) -> Vec<Change
 mod tests {
     use super::*;
 
-    fn known(text: &str) -> Known<String> {
-        Known::Valid(Arc::new(text.to_owned()))
+    fn known(text: &str) -> Cached<String> {
+        Cached::Valid(Arc::new(text.to_owned()))
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use futures::future::join_all;
 use kube::core::GroupVersionKind;
 use reeve_runtime::discovery::{DiscoveryError, ServedKind, group_version_kind};
-use reeve_runtime::object::chain;
+use reeve_runtime::object::error_chain;
 use reeve_templates_engine::ambient::System;
 use reeve_templates_engine::lookup::{
     Found, Needed, Object, Read, ReadError, Reads, Resource, Snapshot,
@@ -155,7 +155,7 @@ impl<L: Lookups + 'static> Fetched<L> {
             if error.is_absent() {
                 ReadError::NotInstalled
             } else {
-                ReadError::Api(chain(&error))
+                ReadError::Api(error_chain(&error))
             }
         })
     }

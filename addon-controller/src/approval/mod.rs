@@ -16,9 +16,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::{Api, PostParams};
 use kube::{Resource, ResourceExt};
 use parking_lot::Mutex;
-use reeve_runtime::events::{EventWriter, Information};
-use reeve_runtime::object::{ObjectKey, Refusal};
-use reeve_runtime::queue::Next;
+use reeve_runtime::events::{EventRecorder, InformationalEvent};
+use reeve_runtime::object::{ObjectKey, StatusReason};
+use reeve_runtime::queue::Action;
 
 pub use decide::{claimed, is_pending};
 
@@ -28,14 +28,14 @@ pub const CONTROLLER: &str = "addon-csr-approval";
 /// Approves what agents ask for, and says why it does not.
 pub struct Approval {
     world: World,
-    events: EventWriter,
+    events: EventRecorder,
     /// The last reason told about each request.
     told: Mutex<HashMap<String, String>>,
 }
 
 impl Approval {
     /// Nothing is approved yet.
-    pub fn new(world: World, events: EventWriter) -> Arc<Self> {
+    pub fn new(world: World, events: EventRecorder) -> Arc<Self> {
         Arc::new(Self {
             world,
             events,
@@ -44,16 +44,16 @@ impl Approval {
     }
 
     /// Looks at one request.
-    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Next, kube::Error> {
+    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, kube::Error> {
         let key = ObjectKey::new("", &*name);
         let request = self.world.requests.get_valid(&key);
         let pending = request.filter(|request| is_pending(request));
         let Some(request) = pending else {
             self.told.lock().remove(&name);
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         let Some(installation) = claimed(&request) else {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         let (cluster, addon) = (&installation.cluster, installation.addon);
         let verdict = if !self.world.knows_cluster(cluster) {
@@ -67,12 +67,12 @@ impl Approval {
             Ok(()) => self.approve(&request).await,
             Err(why) => {
                 self.leave(&request, why);
-                Ok(Next::Done)
+                Ok(Action::AwaitChange)
             }
         }
     }
 
-    async fn approve(&self, request: &CertificateSigningRequest) -> Result<Next, kube::Error> {
+    async fn approve(&self, request: &CertificateSigningRequest) -> Result<Action, kube::Error> {
         let api: Api<CertificateSigningRequest> = Api::all(self.world.client.clone());
         let mut approved = request.clone();
         let (reason, message) = messages::APPROVED;
@@ -94,11 +94,11 @@ impl Approval {
         match written {
             Ok(_) => {
                 tracing::info!(request = name, "approved");
-                Ok(Next::Done)
+                Ok(Action::AwaitChange)
             }
-            Err(error) => match Refusal::of(&error) {
-                Refusal::NotFound => Ok(Next::Done),
-                Refusal::Conflict => Ok(Next::Again),
+            Err(error) => match StatusReason::of(&error) {
+                StatusReason::NotFound => Ok(Action::AwaitChange),
+                StatusReason::Conflict => Ok(Action::Requeue),
                 _ => Err(error),
             },
         }
@@ -112,13 +112,13 @@ impl Approval {
             return;
         }
         tracing::warn!(request = name, why, "left unapproved");
-        let event = Information {
+        let event = InformationalEvent {
             reason: unapproved::REASON,
             action: unapproved::REASON,
             note: &why,
             warning: true,
         };
-        self.events.inform(&request.object_ref(&()), &event);
+        self.events.emit_event(&request.object_ref(&()), &event);
         self.told.lock().insert(name, why);
     }
 }

@@ -5,7 +5,7 @@ use kube::core::ApiResource;
 use kube::{Client, ResourceExt};
 use reeve_api::addon::ManagedClusterAddOn;
 use reeve_api::work::ManifestWork;
-use reeve_runtime::object::{ObjectKey, Refusal, absent_is_none, api_message};
+use reeve_runtime::object::{ObjectKey, StatusReason, not_found_as_none, status_message};
 use serde_json::{Map, Value, json};
 
 use super::finalizers::Edit;
@@ -13,7 +13,7 @@ use super::work::{Desired, Live};
 
 /// A call failed.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {doing} {kind} {name}: {}", api_message(.source))]
+#[error("cannot {doing} {kind} {name}: {}", status_message(.source))]
 pub struct ActError {
     doing: &'static str,
     kind: &'static str,
@@ -78,12 +78,12 @@ pub async fn write(
     };
     match answer {
         Ok(generation) => Ok(Written::Stored(generation.unwrap_or_default())),
-        Err(error) => match Refusal::of(&error) {
-            Refusal::AlreadyExists if !is_ours(&api, desired).await => {
+        Err(error) => match StatusReason::of(&error) {
+            StatusReason::AlreadyExists if !is_ours(&api, desired).await => {
                 Err(failed("create", WORK, key)(error))
             }
-            Refusal::AlreadyExists | Refusal::Conflict => Ok(Written::Overtaken),
-            Refusal::NotFound if live.is_some() => Ok(Written::Overtaken),
+            StatusReason::AlreadyExists | StatusReason::Conflict => Ok(Written::Overtaken),
+            StatusReason::NotFound if live.is_some() => Ok(Written::Overtaken),
             _ => Err(failed("write", WORK, key)(error)),
         },
     }
@@ -115,8 +115,8 @@ pub async fn delete(client: &Client, key: &ObjectKey, live: &Live) -> Result<(),
         ..DeleteParams::default()
     };
     match api.delete(&key.name, &parameters).await {
-        Err(error) => match Refusal::of(&error) {
-            Refusal::NotFound | Refusal::Conflict => Ok(()),
+        Err(error) => match StatusReason::of(&error) {
+            StatusReason::NotFound | StatusReason::Conflict => Ok(()),
             _ => Err(failed("delete", WORK, key)(error)),
         },
         Ok(_) => Ok(()),
@@ -141,9 +141,9 @@ pub async fn tell(
         .await;
     match told {
         Ok(_) => Ok(true),
-        Err(error) => match Refusal::of(&error) {
-            Refusal::NotFound => Ok(true),
-            Refusal::Conflict => Ok(false),
+        Err(error) => match StatusReason::of(&error) {
+            StatusReason::NotFound => Ok(true),
+            StatusReason::Conflict => Ok(false),
             _ => Err(failed("write the status of", ADDON, &key)(error)),
         },
     }
@@ -159,7 +159,7 @@ pub async fn finalize(
     let key = ObjectKey::of(addon);
     let resource = ApiResource::erase::<ManagedClusterAddOn>(&());
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &key.namespace, &resource);
-    let found = absent_is_none(api.get(&key.name).await).map_err(failed("read", ADDON, &key))?;
+    let found = not_found_as_none(api.get(&key.name).await).map_err(failed("read", ADDON, &key))?;
     let Some(mut live) = found.filter(|live| live.uid() == addon.uid()) else {
         return Ok(true);
     };
@@ -174,9 +174,9 @@ pub async fn finalize(
     live.metadata.finalizers = Some(finalizers);
     match api.replace(&key.name, &PostParams::default(), &live).await {
         Ok(_) => Ok(true),
-        Err(error) => match Refusal::of(&error) {
-            Refusal::NotFound => Ok(true),
-            Refusal::Conflict => Ok(false),
+        Err(error) => match StatusReason::of(&error) {
+            StatusReason::NotFound => Ok(true),
+            StatusReason::Conflict => Ok(false),
             _ => Err(failed("change the finalizers of", ADDON, &key)(error)),
         },
     }

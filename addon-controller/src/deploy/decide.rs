@@ -336,5 +336,5 @@ impl Decision<'_> {
 }
 
 fn chain(error: &dyn std::error::Error) -> String {
-    reeve_runtime::object::chain(error)
+    reeve_runtime::object::error_chain(error)
 }

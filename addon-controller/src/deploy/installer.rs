@@ -9,9 +9,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
 use parking_lot::Mutex;
 use reeve_api::addon::ManagedClusterAddOn;
-use reeve_runtime::events::{EventWriter, Information};
+use reeve_runtime::events::{EventRecorder, InformationalEvent};
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::queue::Next;
+use reeve_runtime::queue::Action;
 use serde_json::{Map, Value, json};
 
 use super::act::{self, ActError, Written};
@@ -54,7 +54,7 @@ pub struct Installer {
     world: World,
     observer: Observer,
     grants: Grants,
-    events: EventWriter,
+    events: EventRecorder,
     memory: Mutex<HashMap<Installation, Memory>>,
 }
 
@@ -93,7 +93,7 @@ impl Installer {
         world: World,
         environment: Environment,
         grants: Grants,
-        events: EventWriter,
+        events: EventRecorder,
     ) -> Arc<Self> {
         Arc::new(Self {
             observer: Observer::new(world.clone(), environment),
@@ -108,7 +108,7 @@ impl Installer {
     pub async fn reconcile(
         self: Arc<Self>,
         installation: Installation,
-    ) -> Result<Next, InstallError> {
+    ) -> Result<Action, InstallError> {
         let Some(addon) = self.world.addon(&installation) else {
             if !self.world.has_addon(&installation) {
                 // Works of an add-on that has never been seen may be waiting for it, on a hub that is being restored.
@@ -119,7 +119,7 @@ impl Installer {
                 self.memory.lock().remove(&installation);
                 self.grants.forget(&installation);
             }
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         let is_deleting = addon.metadata.deletion_timestamp.is_some();
         let Some(cluster) = self.world.cluster(&installation.cluster) else {
@@ -127,11 +127,11 @@ impl Installer {
             if is_deleting && !self.world.knows_cluster(&installation.cluster) {
                 return self.let_go(&installation, &addon).await;
             }
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         if !is_deleting && !observe::is_adopted(&addon) {
             tracing::info!("{}", messages::no_owner(&installation));
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         }
         let inputs = self.observer.inputs(&installation, &addon, cluster).await;
         let look = Look {
@@ -146,7 +146,7 @@ impl Installer {
         self.look(&look).await
     }
 
-    async fn look(&self, look: &Look<'_>) -> Result<Next, InstallError> {
+    async fn look(&self, look: &Look<'_>) -> Result<Action, InstallError> {
         let status = look.addon.status.clone().unwrap_or_default();
         let mut fields = self.registration(look);
         let granted = self.grant(look).await;
@@ -197,11 +197,11 @@ impl Installer {
         if is_current {
             let spread = spread(look.installation);
             let requeue_after = reapply::requeue_after(&look.inputs, &look.live, look.now);
-            Ok(Next::After(
+            Ok(Action::RequeueAfter(
                 requeue_after.map_or(spread, |after| after.min(spread)),
             ))
         } else {
-            Ok(Next::Again)
+            Ok(Action::Requeue)
         }
     }
 
@@ -310,13 +310,13 @@ impl Installer {
         };
         for complaint in complaints.difference(&told) {
             tracing::warn!(installation = %look.installation, "{complaint}");
-            let event = Information {
+            let event = InformationalEvent {
                 reason: messages::NOT_HEEDED,
                 action: messages::NOT_HEEDED,
                 note: complaint,
                 warning: true,
             };
-            self.events.inform(&look.addon.object_ref(&()), &event);
+            self.events.emit_event(&look.addon.object_ref(&()), &event);
         }
     }
 
@@ -375,7 +375,7 @@ impl Installer {
         &self,
         installation: &Installation,
         addon: &ManagedClusterAddOn,
-    ) -> Result<Next, InstallError> {
+    ) -> Result<Action, InstallError> {
         self.clear(installation).await?;
         let present = addon.metadata.finalizers.clone().unwrap_or_default();
         let mut finalizers = Finalizers::new(&present, true);
@@ -383,9 +383,9 @@ impl Installer {
         if let Some(edit) = finalizers.change()
             && !act::finalize(&self.world.client, addon, &edit).await?
         {
-            return Ok(Next::Again);
+            return Ok(Action::Requeue);
         }
-        Ok(Next::Done)
+        Ok(Action::AwaitChange)
     }
 }
 

@@ -13,8 +13,8 @@ use kube::api::{Api, PostParams};
 use kube::{Client, Resource};
 use parking_lot::Mutex;
 use reeve_api::addon::Subject;
-use reeve_runtime::events::{EventWriter, Information};
-use reeve_runtime::object::{ObjectKey, Refusal, absent_is_none, api_message};
+use reeve_runtime::events::{EventRecorder, InformationalEvent};
+use reeve_runtime::object::{ObjectKey, StatusReason, not_found_as_none, status_message};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
@@ -29,7 +29,7 @@ const TRUST: Duration = Duration::from_hours(1);
 
 /// Rights could not be given.
 #[derive(Debug, thiserror::Error)]
-#[error("{kind} {name}: {}", api_message(.source))]
+#[error("{kind} {name}: {}", status_message(.source))]
 pub struct GrantError {
     kind: &'static str,
     name: String,
@@ -50,7 +50,7 @@ pub struct Owners {
 #[derive(Clone)]
 pub struct Grants {
     client: Client,
-    events: EventWriter,
+    events: EventRecorder,
     /// This process's Pod.
     own: Option<ObjectReference>,
     given: Arc<Mutex<HashMap<(&'static str, ObjectKey), Given>>>,
@@ -66,7 +66,7 @@ struct Given {
 
 impl Grants {
     /// Nothing is given yet. Events are about `own`.
-    pub fn new(client: Client, events: EventWriter, own: Option<ObjectReference>) -> Self {
+    pub fn new(client: Client, events: EventRecorder, own: Option<ObjectReference>) -> Self {
         Self {
             client,
             events,
@@ -143,11 +143,11 @@ impl Grants {
             name: key.to_string(),
             source: Box::new(source),
         };
-        let found = absent_is_none(api.get(&key.name).await).map_err(failed)?;
+        let found = not_found_as_none(api.get(&key.name).await).map_err(failed)?;
         match found {
             None => match api.create(&PostParams::default(), &desired).await {
                 Ok(_) => self.tell(K::KIND_NAME, &key, true),
-                Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => {}
+                Err(error) if StatusReason::of(&error) == StatusReason::AlreadyExists => {}
                 Err(error) => return Err(failed(error)),
             },
             Some(mut live) => {
@@ -168,13 +168,13 @@ impl Grants {
         let (reason, note) = messages::rbac_event(kind, &key.name, namespace, was_missing);
         tracing::info!(kind, name = %key, "{note}");
         if let Some(own) = &self.own {
-            let event = Information {
+            let event = InformationalEvent {
                 reason: &reason,
                 action: &reason,
                 note: &note,
                 warning: false,
             };
-            self.events.inform(own, &event);
+            self.events.emit_event(own, &event);
         }
     }
 }

@@ -7,7 +7,7 @@ use kube::core::GroupVersionKind;
 use reeve_runtime::dependencies::{Batch, ReadError};
 use reeve_runtime::discovery::{Discovery, DiscoveryError, ServedKind};
 use reeve_runtime::kinds::Kinds;
-use reeve_runtime::object::{ObjectKey, api_message};
+use reeve_runtime::object::{ObjectKey, status_message};
 use reeve_runtime::strict::Write;
 use serde_json::Value;
 
@@ -42,9 +42,9 @@ impl KnownKinds {
         }
     }
 
-    fn distrust(&self, kind: &GroupVersionKind) {
+    fn invalidate(&self, kind: &GroupVersionKind) {
         match self {
-            Self::Watched(kinds, _) => kinds.distrust(kind),
+            Self::Watched(kinds, _) => kinds.invalidate(kind),
             Self::Asked(discovery) => discovery.forget(kind),
         }
     }
@@ -88,8 +88,8 @@ impl Live {
             ReadError::Unwatchable(_) => Unreadable::Unwatchable(error.to_string()),
             ReadError::Refused(refused) => {
                 // The kind may be gone: the next evaluation asks anew.
-                self.kinds.distrust(&gvk(kind));
-                Unreadable::Failed(api_message(refused))
+                self.kinds.invalidate(&gvk(kind));
+                Unreadable::Failed(status_message(refused))
             }
             ReadError::Undecodable { .. } | ReadError::Ended => {
                 Unreadable::Failed(error.to_string())
@@ -129,7 +129,7 @@ impl Cluster for Live {
         if self.reads_directly(kind) {
             let place = Place::new(namespace, "");
             let listed = self.objects(kind, &place).list(selector).await;
-            let listed = listed.map_err(|error| Unreadable::Failed(api_message(&error)))?;
+            let listed = listed.map_err(|error| Unreadable::Failed(status_message(&error)))?;
             return Ok(listed.into_iter().map(Arc::new).collect());
         }
         let listed = self.batch.list(kind, namespace, selector).await;
@@ -140,7 +140,7 @@ impl Cluster for Live {
         if self.reads_directly(kind) {
             let place = Place::new("", "");
             let named = self.objects(kind, &place).named(name).await;
-            let named = named.map_err(|error| Unreadable::Failed(api_message(&error)))?;
+            let named = named.map_err(|error| Unreadable::Failed(status_message(&error)))?;
             return Ok(named.map(Arc::new));
         }
         let found = self.batch.find(kind, name).await;
@@ -149,7 +149,7 @@ impl Cluster for Live {
 
     async fn get_now(&self, kind: &ServedKind, place: &Place) -> Result<Option<Value>, Unreadable> {
         let found = self.objects(kind, place).get(&place.name).await;
-        found.map_err(|error| Unreadable::Failed(api_message(&error)))
+        found.map_err(|error| Unreadable::Failed(status_message(&error)))
     }
 
     async fn create(

@@ -18,7 +18,7 @@ use crate::namespaces::Selection;
 use crate::report::{Event, Place, related};
 use crate::spec::{Problem, Retry, Wanted};
 use crate::templates::{Frame, Templates};
-use reeve_runtime::object::chain;
+use reeve_runtime::object::error_chain;
 
 use candidates::{Candidate, candidates};
 use resolve::resolve;
@@ -122,7 +122,7 @@ async fn no_kind<C: Cluster>(
         let message = messages::no_mapping(&kind.kind, &kind.api_version());
         (message, Retry::WhenKindAppears)
     } else {
-        (chain(error), Retry::Soon)
+        (error_chain(error), Retry::Soon)
     };
     let event = Event::problem(messages::K8S_ERROR, message);
     Err((String::new(), Problem { event, retry }))

@@ -207,7 +207,7 @@ impl Sink for Written {
         Ok(status)
     }
 
-    fn inform(&self, _: &ConfigurationPolicy, _: &ConfigurationPolicyStatus) {}
+    fn emit_event(&self, _: &ConfigurationPolicy, _: &ConfigurationPolicyStatus) {}
 }
 
 /// A policy that enforces, turn by turn.

@@ -19,7 +19,7 @@ use k8s_openapi::api::authorization::v1::{
 use kube::Client;
 use kube::api::{Api, PostParams};
 use parking_lot::RwLock;
-use reeve_runtime::object::{ObjectKey, api_message};
+use reeve_runtime::object::{ObjectKey, status_message};
 use serde_json::{Value, json};
 
 use super::decide::Observed;
@@ -136,7 +136,7 @@ impl Debugger {
             let text = format!(
                 "cannot ask for the rights of {}: {}",
                 user.name,
-                api_message(&error)
+                status_message(&error)
             );
             Refused(StatusCode::INTERNAL_SERVER_ERROR, text)
         })?;

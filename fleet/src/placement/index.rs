@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::watch::Known;
+use reeve_runtime::watch::Cached;
 
 use super::membership::{self, Availability, Membership};
 use super::schedule::{Placed, Scores};
@@ -41,15 +41,15 @@ struct Seen<T> {
 fn put<K: Ord, T>(
     all: &mut BTreeMap<K, Arc<T>>,
     key: K,
-    known: Option<Known<T>>,
+    known: Option<Cached<T>>,
 ) -> Option<Seen<T>> {
     let seen = match known {
         None => Seen {
             old: Some(all.remove(&key)?),
             new: None,
         },
-        Some(Known::Invalid(_)) => return None,
-        Some(Known::Valid(new)) => Seen {
+        Some(Cached::Invalid(_)) => return None,
+        Some(Cached::Valid(new)) => Seen {
             old: all.insert(key, Arc::clone(&new)),
             new: Some(new),
         },
@@ -58,12 +58,12 @@ fn put<K: Ord, T>(
 }
 
 /// Whether `known` is older than what was written here since.
-fn is_stale<T: kube::Resource>(present: Option<&Arc<T>>, known: Option<&Known<T>>) -> bool {
+fn is_stale<T: kube::Resource>(present: Option<&Arc<T>>, known: Option<&Cached<T>>) -> bool {
     let version =
         |object: &T| -> Option<u64> { object.meta().resource_version.as_ref()?.parse().ok() };
     let present = present.and_then(|object| version(object));
     let told = known
-        .and_then(Known::valid)
+        .and_then(Cached::valid)
         .and_then(|object| version(object));
     matches!((present, told), (Some(present), Some(told)) if told < present)
 }
@@ -85,7 +85,7 @@ impl Index {
     }
 
     /// A placement has changed.
-    pub fn placement(&mut self, key: &ObjectKey, known: Option<Known<Placement>>) -> Concerned {
+    pub fn placement(&mut self, key: &ObjectKey, known: Option<Cached<Placement>>) -> Concerned {
         if is_stale(self.placements.get(key), known.as_ref()) {
             return Concerned::new();
         }
@@ -99,7 +99,7 @@ impl Index {
     pub fn decision(
         &mut self,
         key: &ObjectKey,
-        known: Option<Known<PlacementDecision>>,
+        known: Option<Cached<PlacementDecision>>,
     ) -> Concerned {
         self.untold.remove(key);
         if is_stale(self.decisions.get(key), known.as_ref()) {
@@ -118,7 +118,7 @@ impl Index {
     /// A decision has been written here, and created if `created` says when.
     pub fn wrote(&mut self, decision: Arc<PlacementDecision>, created: Option<Timestamp>) {
         let key = ObjectKey::of(decision.as_ref());
-        let known = Known::Valid(decision);
+        let known = Cached::Valid(decision);
         if is_stale(self.decisions.get(&key), Some(&known)) {
             return;
         }
@@ -149,7 +149,7 @@ impl Index {
     pub fn binding(
         &mut self,
         key: &ObjectKey,
-        known: Option<Known<ManagedClusterSetBinding>>,
+        known: Option<Cached<ManagedClusterSetBinding>>,
     ) -> Concerned {
         let unchanged = |seen: &Seen<ManagedClusterSetBinding>| matches!((&seen.old, &seen.new), (Some(old), Some(new)) if old.spec == new.spec);
         match put(&mut self.bindings, key.clone(), known) {
@@ -159,7 +159,7 @@ impl Index {
     }
 
     /// A set has changed. Its status is of no concern.
-    pub fn set(&mut self, name: &str, known: Option<Known<ManagedClusterSet>>) -> Concerned {
+    pub fn set(&mut self, name: &str, known: Option<Cached<ManagedClusterSet>>) -> Concerned {
         let Some(seen) = put(&mut self.sets, name.to_owned(), known) else {
             return Concerned::new();
         };
@@ -172,7 +172,7 @@ impl Index {
     }
 
     /// A cluster has changed. A sign of life that changes nothing that a placement reads is of no concern.
-    pub fn cluster(&mut self, name: &str, known: Option<Known<ManagedCluster>>) -> Concerned {
+    pub fn cluster(&mut self, name: &str, known: Option<Cached<ManagedCluster>>) -> Concerned {
         let Some(seen) = put(&mut self.clusters, name.to_owned(), known) else {
             return Concerned::new();
         };
@@ -194,7 +194,7 @@ impl Index {
     pub fn score(
         &mut self,
         key: &ObjectKey,
-        known: Option<Known<AddOnPlacementScore>>,
+        known: Option<Cached<AddOnPlacementScore>>,
     ) -> Concerned {
         let Some(seen) = put(Arc::make_mut(&mut self.scores), key.clone(), known) else {
             return Concerned::new();

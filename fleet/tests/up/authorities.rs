@@ -9,7 +9,7 @@ use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use rcgen::{CertificateParams, DnType, KeyPair};
-use reeve_fleet::{Fleet, FleetOptions, Limits, Pods};
+use reeve_fleet::{Fleet, FleetOptions, Pods, RateLimits};
 use reeve_testkit::eventually;
 use serde_json::json;
 
@@ -148,7 +148,7 @@ async fn one_ca_a_server_is_kept_for_the_next_start() -> Result<()> {
             port: 0,
             data: Some(folder.path().join("data")),
             pods: Pods::Kept,
-            limits: Limits::Lifted,
+            limits: RateLimits::Lifted,
         };
         anyhow::Ok(Fleet::start(options).await?)
     };

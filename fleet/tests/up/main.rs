@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use reeve_api::Policy;
-use reeve_fleet::{Fleet, FleetOptions, Limits, Pods, apply};
+use reeve_fleet::{Fleet, FleetOptions, Pods, RateLimits, apply};
 use reeve_runtime::CancellationToken;
 use reeve_testkit::{eventually, workspace};
 use serde_json::json;
@@ -45,7 +45,7 @@ async fn fleet(clusters: &[&str], folder: &std::path::Path) -> Result<Fleet> {
         port: 0,
         data: None,
         pods: Pods::Settled,
-        limits: Limits::Lifted,
+        limits: RateLimits::Lifted,
     };
     Ok(Fleet::start(options).await?)
 }

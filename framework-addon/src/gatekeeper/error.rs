@@ -2,7 +2,7 @@
 
 use reeve_runtime::dependencies::ReadError;
 use reeve_runtime::discovery::DiscoveryError;
-use reeve_runtime::object::api_message;
+use reeve_runtime::object::status_message;
 
 /// Why what the audit found could not be passed on.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +26,7 @@ pub enum RelayError {
     /// The report could not be stored.
     #[error(
         "constraint {constraint}: cannot create the compliance event: {}",
-        api_message(source)
+        status_message(source)
     )]
     Report {
         /// The constraint's name.

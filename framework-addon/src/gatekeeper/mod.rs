@@ -15,9 +15,9 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::GroupVersionKind;
 use reeve_runtime::dependencies::{Batch, ReadError};
-use reeve_runtime::object::Refusal;
-use reeve_runtime::queue::Next;
-use reeve_runtime::watch::{Change, Known};
+use reeve_runtime::object::StatusReason;
+use reeve_runtime::queue::Action;
+use reeve_runtime::watch::{Cached, Change};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -108,31 +108,31 @@ impl Relay {
     }
 
     /// Passes on what is new about the constraints of one policy.
-    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Next, RelayError> {
+    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, RelayError> {
         let policy = match self.world.managed.policy(&name) {
-            Some(Known::Valid(policy)) if policy.metadata.deletion_timestamp.is_none() => policy,
+            Some(Cached::Valid(policy)) if policy.metadata.deletion_timestamp.is_none() => policy,
             // The watch has logged it.
-            Some(Known::Invalid(_)) => return Ok(Next::Done),
+            Some(Cached::Invalid(_)) => return Ok(Action::AwaitChange),
             _ => {
                 self.reporter.memory.forget(&name);
-                self.world.objects.forget(&Reader::Constraints(name));
-                return Ok(Next::Done);
+                self.world.objects.unwatch(&Reader::Constraints(name));
+                return Ok(Action::AwaitChange);
             }
         };
         if self.world.uninstalling.is_on() {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         }
         // Template sync says what is wrong with a spec that is none.
         let Ok(spec) = policy.typed_spec() else {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         let definitions = spec.policy_templates.iter();
         let identities = definitions.filter_map(|it| templates::identify(&it.object_definition));
         let reads = self.world.objects.begin(&Reader::Constraints(name));
-        let (mut next, mut failed) = (Next::Done, None);
+        let (mut next, mut failed) = (Action::AwaitChange, None);
         for constraint in identities.filter(|identity| is_constraint(&identity.kind)) {
             match self.constraint(&policy, &constraint, &reads).await {
-                Ok(Next::Done) => {}
+                Ok(Action::AwaitChange) => {}
                 Ok(soon) => next = soon,
                 Err(error) => failed = Some(error),
             }
@@ -146,23 +146,23 @@ impl Relay {
         policy: &Replica,
         constraint: &Identity,
         reads: &Batch<Reader>,
-    ) -> Result<Next, RelayError> {
+    ) -> Result<Action, RelayError> {
         // Template sync speaks of templates without a name.
         let Some(name) = &constraint.name else {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         let object = match self.read(constraint, name, reads).await? {
             Read::There(object) => object,
-            Read::Coming => return Ok(Next::After(KIND_IS_COMING)),
-            Read::Absent => return Ok(Next::Done),
+            Read::Coming => return Ok(Action::RequeueAfter(KIND_IS_COMING)),
+            Read::Absent => return Ok(Action::AwaitChange),
         };
         let metadata = ObjectMeta::deserialize(&object["metadata"]).unwrap_or_default();
         let stance = self.placed.of(policy, name).stance;
         if templates::policy_of(&metadata) != Some(policy.name()) || stance != Stance::InPlace {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         }
         let Some(statement) = finding::of(&object, self.webhook.validates()) else {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         let about = About {
             template: name.clone(),
@@ -176,7 +176,7 @@ impl Relay {
                 source,
             })?;
         }
-        Ok(Next::Done)
+        Ok(Action::AwaitChange)
     }
 
     async fn read(
@@ -198,7 +198,9 @@ impl Relay {
         match reads.get(&kind, "", name).await {
             Ok(object) => Ok(object.map_or(Read::Absent, Read::There)),
             // Its kind has just gone, or comes.
-            Err(ReadError::Refused(error)) if Refusal::of(&error) == Refusal::NotFound => {
+            Err(ReadError::Refused(error))
+                if StatusReason::of(&error) == StatusReason::NotFound =>
+            {
                 self.world.kinds.forget_group(&constraint.kind.group);
                 Ok(self.unserved(constraint))
             }
@@ -210,7 +212,7 @@ impl Relay {
     }
 
     fn unserved(&self, constraint: &Identity) -> Read {
-        if self.world.kinds.is_coming(&constraint.kind) {
+        if self.world.kinds.is_defined(&constraint.kind) {
             Read::Coming
         } else {
             Read::Absent

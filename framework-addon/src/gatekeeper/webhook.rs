@@ -39,8 +39,8 @@ impl Webhook {
     }
 
     /// Waits until it is known.
-    pub async fn ready(&self) {
-        self.0.ready().await;
+    pub async fn wait_for_cache_sync(&self) {
+        self.0.wait_for_cache_sync().await;
     }
 
     /// Whether objects are checked.

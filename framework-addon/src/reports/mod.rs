@@ -14,7 +14,7 @@ use parking_lot::RwLock;
 use reeve_api::names::POLICY_API_VERSION;
 use reeve_api::policy::ComplianceHistory;
 use reeve_runtime::events::time_in_event_name;
-use reeve_runtime::watch::{Change, Known};
+use reeve_runtime::watch::{Cached, Change};
 
 /// Asks the API server for events about policies only, and not for those that the sync
 /// controllers tell people.
@@ -165,7 +165,7 @@ impl Reports {
                 events.remove(&old.uid);
             }
         }
-        let new = change.new.as_ref().and_then(Known::valid)?;
+        let new = change.new.as_ref().and_then(Cached::valid)?;
         let event = new.as_ref().as_ref()?;
         let by_template = events.entry(event.uid.clone()).or_default();
         let by_name = by_template.entry(event.template.clone()).or_default();
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn the_index_follows_the_watch() {
         let reports = Reports::default();
-        let valid = |event| Some(Known::Valid(Arc::new(PolicyEvent::of(event))));
+        let valid = |event| Some(Cached::Valid(Arc::new(PolicyEvent::of(event))));
         let key = ObjectKey::new("c1", "ns.p.1");
         let first = event("policy: c1/a", "Compliant");
         let second = event("policy: c1/a", "NonCompliant");

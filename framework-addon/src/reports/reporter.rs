@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use reeve_api::Compliance;
-use reeve_runtime::events::{ComplianceEvent, EventWriter, unique_now};
-use reeve_runtime::watch::Known;
+use reeve_runtime::events::{ComplianceEvent, EventRecorder, unique_now};
+use reeve_runtime::watch::Cached;
 
 use super::memory::{self, Memory, Sent};
 use super::{Report, Reports, newest_first};
@@ -62,7 +62,7 @@ pub struct Reporter {
     managed: Side,
     reports: Reports,
     /// Events of the controller.
-    pub events: EventWriter,
+    pub events: EventRecorder,
     /// What has been said.
     pub memory: Memory,
 }
@@ -102,7 +102,7 @@ impl Reporter {
             message: message.clone(),
         };
         let at = after(self.dated(policy, &about.template).first());
-        let event = self.events.compliance_at(&event, at).await?;
+        let event = self.events.emit_compliance_event_at(&event, at).await?;
         let template = about.template.as_str();
         tracing::info!(policy = policy.name(), template, "{message}");
         let at = Instant::now();
@@ -120,7 +120,7 @@ impl Reporter {
 
     fn dated(&self, policy: &Replica, template: &str) -> Vec<(Timestamp, Report)> {
         let newest = match self.managed.policy(policy.name()) {
-            Some(Known::Valid(newest)) if newest.uid() == policy.uid() => newest,
+            Some(Cached::Valid(newest)) if newest.uid() == policy.uid() => newest,
             _ => return Vec::new(),
         };
         let shown = newest.details(template).and_then(|details| details.history);

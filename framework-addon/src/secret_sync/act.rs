@@ -4,8 +4,8 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use reeve_api::names::ENCRYPTION_SECRET;
-use reeve_runtime::object::{Refusal, absent_is_none};
-use reeve_runtime::unread;
+use reeve_runtime::object::{StatusReason, not_found_as_none};
+use reeve_runtime::writes;
 
 use super::error::SecretError;
 use super::{Data, SecretSync, messages};
@@ -21,10 +21,10 @@ impl SecretSync {
             data: Some(data),
             ..Secret::default()
         };
-        let created = unread::create(&self.managed.client, &self.managed.namespace, &secret).await;
+        let created = writes::create(&self.managed.client, &self.managed.namespace, &secret).await;
         match created {
             // The watch will tell of it.
-            Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => Ok(()),
+            Err(error) if StatusReason::of(&error) == StatusReason::AlreadyExists => Ok(()),
             Err(source) => Err(SecretError::Create {
                 secret: self.managed.key(),
                 source,
@@ -57,7 +57,7 @@ impl SecretSync {
         let replaced = secrets
             .replace(ENCRYPTION_SECRET, &PostParams::default(), &secret)
             .await;
-        if absent_is_none(replaced).map_err(failed)?.is_some() {
+        if not_found_as_none(replaced).map_err(failed)?.is_some() {
             tracing::info!(secret = %self.managed.key(), "{}", messages::UPDATED);
         }
         Ok(())
@@ -84,10 +84,11 @@ impl SecretSync {
             .api()
             .delete(ENCRYPTION_SECRET, &parameters)
             .await;
-        let deleted = absent_is_none(deleted.map(drop)).map_err(|source| SecretError::Delete {
-            secret: self.managed.key(),
-            source,
-        })?;
+        let deleted =
+            not_found_as_none(deleted.map(drop)).map_err(|source| SecretError::Delete {
+                secret: self.managed.key(),
+                source,
+            })?;
         if deleted.is_some() {
             tracing::info!(secret = %self.managed.key(), "{}", messages::DELETED);
         }

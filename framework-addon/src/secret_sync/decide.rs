@@ -1,12 +1,12 @@
 //! What to do with the copy of the Secret.
 
-use reeve_runtime::watch::Known;
+use reeve_runtime::watch::Cached;
 
 use super::{Contents, Data};
 
 /// What to do with the copy.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum SecretAction {
     /// It is as it should be.
     Nothing,
     /// One of the two cannot be read, so nothing is known.
@@ -28,19 +28,19 @@ pub enum Action {
 }
 
 /// Decides from what is known of the Secret on both clusters.
-pub fn decide(hub: Option<&Known<Contents>>, managed: Option<&Known<Contents>>) -> Action {
+pub fn decide(hub: Option<&Cached<Contents>>, managed: Option<&Cached<Contents>>) -> SecretAction {
     match (hub, managed) {
-        (Some(Known::Invalid(_)), _) | (_, Some(Known::Invalid(_))) => Action::Leave,
-        (None, None) => Action::Nothing,
-        (None, Some(Known::Valid(copy))) if copy.terminating => Action::Nothing,
-        (None, Some(Known::Valid(copy))) => Action::Delete {
+        (Some(Cached::Invalid(_)), _) | (_, Some(Cached::Invalid(_))) => SecretAction::Leave,
+        (None, None) => SecretAction::Nothing,
+        (None, Some(Cached::Valid(copy))) if copy.terminating => SecretAction::Nothing,
+        (None, Some(Cached::Valid(copy))) => SecretAction::Delete {
             uid: copy.uid.clone(),
         },
-        (Some(Known::Valid(hub)), None) => Action::Create(hub.data.clone()),
-        (Some(Known::Valid(hub)), Some(Known::Valid(copy))) if hub.data == copy.data => {
-            Action::Nothing
+        (Some(Cached::Valid(hub)), None) => SecretAction::Create(hub.data.clone()),
+        (Some(Cached::Valid(hub)), Some(Cached::Valid(copy))) if hub.data == copy.data => {
+            SecretAction::Nothing
         }
-        (Some(Known::Valid(hub)), Some(Known::Valid(copy))) => Action::Update {
+        (Some(Cached::Valid(hub)), Some(Cached::Valid(copy))) => SecretAction::Update {
             version: copy.version.clone(),
             data: hub.data.clone(),
         },
@@ -55,8 +55,8 @@ mod tests {
 
     use super::*;
 
-    fn contents(key: &[u8], version: &str) -> Known<Contents> {
-        Known::Valid(Arc::new(Contents {
+    fn contents(key: &[u8], version: &str) -> Cached<Contents> {
+        Cached::Valid(Arc::new(Contents {
             uid: Some("u".to_owned()),
             version: Some(version.to_owned()),
             terminating: false,
@@ -75,26 +75,26 @@ mod tests {
             contents(b"a", "7"),
             contents(b"b", "7"),
         );
-        assert_eq!(decide(None, None), Action::Nothing);
-        assert_eq!(decide(Some(&hub), None), Action::Create(data(b"a")));
-        assert_eq!(decide(Some(&hub), Some(&same)), Action::Nothing);
-        let update = Action::Update {
+        assert_eq!(decide(None, None), SecretAction::Nothing);
+        assert_eq!(decide(Some(&hub), None), SecretAction::Create(data(b"a")));
+        assert_eq!(decide(Some(&hub), Some(&same)), SecretAction::Nothing);
+        let update = SecretAction::Update {
             version: Some("7".to_owned()),
             data: data(b"a"),
         };
         assert_eq!(decide(Some(&hub), Some(&other)), update);
         let uid = Some("u".to_owned());
-        assert_eq!(decide(None, Some(&same)), Action::Delete { uid });
+        assert_eq!(decide(None, Some(&same)), SecretAction::Delete { uid });
     }
 
     #[test]
     fn what_cannot_be_read_is_left_alone() {
-        let invalid = Known::Invalid("odd".into());
+        let invalid = Cached::Invalid("odd".into());
         assert_eq!(
             decide(Some(&invalid), Some(&contents(b"a", "1"))),
-            Action::Leave
+            SecretAction::Leave
         );
-        assert_eq!(decide(None, Some(&invalid)), Action::Leave);
+        assert_eq!(decide(None, Some(&invalid)), SecretAction::Leave);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Why the Secret could not be copied. All of these are tried again.
 
-use reeve_runtime::object::{ObjectKey, api_message};
+use reeve_runtime::object::{ObjectKey, status_message};
 
 /// Why the Secret could not be copied.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     /// The copy could not be created.
-    #[error("cannot create the Secret {secret}: {}", api_message(source))]
+    #[error("cannot create the Secret {secret}: {}", status_message(source))]
     Create {
         /// The copy.
         secret: ObjectKey,
@@ -14,7 +14,7 @@ pub enum SecretError {
         source: kube::Error,
     },
     /// The copy could not be updated.
-    #[error("cannot update the Secret {secret}: {}", api_message(source))]
+    #[error("cannot update the Secret {secret}: {}", status_message(source))]
     Update {
         /// The copy.
         secret: ObjectKey,
@@ -24,7 +24,7 @@ pub enum SecretError {
     /// The hub could not be asked whether it really has no such Secret.
     #[error(
         "cannot ask the hub whether the Secret {secret} is gone: {}",
-        api_message(source)
+        status_message(source)
     )]
     Confirm {
         /// The hub's.
@@ -33,7 +33,7 @@ pub enum SecretError {
         source: kube::Error,
     },
     /// The copy could not be deleted.
-    #[error("cannot delete the Secret {secret}: {}", api_message(source))]
+    #[error("cannot delete the Secret {secret}: {}", status_message(source))]
     Delete {
         /// The copy.
         secret: ObjectKey,

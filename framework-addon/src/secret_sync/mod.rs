@@ -18,12 +18,12 @@ use kube::Client;
 use kube::api::Api;
 use reeve_api::names::ENCRYPTION_SECRET;
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::queue::{Next, Queue};
+use reeve_runtime::queue::{Action, Queue};
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Store, Watch};
 
 use crate::uninstall::Uninstalling;
-use decide::Action;
+use decide::SecretAction;
 use error::SecretError;
 
 /// The controller's name in logs and metrics.
@@ -124,25 +124,25 @@ impl SecretSync {
     }
 
     /// Waits until both Secrets, or their absence, have been seen.
-    pub async fn ready(&self) {
-        self.hub.secrets.ready().await;
-        self.managed.secrets.ready().await;
+    pub async fn wait_for_cache_sync(&self) {
+        self.hub.secrets.wait_for_cache_sync().await;
+        self.managed.secrets.wait_for_cache_sync().await;
     }
 
     /// Brings the copy in line. There is one Secret, and `name` is its name.
-    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Next, SecretError> {
+    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, SecretError> {
         if self.uninstalling.is_on() {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         }
         let hub = self.hub.secrets.get(&self.hub.key());
         let managed = self.managed.secrets.get(&self.managed.key());
         match decide::decide(hub.as_ref(), managed.as_ref()) {
-            Action::Nothing => {}
-            Action::Leave => tracing::error!(name, "{}", messages::UNREADABLE),
-            Action::Create(data) => self.create(data).await?,
-            Action::Update { version, data } => self.update(version, data).await?,
-            Action::Delete { uid } => self.delete(uid).await?,
+            SecretAction::Nothing => {}
+            SecretAction::Leave => tracing::error!(name, "{}", messages::UNREADABLE),
+            SecretAction::Create(data) => self.create(data).await?,
+            SecretAction::Update { version, data } => self.update(version, data).await?,
+            SecretAction::Delete { uid } => self.delete(uid).await?,
         }
-        Ok(Next::Done)
+        Ok(Action::AwaitChange)
     }
 }

@@ -2,8 +2,8 @@
 
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use reeve_runtime::decode::AnyDepth;
-use reeve_runtime::object::{Refusal, absent_is_none};
-use reeve_runtime::unread;
+use reeve_runtime::object::{StatusReason, not_found_as_none};
+use reeve_runtime::writes;
 
 use super::SpecSync;
 use super::error::SpecError;
@@ -19,7 +19,7 @@ impl SpecSync {
             .await
         {
             Ok(AnyDepth(created)) => Ok(Some(created)),
-            Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => Ok(None),
+            Err(error) if StatusReason::of(&error) == StatusReason::AlreadyExists => Ok(None),
             Err(source) => Err(SpecError::Create {
                 policy: policy.name().to_owned(),
                 source,
@@ -36,7 +36,7 @@ impl SpecSync {
             .api()
             .replace(name, &PostParams::default(), &AnyDepth(policy.clone()))
             .await;
-        let replaced = absent_is_none(replaced).map_err(|source| SpecError::Update {
+        let replaced = not_found_as_none(replaced).map_err(|source| SpecError::Update {
             policy: name.to_owned(),
             source,
         })?;
@@ -67,8 +67,8 @@ impl SpecSync {
             resource_version: None,
         };
         let parameters = DeleteParams::default().preconditions(only_this_one);
-        let deleted = unread::delete(&self.managed.api(), name, &parameters).await;
-        let deleted = absent_is_none(deleted).map_err(|source| SpecError::Delete {
+        let deleted = writes::delete(&self.managed.api(), name, &parameters).await;
+        let deleted = not_found_as_none(deleted).map_err(|source| SpecError::Delete {
             policy: name.to_owned(),
             source,
         })?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use reeve_api::names::{CLUSTER_NAMESPACE_LABEL, GROUP};
-use reeve_runtime::watch::Known;
+use reeve_runtime::watch::Cached;
 
 use super::messages;
 use super::observe::Observed;
@@ -12,7 +12,7 @@ use crate::replica::Replica;
 
 /// What to do with the copy.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum SpecAction {
     /// It is as it should be.
     Nothing,
     /// One of the two cannot be read, so nothing is known; the text says which.
@@ -29,19 +29,21 @@ pub enum Action {
 }
 
 /// Decides what to do with the copy in `namespace`.
-pub fn decide(observed: &Observed, namespace: &str) -> Action {
+pub fn decide(observed: &Observed, namespace: &str) -> SpecAction {
     match (&observed.hub, &observed.managed) {
-        (None, None) => Action::Nothing,
-        (Some(Known::Invalid(_)), _) => Action::Leave(messages::UNREADABLE_ON_HUB),
-        (_, Some(Known::Invalid(_))) => Action::Leave(messages::UNREADABLE_ON_MANAGED),
-        (None, Some(Known::Valid(copy))) if copy.metadata.deletion_timestamp.is_some() => {
-            Action::Nothing
+        (None, None) => SpecAction::Nothing,
+        (Some(Cached::Invalid(_)), _) => SpecAction::Leave(messages::UNREADABLE_ON_HUB),
+        (_, Some(Cached::Invalid(_))) => SpecAction::Leave(messages::UNREADABLE_ON_MANAGED),
+        (None, Some(Cached::Valid(copy))) if copy.metadata.deletion_timestamp.is_some() => {
+            SpecAction::Nothing
         }
-        (None, Some(Known::Valid(copy))) => Action::Delete {
+        (None, Some(Cached::Valid(copy))) => SpecAction::Delete {
             uid: copy.metadata.uid.clone(),
         },
-        (Some(Known::Valid(policy)), None) => Action::Create(Box::new(copy(policy, namespace))),
-        (Some(Known::Valid(policy)), Some(Known::Valid(copy))) => update(policy, copy, namespace),
+        (Some(Cached::Valid(policy)), None) => {
+            SpecAction::Create(Box::new(copy(policy, namespace)))
+        }
+        (Some(Cached::Valid(policy)), Some(Cached::Valid(copy))) => update(policy, copy, namespace),
     }
 }
 
@@ -70,16 +72,16 @@ fn labels(policy: &Replica, namespace: &str) -> BTreeMap<String, String> {
     labels
 }
 
-fn update(policy: &Replica, copy: &Replica, namespace: &str) -> Action {
+fn update(policy: &Replica, copy: &Replica, namespace: &str) -> SpecAction {
     let (annotations, labels) = (policy.annotations(), merged_labels(policy, copy, namespace));
     if copy.spec == policy.spec && copy.annotations() == annotations && copy.labels() == labels {
-        return Action::Nothing;
+        return SpecAction::Nothing;
     }
     let mut changed = copy.clone();
     changed.spec = policy.spec.clone();
     changed.metadata.annotations = Some(annotations);
     changed.metadata.labels = Some(labels);
-    Action::Update(Box::new(changed))
+    SpecAction::Update(Box::new(changed))
 }
 
 /// The hub's labels over those that others have put on the copy. Labels of the framework are the
@@ -136,8 +138,8 @@ mod tests {
         managed
     }
 
-    fn decided(hub: Option<Replica>, managed: Option<Replica>) -> Action {
-        let known = |policy: Option<Replica>| policy.map(|policy| Known::Valid(Arc::new(policy)));
+    fn decided(hub: Option<Replica>, managed: Option<Replica>) -> SpecAction {
+        let known = |policy: Option<Replica>| policy.map(|policy| Cached::Valid(Arc::new(policy)));
         let observed = Observed {
             hub: known(hub),
             managed: known(managed),
@@ -147,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_new_policy_is_copied_without_what_belongs_to_the_hub() {
-        let Action::Create(created) = decided(Some(hub_policy()), None) else {
+        let SpecAction::Create(created) = decided(Some(hub_policy()), None) else {
             panic!("not created");
         };
         let expected = ObjectMeta {
@@ -168,9 +170,9 @@ mod tests {
     fn what_is_equal_stays() {
         assert_eq!(
             decided(Some(hub_policy()), Some(managed_policy())),
-            Action::Nothing
+            SpecAction::Nothing
         );
-        assert_eq!(decided(None, None), Action::Nothing);
+        assert_eq!(decided(None, None), SpecAction::Nothing);
     }
 
     #[test]
@@ -179,7 +181,7 @@ mod tests {
         drifted.spec = json!({"disabled": true});
         drifted.metadata.annotations = of(&[("other", "y")]);
         drifted.metadata.finalizers = Some(vec!["managed/own".to_owned()]);
-        let Action::Update(updated) = decided(Some(hub_policy()), Some(drifted)) else {
+        let SpecAction::Update(updated) = decided(Some(hub_policy()), Some(drifted)) else {
             panic!("not updated");
         };
         assert_eq!(updated.spec, hub_policy().spec);
@@ -196,7 +198,7 @@ mod tests {
         let mut drifted = managed_policy();
         let old = format!("{GROUP}/old");
         drifted.metadata.labels = of(&[(&old, "x"), ("backup", "no"), (ROOT_POLICY_LABEL, "z")]);
-        let Action::Update(updated) = decided(Some(hub_policy()), Some(drifted)) else {
+        let SpecAction::Update(updated) = decided(Some(hub_policy()), Some(drifted)) else {
             panic!("not updated");
         };
         let expected = of(&[
@@ -211,16 +213,19 @@ mod tests {
     fn a_policy_that_the_hub_does_not_have_is_deleted_once() {
         let managed = managed_policy();
         let uid = managed.metadata.uid.clone();
-        assert_eq!(decided(None, Some(managed.clone())), Action::Delete { uid });
+        assert_eq!(
+            decided(None, Some(managed.clone())),
+            SpecAction::Delete { uid }
+        );
         let mut going = managed;
         going.metadata.deletion_timestamp = Some(Time(jiff::Timestamp::UNIX_EPOCH));
-        assert_eq!(decided(None, Some(going)), Action::Nothing);
+        assert_eq!(decided(None, Some(going)), SpecAction::Nothing);
     }
 
     #[test]
     fn what_cannot_be_read_is_neither_absent_nor_different() {
-        let invalid = || Some(Known::Invalid("odd".into()));
-        let valid = || Some(Known::Valid(Arc::new(managed_policy())));
+        let invalid = || Some(Cached::Invalid("odd".into()));
+        let valid = || Some(Cached::Valid(Arc::new(managed_policy())));
         for (hub, managed) in [
             (invalid(), None),
             (invalid(), valid()),
@@ -228,7 +233,7 @@ mod tests {
             (valid(), invalid()),
         ] {
             let observed = Observed { hub, managed };
-            assert!(matches!(decide(&observed, "c1"), Action::Leave(_)));
+            assert!(matches!(decide(&observed, "c1"), SpecAction::Leave(_)));
         }
     }
 }

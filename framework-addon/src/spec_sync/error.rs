@@ -1,6 +1,6 @@
 //! Why one policy could not be copied. All of these are tried again.
 
-use reeve_runtime::object::{Refusal, api_message};
+use reeve_runtime::object::{StatusReason, status_message};
 
 /// Why one policy could not be copied.
 #[derive(Debug, thiserror::Error)]
@@ -8,7 +8,7 @@ pub enum SpecError {
     /// The copy could not be created.
     #[error(
         "cannot create the policy {policy} on the managed cluster: {}",
-        api_message(source)
+        status_message(source)
     )]
     Create {
         /// The policy's name.
@@ -19,7 +19,7 @@ pub enum SpecError {
     /// The copy could not be updated.
     #[error(
         "cannot update the policy {policy} on the managed cluster: {}",
-        api_message(source)
+        status_message(source)
     )]
     Update {
         /// The policy's name.
@@ -30,7 +30,7 @@ pub enum SpecError {
     /// The hub could not be asked whether it really has no such policy.
     #[error(
         "cannot ask the hub whether the policy {policy} is gone: {}",
-        api_message(source)
+        status_message(source)
     )]
     Confirm {
         /// The policy's name.
@@ -41,7 +41,7 @@ pub enum SpecError {
     /// The copy could not be deleted.
     #[error(
         "cannot delete the policy {policy} on the managed cluster: {}",
-        api_message(source)
+        status_message(source)
     )]
     Delete {
         /// The policy's name.
@@ -55,7 +55,7 @@ impl SpecError {
     /// Whether it only says that somebody else wrote in between, which the watch tells of too.
     pub fn is_outdated(&self) -> bool {
         match self {
-            Self::Update { source, .. } => Refusal::of(source) == Refusal::Conflict,
+            Self::Update { source, .. } => StatusReason::of(source) == StatusReason::Conflict,
             _ => false,
         }
     }

@@ -19,12 +19,12 @@ pub mod publish;
 
 use std::sync::Arc;
 
-use reeve_runtime::events::EventWriter;
-use reeve_runtime::queue::Next;
+use reeve_runtime::events::EventRecorder;
+use reeve_runtime::queue::Action;
 
 use crate::uninstall::Uninstalling;
 use crate::world::Side;
-use decide::Action;
+use decide::SpecAction;
 use error::SpecError;
 
 /// The controller's name in logs, metrics and events.
@@ -35,7 +35,7 @@ pub struct SpecSync {
     hub: Side,
     managed: Side,
     uninstalling: Uninstalling,
-    events: EventWriter,
+    events: EventRecorder,
 }
 
 impl SpecSync {
@@ -51,23 +51,25 @@ impl SpecSync {
     }
 
     /// Brings one policy in line.
-    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Next, SpecError> {
+    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, SpecError> {
         if self.uninstalling.is_on() {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         }
         let observed = observe::observe(&self.hub, &self.managed, &name);
         match decide::decide(&observed, &self.managed.namespace) {
-            Action::Nothing => {}
-            Action::Leave(why) => tracing::error!(policy = name, why, "{}", messages::LEFT_ALONE),
-            Action::Delete { uid } => self.delete(&name, uid).await?,
-            Action::Create(policy) => {
+            SpecAction::Nothing => {}
+            SpecAction::Leave(why) => {
+                tracing::error!(policy = name, why, "{}", messages::LEFT_ALONE)
+            }
+            SpecAction::Delete { uid } => self.delete(&name, uid).await?,
+            SpecAction::Create(policy) => {
                 if let Some(created) = self.create(&policy).await? {
                     self.announce(&created, &messages::created(&name, &self.managed.namespace));
                 }
             }
-            Action::Update(policy) => {
+            SpecAction::Update(policy) => {
                 let updated = match self.update(&policy).await {
-                    Err(error) if error.is_outdated() => return Ok(Next::Again),
+                    Err(error) if error.is_outdated() => return Ok(Action::Requeue),
                     updated => updated?,
                 };
                 if let Some(updated) = updated {
@@ -75,6 +77,6 @@ impl SpecSync {
                 }
             }
         }
-        Ok(Next::Done)
+        Ok(Action::AwaitChange)
     }
 }

@@ -1,6 +1,6 @@
 //! One policy on both clusters.
 
-use reeve_runtime::watch::Known;
+use reeve_runtime::watch::Cached;
 
 use crate::replica::Replica;
 use crate::world::Side;
@@ -9,9 +9,9 @@ use crate::world::Side;
 #[derive(Clone, Debug)]
 pub struct Observed {
     /// On the hub.
-    pub hub: Option<Known<Replica>>,
+    pub hub: Option<Cached<Replica>>,
     /// On the managed cluster.
-    pub managed: Option<Known<Replica>>,
+    pub managed: Option<Cached<Replica>>,
 }
 
 /// Looks the policy up in both clusters' watches, which have seen their first lists.

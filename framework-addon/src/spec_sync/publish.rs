@@ -1,7 +1,7 @@
 //! Tells people what was copied.
 
 use kube::Resource;
-use reeve_runtime::events::Information;
+use reeve_runtime::events::InformationalEvent;
 
 use super::{SpecSync, messages};
 use crate::replica::Replica;
@@ -9,12 +9,12 @@ use crate::replica::Replica;
 impl SpecSync {
     pub(super) fn announce(&self, policy: &Replica, note: &str) {
         tracing::info!(policy = policy.name(), "{note}");
-        let event = Information {
+        let event = InformationalEvent {
             reason: messages::REASON,
             action: messages::REASON,
             note,
             warning: false,
         };
-        self.events.inform(&policy.object_ref(&()), &event);
+        self.events.emit_event(&policy.object_ref(&()), &event);
     }
 }

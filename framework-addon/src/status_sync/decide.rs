@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use reeve_api::Compliance;
 use reeve_api::policy::{DetailsPerTemplate, PolicyStatus};
-use reeve_runtime::watch::Known;
+use reeve_runtime::watch::Cached;
 use serde_json::json;
 
 use super::history;
@@ -30,15 +30,18 @@ pub enum Standing {
 }
 
 /// Compares the two sides. `hub` is absent when there is no hub to report to.
-pub fn standing(managed: Option<Known<Replica>>, hub: Option<Option<Known<Replica>>>) -> Standing {
+pub fn standing(
+    managed: Option<Cached<Replica>>,
+    hub: Option<Option<Cached<Replica>>>,
+) -> Standing {
     let managed = match managed {
         None => return Standing::Gone,
-        Some(Known::Invalid(_)) => return Standing::NotInLine,
-        Some(Known::Valid(managed)) => managed,
+        Some(Cached::Invalid(_)) => return Standing::NotInLine,
+        Some(Cached::Valid(managed)) => managed,
     };
     match hub {
         None => Standing::InLine { managed, hub: None },
-        Some(Some(Known::Valid(hub))) if hub.is_equivalent(&managed) => Standing::InLine {
+        Some(Some(Cached::Valid(hub))) if hub.is_equivalent(&managed) => Standing::InLine {
             managed,
             hub: Some(hub),
         },
@@ -225,9 +228,9 @@ mod tests {
     fn only_a_copy_that_is_in_line_is_reported() {
         let policy = |disabled: bool| {
             let spec = json!({"disabled": disabled, "policy-templates": []});
-            Known::Valid(Arc::new(Replica::new(ObjectMeta::default(), spec)))
+            Cached::Valid(Arc::new(Replica::new(ObjectMeta::default(), spec)))
         };
-        let invalid = || Known::<Replica>::Invalid("odd".into());
+        let invalid = || Cached::<Replica>::Invalid("odd".into());
         assert!(matches!(standing(None, None), Standing::Gone));
         assert!(matches!(
             standing(None, Some(Some(policy(true)))),

@@ -2,7 +2,7 @@
 
 use reeve_runtime::dependencies::ReadError;
 use reeve_runtime::discovery::DiscoveryError;
-use reeve_runtime::object::{Refusal, api_message};
+use reeve_runtime::object::{StatusReason, status_message};
 
 /// Why a policy's status could not be brought in line.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ pub enum StatusError {
     /// The status on the managed cluster could not be written.
     #[error(
         "cannot write the status of the policy {policy} on the managed cluster: {}",
-        api_message(source)
+        status_message(source)
     )]
     Managed {
         /// The policy's name.
@@ -47,7 +47,7 @@ pub enum StatusError {
     /// The status on the hub could not be written.
     #[error(
         "cannot write the status of the policy {policy} on the hub: {}",
-        api_message(source)
+        status_message(source)
     )]
     Hub {
         /// The policy's name.
@@ -62,7 +62,7 @@ impl StatusError {
     pub fn is_outdated(&self) -> bool {
         match self {
             Self::Managed { source, .. } | Self::Hub { source, .. } => {
-                Refusal::of(source) == Refusal::Conflict
+                StatusReason::of(source) == StatusReason::Conflict
             }
             _ => false,
         }

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use kube::Resource;
 use parking_lot::Mutex;
-use reeve_runtime::events::EventWriter;
-use reeve_runtime::object::chain;
-use reeve_runtime::queue::{Next, Queue};
+use reeve_runtime::events::EventRecorder;
+use reeve_runtime::object::error_chain;
+use reeve_runtime::queue::{Action, Queue};
 use serde_json::Value;
 
 use super::decide::{self, Standing};
@@ -87,7 +87,7 @@ impl Outbox {
 pub struct HubStatusSync {
     world: World,
     hub: Side,
-    events: EventWriter,
+    events: EventRecorder,
     outbox: Outbox,
     written: Written,
     gate: Gate,
@@ -108,9 +108,9 @@ impl HubStatusSync {
     }
 
     /// Brings the hub's status of one policy in line with what waits for it.
-    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Next, StatusError> {
+    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, StatusError> {
         let Some(status) = self.outbox.waiting(&name) else {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         let managed = self.world.managed.policy(&name);
         let standing = decide::standing(managed, Some(self.hub.policy(&name)));
@@ -118,10 +118,10 @@ impl HubStatusSync {
             self.written.forget(&name);
             // Either the change that this is about leads here again, or there is nobody to tell.
             self.outbox.arrived(&name, &status);
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         if let Some(left) = self.gate.wait() {
-            return Ok(Next::After(left));
+            return Ok(Action::RequeueAfter(left));
         }
         let write = self.written.write(&self.hub, &hub, &status);
         let Ok(written) = tokio::time::timeout(PATIENCE, write).await else {
@@ -137,9 +137,9 @@ impl HubStatusSync {
                     let note = messages::updated_on_hub(&name, state, &self.hub.namespace);
                     publish::announce(&self.events, &hub.object_ref(&()), &note);
                 }
-                Ok(Next::Done)
+                Ok(Action::AwaitChange)
             }
-            Err(error) if is_cut_off(&error) => Ok(self.cut_off(&name, &chain(&error))),
+            Err(error) if is_cut_off(&error) => Ok(self.cut_off(&name, &error_chain(&error))),
             Err(source) => {
                 self.open();
                 let error = StatusError::Hub {
@@ -149,7 +149,7 @@ impl HubStatusSync {
                 if error.is_outdated() {
                     // The watch brings what came in between, and that leads here again. It may take a while: after an
                     // outage the watch is the last to come back.
-                    return Ok(Next::After(NO_NEWS));
+                    return Ok(Action::RequeueAfter(NO_NEWS));
                 }
                 Err(error)
             }
@@ -163,11 +163,11 @@ impl HubStatusSync {
         }
     }
 
-    fn cut_off(&self, policy: &str, why: &str) -> Next {
+    fn cut_off(&self, policy: &str, why: &str) -> Action {
         self.gate.failed();
         tracing::warn!(policy, why, "{}", messages::CUT_OFF);
         // The others first: it may have been this one's own fault after all.
-        Next::After(self.gate.wait().unwrap_or_default() + BEHIND_THE_OTHERS)
+        Action::RequeueAfter(self.gate.wait().unwrap_or_default() + BEHIND_THE_OTHERS)
     }
 }
 

@@ -19,8 +19,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use reeve_runtime::events::EventWriter;
-use reeve_runtime::queue::Next;
+use reeve_runtime::events::EventRecorder;
+use reeve_runtime::queue::Action;
 use reeve_runtime::window::Window;
 
 use crate::world::{Reader, World};
@@ -51,7 +51,7 @@ fn pause(templates: usize) -> Duration {
 /// Writes the managed cluster's statuses.
 pub struct StatusSync {
     world: World,
-    events: EventWriter,
+    events: EventRecorder,
     written: Written,
     windows: Mutex<HashMap<String, Window>>,
     outbox: Option<Outbox>,
@@ -70,27 +70,27 @@ impl StatusSync {
     }
 
     /// Brings the status of one policy in line.
-    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Next, StatusError> {
+    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, StatusError> {
         let managed = match self.standing(&name) {
             Standing::Gone => {
                 self.withdraw(&name);
                 self.written.forget(&name);
                 self.windows.lock().remove(&name);
-                self.world.objects.forget(&Reader::Status(name));
-                return Ok(Next::Done);
+                self.world.objects.unwatch(&Reader::Status(name));
+                return Ok(Action::AwaitChange);
             }
             Standing::NotInLine => {
                 self.withdraw(&name);
-                return Ok(Next::Done);
+                return Ok(Action::AwaitChange);
             }
             Standing::InLine { managed, .. } => managed,
         };
         if self.world.uninstalling.is_on() {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         }
         let window = self.windows.lock().get(&name).copied();
         if let Some(wait) = window.and_then(|window| window.wait(Instant::now())) {
-            return Ok(Next::After(wait));
+            return Ok(Action::RequeueAfter(wait));
         }
         let undecodable = |source| StatusError::Undecodable {
             policy: name.clone(),
@@ -102,7 +102,7 @@ impl StatusSync {
         let status = decide::status(&old, observed.templates);
         let status = serde_json::to_value(status).map_err(undecodable)?;
         match self.publish(&managed, &status).await {
-            Err(error) if error.is_outdated() => return Ok(Next::Again),
+            Err(error) if error.is_outdated() => return Ok(Action::Requeue),
             published => {
                 if published? == Publication::Written {
                     let pause = pause(spec.policy_templates.len());
@@ -124,7 +124,7 @@ impl StatusSync {
     /// Before the hub's policies have been seen the cluster's own are believed: events expire after an hour, and a hub may
     /// be away for longer.
     fn standing(&self, policy: &str) -> Standing {
-        let hub = self.world.hub.as_ref().filter(|hub| hub.is_ready());
+        let hub = self.world.hub.as_ref().filter(|hub| hub.has_synced());
         let hub = hub.map(|hub| hub.policy(policy));
         decide::standing(self.world.managed.policy(policy), hub)
     }

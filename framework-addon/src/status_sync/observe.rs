@@ -5,8 +5,8 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use reeve_api::policy::PolicySpec;
 use reeve_runtime::dependencies::{Batch, ReadError};
-use reeve_runtime::object::Refusal;
-use reeve_runtime::queue::Next;
+use reeve_runtime::object::StatusReason;
+use reeve_runtime::queue::Action;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ pub struct Observed {
     /// In the order of the policy's templates.
     pub templates: Vec<Template>,
     /// When to look again although nothing that is watched has changed.
-    pub again: Next,
+    pub again: Action,
     /// The last template whose object nothing is known of this time. It counts as [`Object::Absent`], which keeps what its
     /// status says already, and keeps no other template's from being told.
     pub failed: Option<StatusError>,
@@ -55,7 +55,7 @@ pub struct Observed {
 impl Observed {
     /// Asks for another look, the soonest one counts.
     fn look_again(&mut self, after: Duration) {
-        self.again = self.again.sooner(after);
+        self.again = self.again.within(after);
     }
 }
 
@@ -68,7 +68,7 @@ impl StatusSync {
             .begin(&Reader::Status(policy.name().to_owned()));
         let mut observed = Observed {
             templates: Vec::new(),
-            again: Next::Done,
+            again: Action::AwaitChange,
             failed: None,
         };
         for (index, template) in spec.policy_templates.iter().enumerate() {
@@ -109,7 +109,7 @@ impl StatusSync {
         let served = match kinds.find(kind).await {
             Ok(served) => served,
             Err(error) if error.is_absent() => {
-                if kinds.is_coming(kind) {
+                if kinds.is_defined(kind) {
                     observed.look_again(KIND_IS_COMING);
                 }
                 return Ok(Object::Absent);
@@ -134,15 +134,18 @@ impl StatusSync {
             Ok(Some(object)) => Ok(owned(policy.name(), &object)),
             Ok(None) | Err(ReadError::Unwatchable(_)) => Ok(Object::Absent),
             Err(ReadError::Refused(error))
-                if matches!(Refusal::of(&error), Refusal::NotFound | Refusal::Forbidden) =>
+                if matches!(
+                    StatusReason::of(&error),
+                    StatusReason::NotFound | StatusReason::Forbidden
+                ) =>
             {
                 tracing::warn!(policy = policy.name(), template = name, %error, "not read");
-                let is_gone = Refusal::of(&error) == Refusal::NotFound;
+                let is_gone = StatusReason::of(&error) == StatusReason::NotFound;
                 if is_gone {
                     kinds.forget_group(&kind.group);
                 }
-                let is_coming = is_gone && kinds.is_coming(kind);
-                observed.look_again(if is_coming {
+                let is_defined = is_gone && kinds.is_defined(kind);
+                observed.look_again(if is_defined {
                     KIND_IS_COMING
                 } else {
                     UNREADABLE

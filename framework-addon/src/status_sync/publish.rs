@@ -8,9 +8,9 @@ use kube::Resource;
 use kube::api::Patch;
 use parking_lot::Mutex;
 use reeve_api::Policy;
-use reeve_runtime::events::{EventWriter, Information};
-use reeve_runtime::object::absent_is_none;
-use reeve_runtime::unread;
+use reeve_runtime::events::{EventRecorder, InformationalEvent};
+use reeve_runtime::object::not_found_as_none;
+use reeve_runtime::writes;
 use serde_json::{Map, Value, json};
 
 use super::error::StatusError;
@@ -91,8 +91,8 @@ impl Written {
         }
         let place = (side.namespace.as_str(), policy.name());
         let patch = Patch::Merge(replacement(policy, status));
-        let patched = unread::patch_status::<Policy>(&side.client, place, &patch).await;
-        let written = absent_is_none(patched)?.is_some();
+        let patched = writes::patch_status::<Policy>(&side.client, place, &patch).await;
+        let written = not_found_as_none(patched)?.is_some();
         if written {
             self.0.lock().insert(policy.name().to_owned(), write);
         }
@@ -116,15 +116,15 @@ fn replacement(policy: &Replica, status: &Value) -> Value {
     json!({ "metadata": { "resourceVersion": version }, "status": fields })
 }
 
-pub(super) fn announce(events: &EventWriter, policy: &ObjectReference, note: &str) {
+pub(super) fn announce(events: &EventRecorder, policy: &ObjectReference, note: &str) {
     tracing::info!(policy = policy.name, "{note}");
-    let event = Information {
+    let event = InformationalEvent {
         reason: messages::REASON,
         action: messages::REASON,
         note,
         warning: false,
     };
-    events.inform(policy, &event);
+    events.emit_event(policy, &event);
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use std::time::Duration;
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, Preconditions};
 use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::discovery::ServedKind;
-use reeve_runtime::object::{Refusal, absent_is_none, api_message};
+use reeve_runtime::object::{StatusReason, not_found_as_none, status_message};
 use reeve_runtime::strict::{self, Write};
-use reeve_runtime::unread;
+use reeve_runtime::writes;
 use serde_json::{Value, json};
 
 use super::TemplateSync;
@@ -134,9 +134,11 @@ impl TemplateSync {
                 self.succeeded(work, kind, &created, Some(note)).await?;
                 Ok(Some((Arc::new(created), Done::Created)))
             }
-            Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => Err(SyncError::Behind {
-                template: name.clone(),
-            }),
+            Err(error) if StatusReason::of(&error) == StatusReason::AlreadyExists => {
+                Err(SyncError::Behind {
+                    template: name.clone(),
+                })
+            }
             Err(error) => {
                 let (reason, verdict) = refused(name, &kind.resource.kind, &error);
                 let error = TemplateError::Create(reason, verdict);
@@ -175,8 +177,8 @@ impl TemplateSync {
                 self.succeeded(work, kind, &after, Some(note)).await?;
                 Ok(Some((Arc::new(after), Done::Updated)))
             }
-            Err(error) => match Refusal::of(&error) {
-                Refusal::Conflict | Refusal::NotFound => Err(SyncError::Behind {
+            Err(error) => match StatusReason::of(&error) {
+                StatusReason::Conflict | StatusReason::NotFound => Err(SyncError::Behind {
                     template: name.clone(),
                 }),
                 _ => {
@@ -207,8 +209,8 @@ impl TemplateSync {
                 "spec": {"pruneObjectBehavior": "None"}
             }));
             let api = self.api(kind);
-            let patched = unread::patch_with(&api, &asked.name, &patch).await;
-            absent_is_none(patched).map_err(|source| SyncError::KeepChildren {
+            let patched = writes::patch_with(&api, &asked.name, &patch).await;
+            not_found_as_none(patched).map_err(|source| SyncError::KeepChildren {
                 template: asked.name.clone(),
                 source,
             })?;
@@ -232,8 +234,8 @@ impl TemplateSync {
             resource_version: None,
         };
         let parameters = DeleteParams::default().preconditions(only_this_one);
-        let deleted = unread::delete(&self.api(kind), name, &parameters).await;
-        absent_is_none(deleted).map_err(|source| SyncError::Delete {
+        let deleted = writes::delete(&self.api(kind), name, &parameters).await;
+        not_found_as_none(deleted).map_err(|source| SyncError::Delete {
             object: described.clone(),
             source,
         })?;
@@ -244,12 +246,12 @@ impl TemplateSync {
 
 /// The API server's words, in ours where its own help nobody.
 fn refused(name: &str, kind: &str, error: &kube::Error) -> (String, Verdict) {
-    let reason = api_message(error);
+    let reason = status_message(error);
     if kind == "ConfigurationPolicy" && reason.ends_with(messages::BOTH_OBJECT_TEMPLATES) {
         return (messages::both_object_templates(name), Verdict::Other);
     }
-    let verdict = match Refusal::of(error) {
-        Refusal::Invalid => Verdict::Invalid,
+    let verdict = match StatusReason::of(error) {
+        StatusReason::Invalid => Verdict::Invalid,
         _ => Verdict::Other,
     };
     (reason, verdict)

@@ -12,8 +12,8 @@ use reeve_api::policy::PolicySpec;
 use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::dependencies::ReadError;
 use reeve_runtime::discovery::describe;
-use reeve_runtime::object::{Refusal, absent_is_none};
-use reeve_runtime::unread;
+use reeve_runtime::object::{StatusReason, not_found_as_none};
+use reeve_runtime::writes;
 use serde_json::json;
 
 use super::TemplateSync;
@@ -84,7 +84,7 @@ impl TemplateSync {
         let ours = ListParams::default().labels(&format!("{PARENT_POLICY_LABEL}={}", parent.name));
         let objects = match self.api(&served).list(&ours).await {
             Ok(objects) => objects,
-            Err(error) if Refusal::of(&error) == Refusal::NotFound => return Vec::new(),
+            Err(error) if StatusReason::of(&error) == StatusReason::NotFound => return Vec::new(),
             Err(error) => {
                 let kind = describe(kind);
                 let source = ReadError::Refused(Arc::new(error));
@@ -162,7 +162,7 @@ impl TemplateSync {
         let mut finalizers = policy.metadata.finalizers.clone().unwrap_or_default();
         finalizers.retain(|finalizer| finalizer != CLUSTER_SCOPED_CLEANUP_FINALIZER);
         let written = self.write_finalizers(policy, &finalizers).await;
-        absent_is_none(written).map_err(SyncError::Finalizer)?;
+        not_found_as_none(written).map_err(SyncError::Finalizer)?;
         Ok(())
     }
 
@@ -177,7 +177,7 @@ impl TemplateSync {
             "finalizers": finalizers
         }}));
         let policies = self.world.managed.api();
-        unread::patch_with(&policies, policy.name(), &patch).await
+        writes::patch_with(&policies, policy.name(), &patch).await
     }
 }
 

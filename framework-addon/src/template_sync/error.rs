@@ -4,7 +4,7 @@
 use kube::core::GroupVersionKind;
 use reeve_runtime::dependencies::ReadError;
 use reeve_runtime::discovery::DiscoveryError;
-use reeve_runtime::object::{Refusal, api_message};
+use reeve_runtime::object::{StatusReason, status_message};
 
 use super::messages;
 use crate::gatekeeper::Integration;
@@ -147,7 +147,7 @@ pub enum SyncError {
     /// Pruning could not be switched off before a delete.
     #[error(
         "template {template}: cannot set pruneObjectBehavior to None before its deletion: {}",
-        api_message(source)
+        status_message(source)
     )]
     KeepChildren {
         /// The template's name.
@@ -156,7 +156,7 @@ pub enum SyncError {
         source: kube::Error,
     },
     /// An object could not be deleted.
-    #[error("cannot delete {object}: {}", api_message(source))]
+    #[error("cannot delete {object}: {}", status_message(source))]
     Delete {
         /// Kind and name.
         object: String,
@@ -166,7 +166,7 @@ pub enum SyncError {
     /// The stale compliance of an object could not be cleared.
     #[error(
         "template {template}: cannot clear its compliance: {}",
-        api_message(source)
+        status_message(source)
     )]
     Reset {
         /// The template's name.
@@ -177,7 +177,7 @@ pub enum SyncError {
     /// A report could not be stored.
     #[error(
         "template {template}: cannot create the compliance event: {}",
-        api_message(source)
+        status_message(source)
     )]
     Report {
         /// The template's name.
@@ -194,7 +194,7 @@ pub enum SyncError {
         source: ReadError,
     },
     /// The finalizer could not be added or removed.
-    #[error("cannot write the policy's finalizer: {}", api_message(.0))]
+    #[error("cannot write the policy's finalizer: {}", status_message(.0))]
     Finalizer(#[source] kube::Error),
 }
 
@@ -205,7 +205,10 @@ impl SyncError {
             Self::Behind { .. } => true,
             // Changed since, or gone.
             Self::Finalizer(error) => {
-                matches!(Refusal::of(error), Refusal::Conflict | Refusal::NotFound)
+                matches!(
+                    StatusReason::of(error),
+                    StatusReason::Conflict | StatusReason::NotFound
+                )
             }
             _ => false,
         }
@@ -217,7 +220,7 @@ impl SyncError {
             Self::List {
                 source: ReadError::Refused(error),
                 ..
-            } => Refusal::of(error) == Refusal::Forbidden,
+            } => StatusReason::of(error) == StatusReason::Forbidden,
             _ => false,
         }
     }

@@ -24,8 +24,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use reeve_api::policy::PolicySpec;
-use reeve_runtime::queue::{Next, Queue};
-use reeve_runtime::watch::Known;
+use reeve_runtime::queue::{Action, Queue};
+use reeve_runtime::watch::Cached;
 
 use crate::gatekeeper;
 use crate::metrics::{Blame, ErrorMetrics};
@@ -69,40 +69,44 @@ impl TemplateSync {
     }
 
     /// Brings the template objects of one policy in line.
-    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Next, SyncErrors> {
+    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, SyncErrors> {
         let policy = match self.world.managed.policy(&name) {
-            Some(Known::Valid(policy)) => policy,
+            Some(Cached::Valid(policy)) => policy,
             // The watch has logged it; what it asks for is not known, so nothing is changed.
-            Some(Known::Invalid(_)) => return Ok(Next::Done),
+            Some(Cached::Invalid(_)) => return Ok(Action::AwaitChange),
             None => {
                 self.metrics.forget(&name);
                 self.reporter.memory.forget(&name);
-                self.world.objects.forget(&Reader::Templates(name));
-                return Ok(Next::Done);
+                self.world.objects.unwatch(&Reader::Templates(name));
+                return Ok(Action::AwaitChange);
             }
         };
         let (next, errors) = if policy.metadata.deletion_timestamp.is_some() {
-            (Next::Done, self.finalize(&policy).await)
+            (Action::AwaitChange, self.finalize(&policy).await)
         } else if self.world.uninstalling.is_on() {
-            (Next::Done, Vec::new())
+            (Action::AwaitChange, Vec::new())
         } else {
             match policy.typed_spec() {
                 Ok(spec) => self.round(&policy, &spec).await,
-                Err(error) => (Next::Done, vec![SyncError::Policy(error)]),
+                Err(error) => (Action::AwaitChange, vec![SyncError::Policy(error)]),
             }
         };
         for (template, blame) in errors.iter().filter_map(SyncError::blame) {
             self.metrics.count(&name, template, blame);
         }
         if errors.iter().all(SyncError::is_outdated) {
-            let next = if errors.is_empty() { next } else { Next::Again };
+            let next = if errors.is_empty() {
+                next
+            } else {
+                Action::Requeue
+            };
             Ok(next)
         } else {
             Err(SyncErrors(errors))
         }
     }
 
-    async fn round(&self, policy: &Replica, spec: &PolicySpec) -> (Next, Vec<SyncError>) {
+    async fn round(&self, policy: &Replica, spec: &PolicySpec) -> (Action, Vec<SyncError>) {
         let parent = Parent::of(policy, spec, &self.world.managed.namespace);
         let plan = plan::read(spec, &parent.namespace);
         self.reporter.memory.retain(policy, |name| plan.has(name));

@@ -8,8 +8,8 @@ use kube::core::GroupVersionKind;
 use reeve_api::names::PARENT_POLICY_LABEL;
 use reeve_runtime::dependencies::{Batch, ReadError};
 use reeve_runtime::discovery::{DiscoveryError, ServedKind, describe};
-use reeve_runtime::object::{Refusal, api_message};
-use reeve_runtime::queue::Next;
+use reeve_runtime::object::{StatusReason, status_message};
+use reeve_runtime::queue::Action;
 use serde::Deserialize;
 
 use super::TemplateSync;
@@ -34,7 +34,7 @@ pub struct Observed {
     /// not known has an error.
     pub own: Vec<Result<Own, SyncError>>,
     /// When to look again although nothing that is watched has changed.
-    pub again: Next,
+    pub again: Action,
 }
 
 /// An object that is labelled as the policy's.
@@ -49,7 +49,7 @@ pub struct Own {
 impl Observed {
     /// Asks for another look, the soonest one counts.
     pub fn look_again(&mut self, after: Duration) {
-        self.again = self.again.sooner(after);
+        self.again = self.again.within(after);
     }
 }
 
@@ -121,9 +121,11 @@ impl TemplateSync {
                 observed.look_again(UNREADABLE);
                 return Ok(Vec::new());
             }
-            Err(ReadError::Refused(error)) if Refusal::of(&error) == Refusal::NotFound => {
+            Err(ReadError::Refused(error))
+                if StatusReason::of(&error) == StatusReason::NotFound =>
+            {
                 self.world.kinds.forget_group(&kind.group);
-                if self.world.kinds.is_coming(kind) {
+                if self.world.kinds.is_defined(kind) {
                     observed.look_again(KIND_IS_COMING);
                 }
                 return Ok(Vec::new());
@@ -200,7 +202,7 @@ impl TemplateSync {
         observed: &mut Observed,
     ) -> Result<ServedKind, DiscoveryError> {
         let found = self.world.kinds.find(kind).await;
-        if matches!(&found, Err(error) if error.is_absent()) && self.world.kinds.is_coming(kind) {
+        if matches!(&found, Err(error) if error.is_absent()) && self.world.kinds.is_defined(kind) {
             observed.look_again(KIND_IS_COMING);
         }
         found
@@ -253,7 +255,7 @@ impl TemplateSync {
 fn unread(error: &ReadError) -> Found {
     match error {
         ReadError::Unwatchable(_) => Found::Unreadable,
-        ReadError::Refused(refused) if Refusal::of(refused) == Refusal::Forbidden => {
+        ReadError::Refused(refused) if StatusReason::of(refused) == StatusReason::Forbidden => {
             Found::Unreadable
         }
         other => Found::Unclear(words(other)),
@@ -262,7 +264,7 @@ fn unread(error: &ReadError) -> Found {
 
 fn words(error: &ReadError) -> String {
     match error {
-        ReadError::Refused(error) => api_message(error),
+        ReadError::Refused(error) => status_message(error),
         other => other.to_string(),
     }
 }

@@ -5,8 +5,8 @@ use kube::api::{DynamicObject, Patch, PatchParams};
 use reeve_api::Compliance;
 use reeve_api::names::GROUP;
 use reeve_runtime::discovery::ServedKind;
-use reeve_runtime::events::Information;
-use reeve_runtime::object::absent_is_none;
+use reeve_runtime::events::InformationalEvent;
+use reeve_runtime::object::not_found_as_none;
 use serde_json::{Value, json};
 
 use super::TemplateSync;
@@ -106,7 +106,7 @@ impl TemplateSync {
             return Ok(());
         }
         let warning = statement.compliance != Compliance::Compliant;
-        self.inform(policy, &statement.text, warning);
+        self.emit_event(policy, &statement.text, warning);
         let sent = self.reporter.send(policy, about, statement).await;
         sent.map_err(|source| SyncError::Report {
             template: about.template.clone(),
@@ -126,7 +126,7 @@ impl TemplateSync {
         let (policy, name) = (work.policy, work.asked.name.as_str());
         if let Some(note) = note {
             tracing::info!(policy = policy.name(), "{note}");
-            self.inform(policy, &note, false);
+            self.emit_event(policy, &note, false);
         }
         let memory = &self.reporter.memory;
         let memo = memory.of(policy, name);
@@ -138,7 +138,7 @@ impl TemplateSync {
                 .api(kind)
                 .patch_status(name, &PatchParams::default(), &patch)
                 .await;
-            absent_is_none(patched).map_err(|source| SyncError::Reset {
+            not_found_as_none(patched).map_err(|source| SyncError::Reset {
                 template: name.to_owned(),
                 source,
             })?;
@@ -161,14 +161,16 @@ impl TemplateSync {
         Ok(())
     }
 
-    fn inform(&self, policy: &Replica, note: &str, warning: bool) {
-        let event = Information {
+    fn emit_event(&self, policy: &Replica, note: &str, warning: bool) {
+        let event = InformationalEvent {
             reason: messages::REASON,
             action: messages::REASON,
             note,
             warning,
         };
-        self.reporter.events.inform(&policy.object_ref(&()), &event);
+        self.reporter
+            .events
+            .emit_event(&policy.object_ref(&()), &event);
     }
 }
 

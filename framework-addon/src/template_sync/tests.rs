@@ -114,7 +114,7 @@ fn rough_edge_5_the_finalizer_goes_only_when_nothing_can_be_left(
     let observed = Observed {
         sights: sights.into_iter().map(Ok).collect(),
         own: own.into_iter().map(Ok).collect(),
-        again: Next::Done,
+        again: Action::AwaitChange,
     };
     assert_eq!(may_let_go(&Plan::default(), &observed), expected);
 }

@@ -1,7 +1,7 @@
 //! Which changes of a policy concern its template objects.
 
 use reeve_api::policy::{PolicySpec, PolicyStatus};
-use reeve_runtime::watch::{Change, Known};
+use reeve_runtime::watch::{Cached, Change};
 
 use super::messages::ERROR;
 use crate::replica::Replica;
@@ -12,7 +12,7 @@ use crate::replica::Replica;
 /// covered up that the policy is waiting or in error: then this controller has to have the last
 /// word.
 pub fn is_concerned(change: &Change<Replica>) -> bool {
-    let (Some(Known::Valid(old)), Some(Known::Valid(new))) = (&change.old, &change.new) else {
+    let (Some(Cached::Valid(old)), Some(Cached::Valid(new))) = (&change.old, &change.new) else {
         return true;
     };
     if old.metadata.generation != new.metadata.generation
@@ -62,7 +62,7 @@ mod tests {
 
     // As changes have it.
     #[allow(clippy::unnecessary_wraps)]
-    fn policy(generation: i64, dependencies: &Value, status: &Value) -> Option<Known<Replica>> {
+    fn policy(generation: i64, dependencies: &Value, status: &Value) -> Option<Cached<Replica>> {
         let metadata = ObjectMeta {
             generation: Some(generation),
             ..ObjectMeta::default()
@@ -70,7 +70,7 @@ mod tests {
         let spec = json!({"disabled": false, "policy-templates": [], "dependencies": dependencies});
         let mut policy = Replica::new(metadata, spec);
         policy.status = Some(status.clone());
-        Some(Known::Valid(Arc::new(policy)))
+        Some(Cached::Valid(Arc::new(policy)))
     }
 
     fn history(messages: &[&str]) -> Value {
@@ -85,13 +85,13 @@ mod tests {
     #[case::status(policy(1, &json!([]), &history(&["Compliant"])), false)]
     #[case::spec(policy(2, &json!([]), &json!({})), true)]
     #[case::gone(None, true)]
-    #[case::unreadable(Some(Known::Invalid("odd".into())), true)]
+    #[case::unreadable(Some(Cached::Invalid("odd".into())), true)]
     #[case::error_on_top(policy(1, &json!([]), &history(&["NonCompliant; template-error; x", "y"])), false)]
     #[case::error_covered(policy(1, &json!([]), &history(&["y", "NonCompliant; template-error; x"])), true)]
     #[case::error_again(policy(1, &json!([]), &history(&["NonCompliant; template-error; x", "y", "NonCompliant; template-error; x"])), false)]
     #[case::waits(policy(1, &json!([{"apiVersion": "v1", "kind": "K", "name": "n", "compliance": "Compliant"}]), &json!({"compliant": "Pending"})), false)]
     #[case::waited(policy(1, &json!([{"apiVersion": "v1", "kind": "K", "name": "n", "compliance": "Compliant"}]), &json!({"compliant": "Compliant"})), true)]
-    fn changes(#[case] new: Option<Known<Replica>>, #[case] expected: bool) {
+    fn changes(#[case] new: Option<Cached<Replica>>, #[case] expected: bool) {
         let change = Change {
             key: ObjectKey::new("c1", "ns.p"),
             old: policy(1, &json!([]), &json!({})),

@@ -1,6 +1,6 @@
 //! Why the removal could not be prepared.
 
-use reeve_runtime::object::{ObjectKey, api_message};
+use reeve_runtime::object::{ObjectKey, status_message};
 
 use super::messages;
 
@@ -11,7 +11,10 @@ pub enum UninstallError {
     #[error("{0}")]
     Flags(&'static str),
     /// The Deployment could not be annotated.
-    #[error("cannot annotate the Deployment {deployment}: {}", api_message(source))]
+    #[error(
+        "cannot annotate the Deployment {deployment}: {}",
+        status_message(source)
+    )]
     Deployment {
         /// The Deployment.
         deployment: ObjectKey,
@@ -21,7 +24,7 @@ pub enum UninstallError {
     /// The policies could not be listed.
     #[error(
         "cannot list the policies in the namespace {namespace}: {}",
-        api_message(source)
+        status_message(source)
     )]
     List {
         /// The namespace of the policies.

@@ -47,7 +47,10 @@ impl Uninstalling {
             }
         });
         tasks.spawn_infallible("the watch of the own Deployment", work);
-        if tokio::time::timeout(PATIENCE, store.ready()).await.is_err() {
+        if tokio::time::timeout(PATIENCE, store.wait_for_cache_sync())
+            .await
+            .is_err()
+        {
             tracing::warn!(deployment = %own, "{}", messages::NOT_KNOWN);
         }
     }
@@ -85,12 +88,12 @@ fn is_annotated(deployment: &Deployment) -> bool {
 mod tests {
     use super::*;
     use kube::ResourceExt;
-    use reeve_runtime::watch::Known;
+    use reeve_runtime::watch::Cached;
 
     #[test]
     fn the_annotation_and_the_end_of_the_deployment_count() {
         let uninstalling = Uninstalling::default();
-        let known = |annotated| Some(Known::Valid(Arc::new(annotated)));
+        let known = |annotated| Some(Cached::Valid(Arc::new(annotated)));
         let changed = |old, new| {
             let key = ObjectKey::new("n", "d");
             let ended = uninstalling.changed(&Change { key, old, new });
@@ -98,7 +101,7 @@ mod tests {
         };
         assert_eq!(changed(None, known(false)), (false, false));
         assert_eq!(changed(known(false), known(true)), (true, false));
-        let unreadable = Some(Known::Invalid("odd".into()));
+        let unreadable = Some(Cached::Invalid("odd".into()));
         assert_eq!(changed(known(true), unreadable), (true, false));
         assert_eq!(changed(known(true), known(false)), (false, true));
         assert_eq!(changed(known(false), None), (true, false));

@@ -6,10 +6,10 @@ use kube::Client;
 use kube::api::Api;
 use reeve_api::Policy;
 use reeve_runtime::CancellationToken;
-use reeve_runtime::client::{self, ClientOptions, Nearby};
-use reeve_runtime::object::{ObjectKey, absent_is_none, api_message};
-use reeve_runtime::uninstallation;
-use reeve_runtime::{decode, unread};
+use reeve_runtime::client::{self, ClientOptions, InProcessServers};
+use reeve_runtime::object::{ObjectKey, not_found_as_none, status_message};
+use reeve_runtime::uninstall_annotation;
+use reeve_runtime::{decode, writes};
 
 use super::error::UninstallError;
 use super::messages;
@@ -30,7 +30,7 @@ pub async fn run(args: UninstallArgs, stop: CancellationToken) -> Result<(), Err
         qps: 5.0,
         burst: 10,
         user_agent: crate::USER_AGENT,
-        nearby: Nearby::default(),
+        in_process: InProcessServers::default(),
     };
     let client = client::connect(&options).await?;
     let patience = Duration::from_secs(u64::from(args.timeout_seconds));
@@ -46,7 +46,7 @@ async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallE
         args.deployment_namespace.as_str(),
         args.deployment_name.as_str(),
     );
-    let annotated = uninstallation::annotate_deployment(client, &own, "true").await;
+    let annotated = uninstall_annotation::annotate_deployment(client, &own, "true").await;
     annotated.map_err(|source| UninstallError::Deployment {
         deployment: own,
         source,
@@ -56,7 +56,7 @@ async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallE
     let policies: Api<Policy> = Api::namespaced(client.clone(), namespace);
     loop {
         let listed = decode::list_metadata(&policies).await;
-        let listed = absent_is_none(listed).map_err(|source| UninstallError::List {
+        let listed = not_found_as_none(listed).map_err(|source| UninstallError::List {
             namespace: namespace.to_owned(),
             source,
         })?;
@@ -67,9 +67,9 @@ async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallE
             return Ok(());
         }
         tracing::info!(namespace, remaining, "{}", messages::WAITING);
-        let deleted = unread::delete_collection(&policies).await;
+        let deleted = writes::delete_collection(&policies).await;
         if let Err(error) = deleted {
-            tracing::warn!(namespace, error = api_message(&error), "trying again");
+            tracing::warn!(namespace, error = status_message(&error), "trying again");
         }
         tokio::time::sleep(PAUSE).await;
     }

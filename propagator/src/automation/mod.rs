@@ -20,10 +20,10 @@ use reeve_api::names::RootPolicyName;
 use reeve_api::policy_automation::ClusterEvent;
 use reeve_api::{Policy, PolicyAutomation};
 use reeve_runtime::decode::AnyDepth;
-use reeve_runtime::object::{ObjectKey, Refusal, absent_is_none};
-use reeve_runtime::queue::Next;
-use reeve_runtime::unread;
-use reeve_runtime::watch::Known;
+use reeve_runtime::object::{ObjectKey, StatusReason, not_found_as_none};
+use reeve_runtime::queue::Action;
+use reeve_runtime::watch::Cached;
+use reeve_runtime::writes;
 use serde_json::{Value, json};
 
 use self::decide::{Events, Mode, Plan, RERUN_ANNOTATION, decide};
@@ -67,17 +67,17 @@ impl Automations {
     }
 
     /// Brings one automation in line.
-    pub async fn reconcile(self, key: ObjectKey) -> Result<Next, AutomationError> {
-        let Some(Known::Valid(known)) = self.hub.automation(&key) else {
-            return Ok(Next::Done);
+    pub async fn reconcile(self, key: ObjectKey) -> Result<Action, AutomationError> {
+        let Some(Cached::Valid(known)) = self.hub.automation(&key) else {
+            return Ok(Action::AwaitChange);
         };
         let root = RootPolicyName::new(key.namespace.clone(), known.spec.policy_ref.clone());
-        let Some(Known::Valid(policy)) = self.hub.root(&root) else {
-            return Ok(Next::Done);
+        let Some(Cached::Valid(policy)) = self.hub.root(&root) else {
+            return Ok(Action::AwaitChange);
         };
         let nothing = decide(&known, &policy, Timestamp::now()) == Plan::Nothing;
         if nothing && owners(&known, &policy).is_none() {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         }
         // The watches may be behind what this process, or the leader before it, has just recorded.
         let unread = |source| AutomationError {
@@ -85,14 +85,14 @@ impl Automations {
             doing: "read",
             source: Box::new(source),
         };
-        let read = absent_is_none(self.automations(&key).get(&key.name).await);
+        let read = not_found_as_none(self.automations(&key).get(&key.name).await);
         let Some(AnyDepth(automation)) = read.map_err(unread)? else {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         let policies: Api<AnyDepth<Policy>> = Api::namespaced(self.client.clone(), &key.namespace);
-        let read = absent_is_none(policies.get(&automation.spec.policy_ref).await);
+        let read = not_found_as_none(policies.get(&automation.spec.policy_ref).await);
         let Some(AnyDepth(policy)) = read.map_err(unread)? else {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         let mut subject = Subject {
             key,
@@ -128,17 +128,17 @@ impl Automations {
         Ok(())
     }
 
-    async fn act(&self, subject: &Subject) -> Result<Next, AutomationError> {
+    async fn act(&self, subject: &Subject) -> Result<Action, AutomationError> {
         let now = Timestamp::now();
         match decide(&subject.automation, &subject.policy, now) {
-            Plan::Nothing => Ok(Next::Done),
+            Plan::Nothing => Ok(Action::AwaitChange),
             Plan::Manual(targets) => {
                 let pending = self.pending(subject, Mode::Manual).await?;
                 let jobs = self.run(subject, (Mode::Manual, targets), pending).await?;
                 let done = json!({ "metadata": { "annotations": { RERUN_ANNOTATION: null } } });
                 self.record(subject, done).await?;
                 self.settle(subject, jobs).await?;
-                Ok(Next::Done)
+                Ok(Action::AwaitChange)
             }
             Plan::Once(targets) => {
                 let pending = self.pending(subject, Mode::Once).await?;
@@ -146,7 +146,7 @@ impl Automations {
                 let off = json!({ "spec": { "mode": "disabled" } });
                 self.record(subject, off).await?;
                 self.settle(subject, jobs).await?;
-                Ok(Next::Done)
+                Ok(Action::AwaitChange)
             }
             Plan::EveryEvent {
                 targets,
@@ -154,7 +154,7 @@ impl Automations {
                 again,
             } => {
                 self.run_for_events(subject, targets, events).await?;
-                Ok(again.map_or(Next::Done, Next::After))
+                Ok(again.map_or(Action::AwaitChange, Action::RequeueAfter))
             }
         }
     }
@@ -236,7 +236,7 @@ impl Automations {
                 Ok(vec![Run::of(&job.0)])
             }
             // An answer was lost.
-            Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => {
+            Err(error) if StatusReason::of(&error) == StatusReason::AlreadyExists => {
                 Ok(vec![Run::of(&job.0)])
             }
             Err(error) => Err(subject.failed("create the AnsibleJob of")(error)),
@@ -249,8 +249,8 @@ impl Automations {
             let done =
                 json!({ "metadata": { "annotations": { job::pending_annotation(): null } } });
             let api = self.jobs(subject);
-            let patched = unread::patch_with(&api, &run.name, &Patch::Merge(done)).await;
-            let patched = absent_is_none(patched);
+            let patched = writes::patch_with(&api, &run.name, &Patch::Merge(done)).await;
+            let patched = not_found_as_none(patched);
             patched.map_err(subject.failed("mark the AnsibleJob as recorded of"))?;
         }
         Ok(())
@@ -261,7 +261,7 @@ impl Automations {
         let kind = GroupVersionKind::gvk("config.openshift.io", "v1", "DNS");
         let resource = ApiResource::from_gvk_with_plural(&kind, "dnses");
         let all: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
-        let read = absent_is_none(all.get("cluster").await);
+        let read = not_found_as_none(all.get("cluster").await);
         let dns = read.map_err(subject.failed("read the DNS of the hub for"))?;
         let domain = dns.as_ref().and_then(|dns| {
             let domain = dns.data.pointer("/spec/baseDomain");
@@ -286,7 +286,7 @@ impl Automations {
             let policies: Api<AnyDepth<Policy>> =
                 Api::namespaced(self.client.clone(), &pair.cluster);
             async move {
-                let read = absent_is_none(policies.get(&pair.key().name).await);
+                let read = not_found_as_none(policies.get(&pair.key().name).await);
                 let replica = read.map_err(failed)?;
                 Ok(replica.map(|AnyDepth(replica)| (pair.cluster, replica)))
             }
@@ -305,7 +305,7 @@ impl Automations {
         change["metadata"]["resourceVersion"] = json!(subject.automation.resource_version());
         let automations = self.automations(&subject.key);
         let change = Patch::Merge(change);
-        let patched = unread::patch_with(&automations, &subject.key.name, &change).await;
+        let patched = writes::patch_with(&automations, &subject.key.name, &change).await;
         patched.map_err(subject.failed("record the run of"))
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use reeve_api::Policy;
 use reeve_api::names::RootPolicyName;
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::watch::Known;
+use reeve_runtime::watch::Cached;
 
 use crate::index::{Pair, Placed};
 use crate::messages;
@@ -18,9 +18,9 @@ use crate::replica::{Digest, ReplicaFacts};
 /// What is known when one replica is decided about.
 pub struct Observed {
     /// The replica there is.
-    pub replica: Option<Known<ReplicaFacts>>,
+    pub replica: Option<Cached<ReplicaFacts>>,
     /// The root policy that its name points to.
-    pub root: Option<Known<Policy>>,
+    pub root: Option<Cached<Policy>>,
     /// Whether the root should be on this cluster.
     pub placed: Option<Placed>,
     /// Whether everything that could place it was readable.
@@ -58,8 +58,8 @@ pub fn replica(key: &ObjectKey, observed: &Observed) -> Verdict {
     };
     let root = match &observed.root {
         None => return remove(observed),
-        Some(Known::Invalid(_)) => return Verdict::Leave(messages::LEAVE_UNREADABLE_ROOT),
-        Some(Known::Valid(root)) => root,
+        Some(Cached::Invalid(_)) => return Verdict::Leave(messages::LEAVE_UNREADABLE_ROOT),
+        Some(Cached::Valid(root)) => root,
     };
     if root.spec.disabled {
         return remove(observed);
@@ -94,8 +94,8 @@ fn remove(observed: &Observed) -> Verdict {
     match &observed.replica {
         None => Verdict::Absent,
         Some(_) if !observed.in_cluster_namespace => Verdict::Leave(messages::LEAVE_FOREIGN),
-        Some(Known::Valid(live)) => Verdict::Delete(live.uid.to_string()),
-        Some(Known::Invalid(_)) => Verdict::Leave(messages::LEAVE_UNREADABLE_REPLICA),
+        Some(Cached::Valid(live)) => Verdict::Delete(live.uid.to_string()),
+        Some(Cached::Invalid(_)) => Verdict::Leave(messages::LEAVE_UNREADABLE_REPLICA),
     }
 }
 
@@ -111,10 +111,10 @@ pub enum Write {
 }
 
 /// Compares a replica with what it should be.
-pub fn write(live: Option<&Known<ReplicaFacts>>, desired: &Digest) -> Write {
+pub fn write(live: Option<&Cached<ReplicaFacts>>, desired: &Digest) -> Write {
     match live {
         None => Write::Create,
-        Some(Known::Valid(live)) if live.digest == *desired => Write::Nothing,
+        Some(Cached::Valid(live)) if live.digest == *desired => Write::Nothing,
         // An unreadable replica is replaced by a readable one.
         Some(_) => Write::Update,
     }

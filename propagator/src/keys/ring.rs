@@ -8,7 +8,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
 use kube::api::{Api, ObjectMeta, PostParams};
-use reeve_runtime::object::{Refusal, api_message};
+use reeve_runtime::object::{StatusReason, status_message};
 use zeroize::Zeroizing;
 
 use super::{KEY, KEY_BYTES, KeyFacts, SECRET, labels, last_rotated_annotation};
@@ -18,7 +18,7 @@ use crate::observe::Hub;
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The Secret could not be read.
-    #[error("failed to get the Secret {namespace}/{SECRET}: {}", api_message(.source))]
+    #[error("failed to get the Secret {namespace}/{SECRET}: {}", status_message(.source))]
     Get {
         /// The cluster's namespace.
         namespace: String,
@@ -26,7 +26,7 @@ pub enum KeyError {
         source: kube::Error,
     },
     /// The Secret could not be created.
-    #[error("failed to create the Secret {namespace}/{SECRET}: {}", api_message(.source))]
+    #[error("failed to create the Secret {namespace}/{SECRET}: {}", status_message(.source))]
     Create {
         /// The cluster's namespace.
         namespace: String,
@@ -89,7 +89,7 @@ async fn make(client: &Client, cluster: &str) -> Result<KeyFacts, KeyError> {
     match secrets.create(&PostParams::default(), &made).await {
         Ok(made) => Ok(KeyFacts::of(made)),
         // The watch has not told yet.
-        Err(error) if Refusal::of(&error) == Refusal::AlreadyExists => {
+        Err(error) if StatusReason::of(&error) == StatusReason::AlreadyExists => {
             let found = secrets.get(SECRET).await;
             let found = found.map_err(|source| KeyError::Get { namespace, source })?;
             Ok(KeyFacts::of(found))

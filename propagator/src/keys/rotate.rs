@@ -12,10 +12,10 @@ use kube::{Client, ResourceExt};
 use parking_lot::Mutex;
 use reeve_api::Policy;
 use reeve_api::names::TRIGGER_UPDATE_ANNOTATION;
-use reeve_runtime::object::{ObjectKey, absent_is_none, api_message};
-use reeve_runtime::queue::Next;
-use reeve_runtime::unread;
-use reeve_runtime::watch::Known;
+use reeve_runtime::object::{ObjectKey, not_found_as_none, status_message};
+use reeve_runtime::queue::Action;
+use reeve_runtime::watch::Cached;
+use reeve_runtime::writes;
 use serde_json::json;
 use zeroize::Zeroizing;
 
@@ -52,26 +52,28 @@ impl Keys {
     }
 
     /// Brings the keys of one cluster in line.
-    pub async fn reconcile(self, secret: ObjectKey) -> Result<Next, KeysError> {
+    pub async fn reconcile(self, secret: ObjectKey) -> Result<Action, KeysError> {
         let cluster = &secret.namespace;
         if secret.name != SECRET {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         }
         let Some(known) = self.hub.keys(cluster) else {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         match decide(&known, Timestamp::now(), self.lives) {
             Rotation::Disabled => {
                 self.trigger(cluster, &known).await;
-                Ok(Next::Done)
+                Ok(Action::AwaitChange)
             }
-            Rotation::Later(wait) => Ok(Next::After(wait)),
+            Rotation::Later(wait) => Ok(Action::RequeueAfter(wait)),
             Rotation::DropPrevious(wait) => {
                 self.change(cluster, |_| Some((None, Zeroizing::default())))
                     .await?;
-                Ok(Next::After(wait))
+                Ok(Action::RequeueAfter(wait))
             }
-            Rotation::Now { .. } if self.must_wait(cluster, &known) => Ok(Next::After(SETTLING)),
+            Rotation::Now { .. } if self.must_wait(cluster, &known) => {
+                Ok(Action::RequeueAfter(SETTLING))
+            }
             Rotation::Now { .. } => self.rotate(cluster).await,
         }
     }
@@ -95,7 +97,7 @@ impl Keys {
         true
     }
 
-    async fn rotate(&self, cluster: &str) -> Result<Next, KeysError> {
+    async fn rotate(&self, cluster: &str) -> Result<Action, KeysError> {
         let fresh = ring::random(KEY_BYTES).map_err(|source| KeysError::Random {
             cluster: cluster.to_owned(),
             source,
@@ -107,14 +109,14 @@ impl Keys {
             _ => None,
         };
         let Some(keys) = self.change(cluster, rotated).await? else {
-            return Ok(Next::After(SETTLING));
+            return Ok(Action::RequeueAfter(SETTLING));
         };
         tracing::info!(cluster, "the encryption key was rotated");
         // The next rotation waits anew.
         self.waiting.lock().remove(cluster);
         self.trigger(cluster, &keys).await;
         let wait = Duration::try_from(self.lives).unwrap_or(PATIENCE);
-        Ok(Next::After(wait))
+        Ok(Action::RequeueAfter(wait))
     }
 
     /// Changes the Secret as it is now: a new key, if there is one, and the previous one. `None` if there was nothing to
@@ -125,7 +127,7 @@ impl Keys {
         what: impl FnOnce(&KeyFacts) -> Option<(Option<Zeroizing<Vec<u8>>>, Zeroizing<Vec<u8>>)>,
     ) -> Result<Option<KeyFacts>, KeysError> {
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), cluster);
-        let read = absent_is_none(secrets.get(SECRET).await);
+        let read = not_found_as_none(secrets.get(SECRET).await);
         let read = read.map_err(|source| KeysError::Read {
             cluster: cluster.to_owned(),
             source,
@@ -161,7 +163,7 @@ impl Keys {
         let pairs = encrypted.iter().filter_map(Pair::of_replica);
         let roots: BTreeSet<_> = pairs.map(|pair| pair.root).collect();
         for root in roots {
-            let Some(Known::Valid(policy)) = self.hub.root(&root) else {
+            let Some(Cached::Valid(policy)) = self.hub.root(&root) else {
                 continue;
             };
             if policy.annotations().get(TRIGGER_UPDATE_ANNOTATION) == Some(&value) {
@@ -170,9 +172,9 @@ impl Keys {
             let policies: Api<Policy> = Api::namespaced(self.client.clone(), &root.namespace);
             let patch =
                 json!({ "metadata": { "annotations": { TRIGGER_UPDATE_ANNOTATION: value } } });
-            let patched = unread::patch_with(&policies, &root.name, &Patch::Merge(patch)).await;
+            let patched = writes::patch_with(&policies, &root.name, &Patch::Merge(patch)).await;
             if let Err(error) = patched {
-                let error = api_message(&error);
+                let error = status_message(&error);
                 tracing::error!(policy = %root, cluster, error, "cannot ask for templates to be encrypted again");
             }
         }

@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use reeve_api::names::{RootPolicyName, TRIGGER_UPDATE_ANNOTATION};
 use reeve_api::{Policy, PolicyAutomation, PolicySet};
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::watch::{Change, Known};
+use reeve_runtime::watch::{Cached, Change};
 
 use super::{Hub, Labels};
 use crate::automation;
@@ -24,7 +24,7 @@ impl Hub {
     pub(super) fn root_changed(&self, change: &Change<KeptRoot>) {
         let root = RootPolicyName::new(change.key.namespace.clone(), change.key.name.clone());
         let (old, new) = change.valid();
-        let unreadable = matches!(change.new, Some(Known::Invalid(_)));
+        let unreadable = matches!(change.new, Some(Cached::Invalid(_)));
         let mut dirty = Dirty::default();
         if !unreadable {
             let facts = new.map(|kept| RootFacts::of(&kept.policy));
@@ -201,8 +201,8 @@ impl Hub {
         if change.key.name == keys::SECRET {
             let (mut absent, cluster) = (self.absent_keys.lock(), &change.key.namespace);
             match &change.new {
-                Some(Known::Valid(_)) => absent.note_present(cluster),
-                Some(Known::Invalid(_)) => absent.forget(cluster),
+                Some(Cached::Valid(_)) => absent.note_present(cluster),
+                Some(Cached::Invalid(_)) => absent.forget(cluster),
                 None => absent.note_deleted(cluster, Instant::now()),
             }
         }
@@ -219,7 +219,7 @@ impl Hub {
     /// removed until it can be read.
     fn is_unreadable<V>(&self, kind: &'static str, change: &Change<V>) -> bool {
         let entry = (kind, change.key.clone());
-        if matches!(change.new, Some(Known::Invalid(_))) {
+        if matches!(change.new, Some(Cached::Invalid(_))) {
             self.unreadable.write().insert(entry);
             return true;
         }
@@ -257,8 +257,8 @@ impl Hub {
     }
 }
 
-fn valid<V: Clone>(known: Option<&Known<V>>) -> Option<V> {
-    known.and_then(Known::valid).map(|value| V::clone(value))
+fn valid<V: Clone>(known: Option<&Cached<V>>) -> Option<V> {
+    known.and_then(Cached::valid).map(|value| V::clone(value))
 }
 
 /// Which replicas a change of a root policy concerns.
@@ -306,7 +306,7 @@ mod tests {
 
     use reeve_runtime::CancellationToken;
     use reeve_runtime::metrics::{ControllerMetrics, Metrics};
-    use reeve_runtime::queue::Next;
+    use reeve_runtime::queue::Action;
     use rstest::rstest;
 
     use super::*;
@@ -324,12 +324,12 @@ mod tests {
         ReplicaFacts::of(policy)
     }
 
-    fn known(note: &str) -> Option<Known<ReplicaFacts>> {
-        let unreadable = || Known::Invalid("unreadable".into());
+    fn known(note: &str) -> Option<Cached<ReplicaFacts>> {
+        let unreadable = || Cached::Invalid("unreadable".into());
         match note {
             "" => None,
             "?" => Some(unreadable()),
-            note => Some(Known::Valid(replica(note).into())),
+            note => Some(Cached::Valid(replica(note).into())),
         }
     }
 
@@ -359,7 +359,7 @@ mod tests {
         let work = queues.replicas.run(1, stop, move |replica| {
             // The test has ended if nobody listens.
             let _ = looked.send(replica);
-            std::future::ready(Ok::<_, Infallible>(Next::Done))
+            std::future::ready(Ok::<_, Infallible>(Action::AwaitChange))
         });
         tokio::select! {
             () = work => false,

@@ -12,7 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use reeve_api::names::RootPolicyName;
 use reeve_api::{Policy, PolicyAutomation, PolicySet};
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::watch::{Known, Store};
+use reeve_runtime::watch::{Cached, Store};
 
 use self::by_cluster::ByCluster;
 use crate::Queues;
@@ -97,17 +97,17 @@ impl Hub {
     }
 
     /// Whether every first list has been seen.
-    pub fn is_ready(&self) -> bool {
-        self.roots.is_ready()
-            && self.replicas.is_ready()
-            && self.sets.is_ready()
-            && self.rules.as_ref().is_none_or(Store::is_ready)
-            && self.clusters.is_ready()
-            && self.keys.is_ready()
-            && self.automations.is_ready()
-            && self.bindings.is_ready()
-            && self.decisions.is_ready()
-            && self.placements.is_ready()
+    pub fn has_synced(&self) -> bool {
+        self.roots.has_synced()
+            && self.replicas.has_synced()
+            && self.sets.has_synced()
+            && self.rules.as_ref().is_none_or(Store::has_synced)
+            && self.clusters.has_synced()
+            && self.keys.has_synced()
+            && self.automations.has_synced()
+            && self.bindings.has_synced()
+            && self.decisions.has_synced()
+            && self.placements.has_synced()
     }
 
     /// Something that a replica was made of changed.
@@ -123,31 +123,31 @@ impl Hub {
     }
 
     /// Waits for every first list: before that, absence means nothing.
-    pub async fn ready(&self) {
-        self.roots.ready().await;
-        self.replicas.ready().await;
-        self.sets.ready().await;
+    pub async fn wait_for_cache_sync(&self) {
+        self.roots.wait_for_cache_sync().await;
+        self.replicas.wait_for_cache_sync().await;
+        self.sets.wait_for_cache_sync().await;
         if let Some(rules) = &self.rules {
-            rules.ready().await;
+            rules.wait_for_cache_sync().await;
         }
-        self.clusters.ready().await;
-        self.keys.ready().await;
-        self.automations.ready().await;
-        self.bindings.ready().await;
-        self.decisions.ready().await;
-        self.placements.ready().await;
+        self.clusters.wait_for_cache_sync().await;
+        self.keys.wait_for_cache_sync().await;
+        self.automations.wait_for_cache_sync().await;
+        self.bindings.wait_for_cache_sync().await;
+        self.decisions.wait_for_cache_sync().await;
+        self.placements.wait_for_cache_sync().await;
     }
 
     /// A root policy. Of its status there is what is kept of it.
-    pub fn root(&self, root: &RootPolicyName) -> Option<Known<Policy>> {
+    pub fn root(&self, root: &RootPolicyName) -> Option<Cached<Policy>> {
         Some(match self.kept_root(root)? {
-            Known::Valid(kept) => Known::Valid(Arc::clone(&kept.policy)),
-            Known::Invalid(error) => Known::Invalid(error),
+            Cached::Valid(kept) => Cached::Valid(Arc::clone(&kept.policy)),
+            Cached::Invalid(error) => Cached::Invalid(error),
         })
     }
 
     /// What is kept of a root policy.
-    pub fn kept_root(&self, root: &RootPolicyName) -> Option<Known<KeptRoot>> {
+    pub fn kept_root(&self, root: &RootPolicyName) -> Option<Cached<KeptRoot>> {
         self.roots
             .get(&ObjectKey::new(root.namespace.clone(), root.name.clone()))
     }
@@ -172,17 +172,17 @@ impl Hub {
     }
 
     /// A policy set.
-    pub fn set(&self, key: &ObjectKey) -> Option<Known<PolicySet>> {
+    pub fn set(&self, key: &ObjectKey) -> Option<Cached<PolicySet>> {
         self.sets.get(key)
     }
 
     /// An automation.
-    pub fn automation(&self, key: &ObjectKey) -> Option<Known<PolicyAutomation>> {
+    pub fn automation(&self, key: &ObjectKey) -> Option<Cached<PolicyAutomation>> {
         self.automations.get(key)
     }
 
     /// A replica, by the cluster's namespace and its own name.
-    pub fn replica(&self, key: &ObjectKey) -> Option<Known<ReplicaFacts>> {
+    pub fn replica(&self, key: &ObjectKey) -> Option<Cached<ReplicaFacts>> {
         self.replicas.get(key)
     }
 
@@ -221,7 +221,7 @@ impl Hub {
             return;
         };
         let policy = self.root(&root);
-        let disabled = policy.as_ref().and_then(Known::valid);
+        let disabled = policy.as_ref().and_then(Cached::valid);
         if disabled.is_some_and(|policy| policy.spec.disabled) {
             self.withdrawn.lock().insert(root);
         }

@@ -10,12 +10,12 @@ use parking_lot::Mutex;
 use reeve_api::Policy;
 use reeve_api::names::RootPolicyName;
 use reeve_api::policy::PolicyStatus;
-use reeve_runtime::events::{EventWriter, Information};
-use reeve_runtime::object::{ObjectKey, absent_is_none};
-use reeve_runtime::queue::Next;
-use reeve_runtime::unread;
-use reeve_runtime::watch::Known;
+use reeve_runtime::events::{EventRecorder, InformationalEvent};
+use reeve_runtime::object::{ObjectKey, not_found_as_none};
+use reeve_runtime::queue::Action;
+use reeve_runtime::watch::Cached;
 use reeve_runtime::window::Window;
+use reeve_runtime::writes;
 use serde_json::json;
 
 use super::pause;
@@ -37,7 +37,7 @@ const UNCLEAR: Duration = Duration::from_secs(1);
 pub struct Roots {
     client: Client,
     hub: Arc<Hub>,
-    events: EventWriter,
+    events: EventRecorder,
     metrics: PropagatorMetrics,
     confirmer: Confirmer,
     remembered: Arc<Mutex<HashMap<RootPolicyName, Remembered>>>,
@@ -57,7 +57,7 @@ impl Roots {
         client: Client,
         hub: Arc<Hub>,
         confirmer: Confirmer,
-        events: EventWriter,
+        events: EventRecorder,
         metrics: PropagatorMetrics,
     ) -> Self {
         Self {
@@ -71,16 +71,16 @@ impl Roots {
     }
 
     /// Brings the status of one root policy in line.
-    pub async fn reconcile(self, root: RootPolicyName) -> Result<Next, RootError> {
+    pub async fn reconcile(self, root: RootPolicyName) -> Result<Action, RootError> {
         let kept = match self.hub.kept_root(&root) {
             None => {
                 self.remembered.lock().remove(&root);
                 self.hub.take_withdrawn(&root);
-                return Ok(Next::Done);
+                return Ok(Action::AwaitChange);
             }
             // The watch has logged it; its status cannot be judged, nor can it be written.
-            Some(Known::Invalid(_)) => return Ok(Next::Done),
-            Some(Known::Valid(kept)) => kept,
+            Some(Cached::Invalid(_)) => return Ok(Action::AwaitChange),
+            Some(Cached::Valid(kept)) => kept,
         };
         let policy = &kept.policy;
         let lies = self.lies(&root);
@@ -94,19 +94,19 @@ impl Roots {
             .or_default()
             .window;
         if let Some(wait) = window.wait(Instant::now()) {
-            return Ok(Next::After(wait));
+            return Ok(Action::RequeueAfter(wait));
         }
         let start = Instant::now();
         let reach = self.hub.reach(&root);
         let next = match root::root(&kept.status, lies, reach) {
-            RootAction::Nothing => Ok(Next::Done),
-            RootAction::Wait => Ok(Next::After(UNCLEAR)),
+            RootAction::Nothing => Ok(Action::AwaitChange),
+            RootAction::Wait => Ok(Action::RequeueAfter(UNCLEAR)),
             RootAction::RemoveStray => self.remove_stray(&root, policy).await,
             RootAction::LeaveStray => {
                 let note = messages::in_cluster_namespace(&root);
                 tracing::warn!("{note}");
                 self.once(&root, policy, "stray", &note, true);
-                Ok(Next::Done)
+                Ok(Action::AwaitChange)
             }
             RootAction::Write(status) => {
                 let clusters = status.status.as_ref().map_or(0, Vec::len);
@@ -136,7 +136,11 @@ impl Roots {
     }
 
     /// Nobody else decides these fields, so there is no conflict to lose; others are kept.
-    async fn write(&self, root: &RootPolicyName, status: &PolicyStatus) -> Result<Next, RootError> {
+    async fn write(
+        &self,
+        root: &RootPolicyName,
+        status: &PolicyStatus,
+    ) -> Result<Action, RootError> {
         let patch = json!({ "status": {
             "compliant": status.compliant,
             "placement": status.placement,
@@ -144,9 +148,9 @@ impl Roots {
         } });
         let place = (root.namespace.as_str(), root.name.as_str());
         let patched =
-            unread::patch_status::<Policy>(&self.client, place, &Patch::Merge(patch)).await;
-        match absent_is_none(patched) {
-            Ok(_) => Ok(Next::Done),
+            writes::patch_status::<Policy>(&self.client, place, &Patch::Merge(patch)).await;
+        match not_found_as_none(patched) {
+            Ok(_) => Ok(Action::AwaitChange),
             Err(source) => {
                 self.metrics.failed(root);
                 Err(RootError::Status {
@@ -163,7 +167,7 @@ impl Roots {
         &self,
         root: &RootPolicyName,
         policy: &Policy,
-    ) -> Result<Next, RootError> {
+    ) -> Result<Action, RootError> {
         // On the word of the hub only: a watch may not have delivered who binds it, or the root that it is a replica of.
         let confirmation = match RootPolicyName::parse(&root.name) {
             Some(of) => self.confirmer.removal(&of).await,
@@ -179,14 +183,14 @@ impl Roots {
                 source,
             })?;
             if confirmation == Confirmation::Behind {
-                return Ok(Next::After(UNCLEAR));
+                return Ok(Action::RequeueAfter(UNCLEAR));
             }
         }
         let lies = self.lies(root);
         if root::root(&StatusDigest::default(), lies, self.hub.reach(root))
             != RootAction::RemoveStray
         {
-            return Ok(Next::After(UNCLEAR));
+            return Ok(Action::RequeueAfter(UNCLEAR));
         }
         tracing::warn!(policy = %root, "deleting a policy that doesn't belong to any root policy");
         let policies: Api<Policy> = Api::namespaced(self.client.clone(), &root.namespace);
@@ -195,13 +199,13 @@ impl Roots {
             resource_version: policy.metadata.resource_version.clone(),
         };
         let parameters = DeleteParams::default().preconditions(preconditions);
-        absent_is_none(unread::delete(&policies, &root.name, &parameters).await).map_err(
+        not_found_as_none(writes::delete(&policies, &root.name, &parameters).await).map_err(
             |source| RootError::Stray {
                 root: root.clone(),
                 source,
             },
         )?;
-        Ok(Next::Done)
+        Ok(Action::AwaitChange)
     }
 
     fn announce(&self, root: &RootPolicyName, policy: &Policy) {
@@ -233,12 +237,12 @@ impl Roots {
             }
         }
         let reason = messages::PROPAGATION;
-        let event = Information {
+        let event = InformationalEvent {
             reason,
             action: reason,
             note,
             warning,
         };
-        self.events.inform(&reference(policy), &event);
+        self.events.emit_event(&reference(policy), &event);
     }
 }

@@ -9,12 +9,12 @@ use kube::{Client, Resource};
 use parking_lot::Mutex;
 use reeve_api::PolicySet;
 use reeve_api::policy_set::PolicySetStatus;
-use reeve_runtime::events::{EventWriter, Information};
-use reeve_runtime::object::{ObjectKey, absent_is_none};
-use reeve_runtime::queue::Next;
-use reeve_runtime::unread;
-use reeve_runtime::watch::Known;
+use reeve_runtime::events::{EventRecorder, InformationalEvent};
+use reeve_runtime::object::{ObjectKey, not_found_as_none};
+use reeve_runtime::queue::Action;
+use reeve_runtime::watch::Cached;
 use reeve_runtime::window::Window;
+use reeve_runtime::writes;
 use serde_json::json;
 
 use super::pause;
@@ -28,7 +28,7 @@ use crate::observe::Hub;
 pub struct Sets {
     client: Client,
     hub: Arc<Hub>,
-    events: EventWriter,
+    events: EventRecorder,
     remembered: Arc<Mutex<HashMap<ObjectKey, Remembered>>>,
 }
 
@@ -42,7 +42,7 @@ struct Remembered {
 
 impl Sets {
     /// Reads from `hub`, writes through `client`.
-    pub fn new(client: Client, hub: Arc<Hub>, events: EventWriter) -> Self {
+    pub fn new(client: Client, hub: Arc<Hub>, events: EventRecorder) -> Self {
         Self {
             client,
             hub,
@@ -52,15 +52,15 @@ impl Sets {
     }
 
     /// Brings the status of one set in line.
-    pub async fn reconcile(self, key: ObjectKey) -> Result<Next, SetError> {
+    pub async fn reconcile(self, key: ObjectKey) -> Result<Action, SetError> {
         let set = match self.hub.set(&key) {
             None => {
                 self.remembered.lock().remove(&key);
-                return Ok(Next::Done);
+                return Ok(Action::AwaitChange);
             }
             // The watch has logged it.
-            Some(Known::Invalid(_)) => return Ok(Next::Done),
-            Some(Known::Valid(set)) => set,
+            Some(Cached::Invalid(_)) => return Ok(Action::AwaitChange),
+            Some(Cached::Valid(set)) => set,
         };
         let window = self
             .remembered
@@ -69,7 +69,7 @@ impl Sets {
             .or_default()
             .window;
         if let Some(wait) = window.wait(Instant::now()) {
-            return Ok(Next::After(wait));
+            return Ok(Action::RequeueAfter(wait));
         }
         let members = self.hub.members(&key, &set.spec.policies);
         let (desired, missing) = status(&set, &members);
@@ -93,7 +93,7 @@ impl Sets {
                 false,
             );
         }
-        Ok(Next::Done)
+        Ok(Action::AwaitChange)
     }
 
     /// Writes the status; false if the set is gone.
@@ -106,8 +106,8 @@ impl Sets {
         } });
         let place = (key.namespace.as_str(), key.name.as_str());
         let patched =
-            unread::patch_status::<PolicySet>(&self.client, place, &Patch::Merge(patch)).await;
-        let patched = absent_is_none(patched).map_err(|source| SetError {
+            writes::patch_status::<PolicySet>(&self.client, place, &Patch::Merge(patch)).await;
+        let patched = not_found_as_none(patched).map_err(|source| SetError {
             set: key.clone(),
             source,
         })?;
@@ -131,12 +131,12 @@ impl Sets {
     }
 
     fn tell(&self, set: &PolicySet, (reason, note): (&str, &str), warning: bool) {
-        let event = Information {
+        let event = InformationalEvent {
             reason,
             action: reason,
             note,
             warning,
         };
-        self.events.inform(&set.object_ref(&()), &event);
+        self.events.emit_event(&set.object_ref(&()), &event);
     }
 }

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use rand::Rng;
 use reeve_runtime::client::{self, ClientError, ClientOptions, Token};
 use reeve_runtime::dependencies::DependencyWatches;
-use reeve_runtime::object::{ObjectKey, Refusal, api_message, chain};
+use reeve_runtime::object::{ObjectKey, StatusReason, error_chain, status_message};
 use tokio::sync::{Notify, OnceCell};
 use tokio::task::AbortHandle;
 
@@ -119,7 +119,7 @@ impl State {
         users.remove(replica);
         let cell = self.accounts.get(&account);
         if let Some(account) = cell.and_then(|cell| cell.get()) {
-            account.watches.forget(replica);
+            account.watches.unwatch(replica);
         }
         if !users.is_empty() {
             return None;
@@ -195,10 +195,10 @@ impl Accounts {
     }
 
     /// Removes from `objects` those of this kind that are watched in the name of any account.
-    pub fn drop_read(&self, kind: &ApiResource, objects: &mut Vec<ObjectKey>) {
+    pub fn retain_unwatched(&self, kind: &ApiResource, objects: &mut Vec<ObjectKey>) {
         let state = self.0.state.lock();
         for account in state.accounts.values().filter_map(|cell| cell.get()) {
-            account.watches.drop_read(kind, objects);
+            account.watches.retain_unwatched(kind, objects);
         }
     }
 
@@ -208,12 +208,12 @@ impl Accounts {
         let connected = client::connect_as(&self.0.options, &token).await;
         let client = connected.map_err(|error: ClientError| AccountError::Unusable {
             account: account.clone(),
-            reason: chain(&error),
+            reason: error_chain(&error),
         })?;
         let wake = Arc::clone(&self.0.wake);
         let watches = DependencyWatches::new(client, move |replica| wake(replica))
-            .without_echo()
-            .remembering_refusals(self.0.schedule.spacing);
+            .without_refusal_wakeups()
+            .with_refusal_ttl(self.0.schedule.spacing);
         let refused = Arc::new(Notify::new());
         let renewal = Renewal {
             inner: Arc::downgrade(&self.0),
@@ -261,9 +261,9 @@ impl Inner {
         let answer = accounts
             .create_token_request(&account.name, &PostParams::default(), &request)
             .await
-            .map_err(|error| match Refusal::of(&error) {
-                Refusal::NotFound => AccountError::Missing(account.clone()),
-                _ => unusable(api_message(&error)),
+            .map_err(|error| match StatusReason::of(&error) {
+                StatusReason::NotFound => AccountError::Missing(account.clone()),
+                _ => unusable(status_message(&error)),
             })?;
         let told = answer.status.and_then(|status| {
             let expires = status.expiration_timestamp?.0;

@@ -7,7 +7,7 @@ use kube::core::GroupVersionKind;
 use reeve_runtime::dependencies::{Batch, ReadError};
 use reeve_runtime::discovery::{DiscoveryError, ServedKind};
 use reeve_runtime::kinds::Kinds;
-use reeve_runtime::object::{ObjectKey, Refusal, api_message};
+use reeve_runtime::object::{ObjectKey, StatusReason, status_message};
 use reeve_template_reads::Lookups;
 use serde_json::Value;
 
@@ -63,11 +63,11 @@ impl HubLookups {
     fn failed(&self, error: &ReadError, query: &Query<'_>) -> String {
         match error {
             ReadError::Refused(refused) => {
-                let Refusal::Forbidden = Refusal::of(refused) else {
+                let StatusReason::Forbidden = StatusReason::of(refused) else {
                     if is_passing(refused) {
                         self.note(Trouble::Passing);
                     }
-                    return api_message(refused);
+                    return status_message(refused);
                 };
                 self.note(Trouble::Denied);
                 if let (kube::Error::Api(status), Some(account)) = (&**refused, &self.account)
@@ -75,7 +75,7 @@ impl HubLookups {
                 {
                     account.refused();
                 }
-                messages::missing_permission(&api_message(refused), query)
+                messages::missing_permission(&status_message(refused), query)
             }
             ReadError::Ended => {
                 self.note(Trouble::Passing);

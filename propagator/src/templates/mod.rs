@@ -162,9 +162,9 @@ impl HubTemplates {
         if !self.0.readers.lock().remove(replica) {
             return;
         }
-        self.0.own.forget(replica);
-        self.0.awaited.forget(replica);
-        self.0.kinds.forget(replica);
+        self.0.own.unwatch(replica);
+        self.0.awaited.unwatch(replica);
+        self.0.kinds.unwatch(replica);
         self.0.accounts.release(replica);
         self.0.hub.reads_labels(replica, false);
     }
@@ -271,13 +271,13 @@ impl HubTemplates {
     ) -> Result<(DependencyWatches<ObjectKey>, Option<Arc<Account>>), AccountError> {
         let Some(name) = account_of(root) else {
             self.0.accounts.release(replica);
-            self.0.awaited.forget(replica);
+            self.0.awaited.unwatch(replica);
             return Ok((self.0.own.clone(), None));
         };
-        self.0.own.forget(replica);
+        self.0.own.unwatch(replica);
         let account = ObjectKey::new(pair.root.namespace.clone(), name);
         let found = self.0.accounts.acquire(&account, replica).await?;
-        self.0.awaited.forget(replica);
+        self.0.awaited.unwatch(replica);
         Ok((found.watches.clone(), Some(found)))
     }
 
@@ -305,8 +305,8 @@ impl Inner {
         let kind = ApiResource::erase::<ManagedCluster>(&());
         let labels = self.hub.labels_read().into_iter();
         let mut clusters = labels.map(|name| ObjectKey::new("", name)).collect();
-        self.own.drop_read(&kind, &mut clusters);
-        self.accounts.drop_read(&kind, &mut clusters);
+        self.own.retain_unwatched(&kind, &mut clusters);
+        self.accounts.retain_unwatched(&kind, &mut clusters);
         self.own.targets() + self.accounts.targets() + clusters.len()
     }
 

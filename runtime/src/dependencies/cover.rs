@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kube::core::ApiResource;
 
 use super::selector::Selector;
-use crate::object::{ObjectKey, Refusal};
+use crate::object::{ObjectKey, StatusReason};
 
 /// What a reader asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -78,7 +78,7 @@ impl Lost {
 
     /// Whether the kind itself is gone, which narrower watches would find as well.
     pub(super) fn is_of_the_kind(&self) -> bool {
-        matches!(self, Self::Refused(error) if Refusal::of(error) == Refusal::NotFound)
+        matches!(self, Self::Refused(error) if StatusReason::of(error) == StatusReason::NotFound)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who read what, which watch answers it, and whom a change wakes. Pure: inputs in, outputs out.
+//! Which reader read what, which watch serves it, and which readers a change enqueues. Pure: inputs in, outputs out.
 //!
 //! A *target* is what a reader asked for. A *source* is a watch that answers targets. A target has
 //! a source of its own until a kind has many of them; then one source is opened that sees more, and
@@ -19,7 +19,7 @@ use std::time::Duration;
 use kube::core::ApiResource;
 use tokio::time::Instant;
 
-use super::MANY;
+use super::SHARED_WATCH_THRESHOLD;
 pub use super::cover::{Filter, Lost, Source, Target};
 use super::watched::{Versioned, Watched};
 use crate::object::ObjectKey;
@@ -39,7 +39,7 @@ pub(super) struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            in_a_namespace: MANY,
+            in_a_namespace: SHARED_WATCH_THRESHOLD,
             namespaces: 8,
             of_a_kind: 32,
         }
@@ -68,7 +68,7 @@ pub(super) enum Output<R> {
     /// Close this watch.
     Stop(Source),
     /// Tell this reader to read again.
-    Wake(R),
+    Enqueue(R),
 }
 
 /// When a target was last read by a reader.
@@ -76,7 +76,7 @@ type Round = u64;
 
 pub(super) struct Index<R, O> {
     limits: Limits,
-    /// Whether a refusal wakes also those who are told it because they wait for the answer.
+    /// Whether a refusal enqueues also the readers that wait for it and get it as their answer.
     pub(super) echoes: bool,
     now: Instant,
     sources: HashMap<Source, Watched<R, O>>,
@@ -144,7 +144,7 @@ impl<R: Key, O: Versioned> Index<R, O> {
         *round += 1;
     }
 
-    /// A reader reads, and is woken by changes from here on.
+    /// A reader reads; changes enqueue it from here on.
     pub(super) fn read(&mut self, reader: &R, target: &Target) -> Answer<O> {
         if let Some(lost) = self.take_loss(reader, target) {
             return Answer::Lost(lost);
@@ -168,7 +168,7 @@ impl<R: Key, O: Versioned> Index<R, O> {
     /// A reader is done; what it did not read is dropped.
     pub(super) fn end(&mut self, reader: &R) {
         // A loss is an answer for the batch that waits for one. Whoever was not waiting has been
-        // woken and asks the API server anew instead of being told an old refusal.
+        // enqueued and asks the API server anew instead of getting an old refusal.
         self.lost.remove(reader);
         let Some((round, targets)) = self.readers.get_mut(reader) else {
             return;
@@ -184,7 +184,7 @@ impl<R: Key, O: Versioned> Index<R, O> {
     }
 
     /// A reader is gone.
-    pub(super) fn forget(&mut self, reader: &R) {
+    pub(super) fn unwatch(&mut self, reader: &R) {
         self.lost.remove(reader);
         let Some((_, targets)) = self.readers.remove(reader) else {
             return;
@@ -205,15 +205,15 @@ impl<R: Key, O: Versioned> Index<R, O> {
     pub(super) fn applied(&mut self, source: &Source, object: O) {
         if let Some(watched) = self.sources.get_mut(source) {
             let readers = watched.apply(source, object);
-            self.wake(readers);
+            self.enqueue(readers);
         }
     }
 
-    /// A watch says that an object is gone.
+    /// A watch delivered the deletion of an object.
     pub(super) fn deleted(&mut self, source: &Source, key: &ObjectKey) {
         if let Some(watched) = self.sources.get_mut(source) {
             let readers = watched.delete(source, key);
-            self.wake(readers);
+            self.enqueue(readers);
         }
     }
 
@@ -223,14 +223,14 @@ impl<R: Key, O: Versioned> Index<R, O> {
             return;
         };
         let readers = watched.list_ends(source);
-        self.wake(readers);
+        self.enqueue(readers);
         self.take_over(source);
         // Its readers may have gone while it was listing.
         self.stop_if_unused(source);
     }
 
-    /// A watch cannot go on. Its readers are woken so that they read again: "could not read" must
-    /// reach whoever relied on the answer. A target of its own tells them why; the targets of a
+    /// A watch cannot go on. Its readers are enqueued so that they read again: "could not read" must
+    /// reach whoever relied on the answer. A target of its own answers them with the reason; the targets of a
     /// shared watch are tried by themselves first, as more may be allowed to less.
     pub(super) fn lost(&mut self, source: &Source, reason: &Lost) {
         let Some(watched) = self.close(source) else {
@@ -248,20 +248,20 @@ impl<R: Key, O: Versioned> Index<R, O> {
             self.barred.insert(place, self.now);
         }
         // Nobody has been answered before the first list: all who read from it wait, and read again by themselves.
-        let wakes = watched.ready || self.echoes;
+        let enqueues = watched.ready || self.echoes;
         for (target, readers) in watched.into_targets() {
             self.serving.remove(&target);
-            let tells = reason.is_of_the_kind() || target.own_source() == *source;
+            let answers = reason.is_of_the_kind() || target.own_source() == *source;
             for reader in readers {
-                if tells {
+                if answers {
                     let losses = self.lost.entry(reader.clone()).or_default();
                     losses.insert(target.clone(), reason.clone());
                 }
                 if let Some((_, targets)) = self.readers.get_mut(&reader) {
                     targets.remove(&target);
                 }
-                if wakes {
-                    self.outputs.push(Output::Wake(reader));
+                if enqueues {
+                    self.outputs.push(Output::Enqueue(reader));
                 }
             }
         }
@@ -286,8 +286,9 @@ impl<R: Key, O: Versioned> Index<R, O> {
         lost
     }
 
-    fn wake(&mut self, readers: HashSet<R>) {
-        self.outputs.extend(readers.into_iter().map(Output::Wake));
+    fn enqueue(&mut self, readers: HashSet<R>) {
+        self.outputs
+            .extend(readers.into_iter().map(Output::Enqueue));
     }
 
     /// The source that answers a target: one that is open already, else a new one.
@@ -353,7 +354,7 @@ impl<R: Key, O: Versioned> Index<R, O> {
     }
 
     /// Moves the readers of narrower sources over to one that has just become ready. Whoever would
-    /// see another answer there is woken: one of the two watches was behind.
+    /// see another answer there is enqueued: one of the two watches was behind.
     fn take_over(&mut self, wide: &Source) {
         let of_kind = self.of_kind.get(&wide.kind).into_iter().flatten();
         let narrower = of_kind.filter(|source| wide.contains(source));
@@ -373,7 +374,8 @@ impl<R: Key, O: Versioned> Index<R, O> {
                 let is_same = before.is_some_and(|old| same(old, &new.answer(&target)));
                 // Before the first list nobody has been answered.
                 if ready && !is_same {
-                    self.outputs.extend(readers.into_iter().map(Output::Wake));
+                    self.outputs
+                        .extend(readers.into_iter().map(Output::Enqueue));
                 }
                 self.serving.insert(target, wide.clone());
             }
@@ -448,9 +450,9 @@ mod counts {
         assert!(index.sources.len() < names.len(), "one watch serves many");
         assert_eq!(index.targets(), names.len());
         assert!(index.is_read(&object("n0")) && !index.is_read(&object("other")));
-        index.forget(&1);
+        index.unwatch(&1);
         assert_eq!(index.targets(), names.len());
-        index.forget(&2);
+        index.unwatch(&2);
         assert_eq!(index.targets(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! "Read this object on behalf of that policy, and wake the policy when the answer changes."
+//! Reads objects on behalf of policies, and enqueues a policy when one of its answers changes.
 //!
 //! A reader (a policy) reads objects and selections in a *batch*; what it did not read again in its
 //! next batch is no longer watched for it. Readers of the same thing share one watch, and a kind of
@@ -6,7 +6,7 @@
 //! of open watches depends on the number of kinds, not on that of policies, objects or namespaces.
 //!
 //! The promise, kept by [`index`] and proven by its model test: after any change of something that
-//! a reader's latest batch has read, the reader is woken, whatever was added, removed, listed
+//! a reader's latest batch has read, the reader is enqueued, whatever was added, removed, listed
 //! again or cut off in between.
 
 mod cover;
@@ -38,12 +38,12 @@ use index::{Answer, Index, Limits, Lost, Output, Source, Target};
 use plain::Kept;
 
 /// From this many names or selectors of a kind in one namespace on, one watch of the kind there serves all.
-pub const MANY: usize = 8;
+pub const SHARED_WATCH_THRESHOLD: usize = 8;
 
 /// Why something could not be read. Never the same as "it is absent".
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The kind cannot be watched, so nobody could be woken.
+    /// The kind cannot be watched, so nobody could be enqueued.
     #[error("{0} cannot be watched: watch not supported on this resource")]
     Unwatchable(String),
     /// The API server refused or did not answer.
@@ -77,7 +77,7 @@ struct Inner<R> {
     client: Client,
     state: Mutex<State<R>>,
     changed: Notify,
-    wake: Box<dyn Fn(&R) + Send + Sync>,
+    enqueue: Box<dyn Fn(&R) + Send + Sync>,
 }
 
 struct State<R> {
@@ -94,9 +94,9 @@ impl<R> Drop for Inner<R> {
 }
 
 impl<R: Key> DependencyWatches<R> {
-    /// No watches yet. `wake` is called for each reader whose answers changed, usually to put it on
+    /// No watches yet. `enqueue` is called for each reader whose answers changed, usually to put it on
     /// a queue; it must not call back.
-    pub fn new(client: Client, wake: impl Fn(&R) + Send + Sync + 'static) -> Self {
+    pub fn new(client: Client, enqueue: impl Fn(&R) + Send + Sync + 'static) -> Self {
         Self(Arc::new(Inner {
             client,
             state: Mutex::new(State {
@@ -104,22 +104,22 @@ impl<R: Key> DependencyWatches<R> {
                 running: HashMap::new(),
             }),
             changed: Notify::new(),
-            wake: Box::new(wake),
+            enqueue: Box::new(enqueue),
         }))
     }
 
-    /// A refusal wakes only whoever relied on an earlier answer, and not those who are told it as their answer: they look
-    /// again when they see fit. Else a read that is always refused is repeated without a pause.
+    /// A refusal enqueues only the readers that relied on an earlier answer, not those that get it as their answer and choose
+    /// their own retry. Else a read that is always refused is repeated without a pause.
     #[must_use]
-    pub fn without_echo(self) -> Self {
+    pub fn without_refusal_wakeups(self) -> Self {
         self.0.state.lock().index.echoes = false;
         self
     }
 
-    /// What may not be read is not asked for again for so long, whoever reads it: with many readers of one credential the
-    /// API server would be asked for each of them, again and again. Nobody is woken when the time is over.
+    /// A refusal is answered from the cache for this long, whichever reader asks: with many readers of one credential the
+    /// API server would get a request for each of them, again and again. Nobody is enqueued when the time is over.
     #[must_use]
-    pub fn remembering_refusals(self, remembers: Duration) -> Self {
+    pub fn with_refusal_ttl(self, remembers: Duration) -> Self {
         self.0.state.lock().index.remembers = remembers;
         self
     }
@@ -133,9 +133,9 @@ impl<R: Key> DependencyWatches<R> {
         }
     }
 
-    /// Stops watching anything for a reader that is gone.
-    pub fn forget(&self, reader: &R) {
-        self.update(|index| index.forget(reader));
+    /// Stops watching on behalf of a reader that is gone.
+    pub fn unwatch(&self, reader: &R) {
+        self.update(|index| index.unwatch(reader));
     }
 
     /// Adds gauges to the registry: how many watches are open, and how many objects they keep.
@@ -155,7 +155,7 @@ impl<R: Key> DependencyWatches<R> {
     }
 
     /// Removes from `objects` those of this kind that somebody reads.
-    pub fn drop_read(&self, kind: &ApiResource, objects: &mut Vec<ObjectKey>) {
+    pub fn retain_unwatched(&self, kind: &ApiResource, objects: &mut Vec<ObjectKey>) {
         let state = self.0.state.lock();
         objects.retain(|key| {
             let (kind, key) = (kind.clone(), key.clone());
@@ -168,7 +168,7 @@ impl<R: Key> DependencyWatches<R> {
         state.index.tick(Instant::now());
         let result = change(&mut state.index);
         let outputs = state.index.outputs();
-        let mut woken = Vec::new();
+        let mut readers = Vec::new();
         for output in outputs {
             match output {
                 Output::Start(source) => {
@@ -184,18 +184,18 @@ impl<R: Key> DependencyWatches<R> {
                         watch.abort();
                     }
                 }
-                Output::Wake(reader) => woken.push(reader),
+                Output::Enqueue(reader) => readers.push(reader),
             }
         }
         drop(state);
-        for reader in woken {
-            (self.0.wake)(&reader);
+        for reader in readers {
+            (self.0.enqueue)(&reader);
         }
         result
     }
 
-    /// What a watch told: those who wait for its first list look again.
-    fn told(&self, change: impl FnOnce(&mut Index<R, Kept>)) {
+    /// Applies an event of a watch, and notifies the reads that wait for its first list.
+    fn apply(&self, change: impl FnOnce(&mut Index<R, Kept>)) {
         self.update(change);
         self.0.changed.notify_waiters();
     }
@@ -209,7 +209,7 @@ pub struct Batch<R: Key> {
 
 impl<R: Key> Batch<R> {
     /// Reads one object; `None` if it does not exist. `namespace` is empty for cluster-scoped
-    /// kinds. From now on a change of the object, its creation included, wakes the reader.
+    /// kinds. From now on a change of the object, its creation included, enqueues the reader.
     ///
     /// The object is whole, `apiVersion` and `kind` included, less `metadata.managedFields`. It was
     /// converted when it arrived: a read copies nothing.
@@ -227,7 +227,7 @@ impl<R: Key> Batch<R> {
     }
 
     /// Reads the object of a kind with namespaces that has this name, in the first namespace in order that has one; `None`
-    /// if none has. From now on a change of the objects of this name wakes the reader.
+    /// if none has. From now on a change of the objects of this name enqueues the reader.
     pub async fn find(
         &self,
         kind: &ServedKind,

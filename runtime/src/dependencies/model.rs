@@ -172,10 +172,10 @@ struct World {
     pipes: HashMap<Source, Pipe>,
     /// In the order in which they were opened, so that steps can name them.
     order: Vec<Source>,
-    /// The latest answer each reader got in its latest batch, and whether it was woken since.
+    /// The latest answer each reader got in its latest batch, and whether it was enqueued since.
     answers: HashMap<(u8, Question), Vec<Thing>>,
     batch: HashMap<u8, HashSet<Question>>,
-    woken: HashSet<u8>,
+    enqueued: HashSet<u8>,
 }
 
 fn sends(source: &Source, thing: &Thing) -> bool {
@@ -243,8 +243,8 @@ impl World {
                     assert!(self.pipes.remove(&source).is_some(), "not open: {source:?}");
                     self.order.retain(|open| *open != source);
                 }
-                Output::Wake(reader) => {
-                    self.woken.insert(reader);
+                Output::Enqueue(reader) => {
+                    self.enqueued.insert(reader);
                 }
             }
         }
@@ -272,7 +272,7 @@ impl World {
             Step::Begin(reader) => {
                 index.begin(&reader);
                 // A wake-up before a batch is answered by that batch.
-                if self.woken.remove(&reader) {
+                if self.enqueued.remove(&reader) {
                     self.answers.retain(|(who, _), _| *who != reader);
                 }
                 self.batch.insert(reader, HashSet::new());
@@ -287,7 +287,7 @@ impl World {
                 }
             }
             Step::Forget(reader) => {
-                index.forget(&reader);
+                index.unwatch(&reader);
                 self.batch.remove(&reader);
                 self.answers.retain(|(who, _), _| *who != reader);
             }
@@ -414,7 +414,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     /// Whatever happens in whatever order: once the watches have caught up, every reader either
-    /// holds answers that are true or has been woken since its latest batch began.
+    /// holds answers that are true or has been enqueued since its latest batch began.
     #[test]
     fn a_reader_is_woken_after_every_change_of_what_it_read(
         steps in prop::collection::vec(step(), 1..80)
@@ -423,8 +423,8 @@ proptest! {
         for ((reader, question), answer) in &world.answers {
             let truth = world.truth(*question);
             prop_assert!(
-                *answer == truth || world.woken.contains(reader),
-                "reader {} holds {:?} for {:?}, the server has {:?}, and it was not woken",
+                *answer == truth || world.enqueued.contains(reader),
+                "reader {} holds {:?} for {:?}, the server has {:?}, and it was not enqueued",
                 reader, answer, question, truth
             );
         }
@@ -521,7 +521,7 @@ fn a_refused_watch_tells_its_reader_once_and_is_tried_again() {
     assert!(matches!(index.read(&0, &target), Answer::Pending));
     world.obey(&mut index);
     world.take(&mut index, &Step::Refuse(0, Reason::Ended));
-    assert!(world.woken.contains(&0));
+    assert!(world.enqueued.contains(&0));
     assert!(matches!(index.read(&0, &target), Answer::Lost(_)));
     assert!(matches!(index.read(&0, &target), Answer::Pending));
     world.obey(&mut index);
@@ -536,7 +536,7 @@ fn without_echo_only_who_relied_on_an_answer_is_woken_by_a_refusal() {
     world.take(&mut index, &Step::Begin(0));
     world.take(&mut index, &Step::Read(0, question));
     world.take(&mut index, &Step::Refuse(0, Reason::Ended));
-    assert!(!world.woken.contains(&0), "it is told instead");
+    assert!(!world.enqueued.contains(&0), "it is told instead");
     assert!(matches!(
         index.read(&0, &question.target()),
         Answer::Lost(_)
@@ -544,7 +544,7 @@ fn without_echo_only_who_relied_on_an_answer_is_woken_by_a_refusal() {
     world.take(&mut index, &Step::Ask(0, question));
     world.take(&mut index, &Step::End(0));
     world.take(&mut index, &Step::Refuse(0, Reason::Ended));
-    assert!(world.woken.contains(&0), "its answer counts no more");
+    assert!(world.enqueued.contains(&0), "its answer counts no more");
 }
 
 #[test]

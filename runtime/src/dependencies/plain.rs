@@ -16,7 +16,7 @@ use crate::decode::{self, DecodeError};
 use crate::guarded::{self, Unmanaged};
 use crate::object::ObjectKey;
 
-/// An object as the API server sent it, less `managedFields`, which are most of it and tell readers
+/// An object as the API server sent it, less `managedFields`, which are most of it and give readers
 /// nothing. No field of any kind makes it undecodable, however deeply it is nested.
 #[derive(Clone, Debug)]
 pub(super) struct Plain {

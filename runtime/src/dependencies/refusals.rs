@@ -53,7 +53,7 @@ fn opened(index: &mut Index<u8, Thing>) -> Vec<Source> {
     outputs
         .filter_map(|output| match output {
             Output::Start(source) => Some(source),
-            Output::Stop(_) | Output::Wake(_) => None,
+            Output::Stop(_) | Output::Enqueue(_) => None,
         })
         .collect()
 }

@@ -10,7 +10,7 @@ use kube::runtime::watcher;
 use super::cover::{Filter, Lost, Source};
 use super::plain::{Kept, Plain};
 use super::{DependencyWatches, Inner};
-use crate::object::{ObjectKey, Refusal};
+use crate::object::{ObjectKey, StatusReason};
 use crate::queue::Key;
 use crate::{metrics, relist};
 
@@ -39,7 +39,7 @@ impl<R: Key> Drop for Report<R> {
             && std::thread::panicking()
             && let Some(inner) = self.inner.upgrade()
         {
-            DependencyWatches(inner).told(|index| index.lost(&self.source, &Lost::Ended));
+            DependencyWatches(inner).apply(|index| index.lost(&self.source, &Lost::Ended));
         }
     }
 }
@@ -74,7 +74,7 @@ impl<R: Key> Report<R> {
                     if let Some(lost) = fatal(error, established) {
                         // Names, namespaces and selectors may be secrets that a template looked up.
                         tracing::debug!(kind = self.source.kind.kind, "watch lost");
-                        watches.told(|index| index.lost(&self.source, &lost));
+                        watches.apply(|index| index.lost(&self.source, &lost));
                         return;
                     }
                 }
@@ -84,7 +84,7 @@ impl<R: Key> Report<R> {
 
     fn deliver(&self, watches: &DependencyWatches<R>, event: watcher::Event<Plain>) {
         let source = &self.source;
-        watches.told(|index| match event {
+        watches.apply(|index| match event {
             watcher::Event::Init => index.listing(source),
             watcher::Event::InitApply(object) | watcher::Event::Apply(object) => {
                 let object = object.of_kind(&source.kind);
@@ -105,7 +105,10 @@ impl<R: Key> Report<R> {
 fn fatal(error: watcher::Error, established: bool) -> Option<Lost> {
     match error {
         watcher::Error::InitialListFailed(error) | watcher::Error::WatchStartFailed(error) => {
-            let refused = matches!(Refusal::of(&error), Refusal::NotFound | Refusal::Forbidden);
+            let refused = matches!(
+                StatusReason::of(&error),
+                StatusReason::NotFound | StatusReason::Forbidden
+            );
             (refused || !established).then(|| Lost::Refused(Arc::new(error)))
         }
         watcher::Error::NoResourceVersion => Some(Lost::Ended),

@@ -5,10 +5,10 @@ use k8s_openapi::api::coordination::v1::Lease;
 use tokio::time::{Instant, timeout};
 
 use super::elector::{Decision, Elector};
-use super::fence::Fence;
 use super::lock::{Lock, LockError};
 use super::record;
 use super::timings::LeaseTimings;
+use crate::fence::Fence;
 
 /// What a round came to.
 #[derive(Debug)]

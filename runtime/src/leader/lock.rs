@@ -69,6 +69,6 @@ impl Lock for ApiLock {
 fn refused(error: kube::Error) -> LockError {
     match error {
         kube::Error::Api(status) if status.code == 409 => LockError::Conflict,
-        error => LockError::Request(object::chain(&error)),
+        error => LockError::Request(object::error_chain(&error)),
     }
 }

@@ -6,12 +6,11 @@
 //! Two things are stricter: the deadline counts from when a renewal was sent, and a [`Fence`] keeps requests back that
 //! would leave after it.
 //!
-//! [`LeaseTimings`] are the periods, `record` is what a Lease says, `elector` decides, `candidate` does one round of
+//! [`LeaseTimings`] are the periods, `record` is the content of a Lease, `elector` decides, `candidate` does one round of
 //! reading and writing, `lock` is the API server, and this file repeats rounds.
 
 mod candidate;
 mod elector;
-mod fence;
 mod lock;
 #[cfg(test)]
 mod model;
@@ -28,10 +27,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::client::{self, ClientError, ClientOptions};
-use crate::{events, metrics};
+use crate::fence::Fence;
+use crate::hostname::hostname;
+use crate::metrics;
 
 use candidate::{Ambient, Candidate, Round};
-pub use fence::{Fence, Fenced, FencedClient};
 use lock::{ApiLock, Lock, LockError};
 pub use timings::{InvalidTimings, LeaseTimings};
 
@@ -275,7 +275,7 @@ fn identity() -> Result<String, getrandom::Error> {
     let number = number & !(0b11 << 62) | (0b10 << 62);
     let hex = format!("{number:032x}");
     let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| hex.get(part).unwrap_or_default());
-    Ok(format!("{}_{}", events::host(), parts.join("-")))
+    Ok(format!("{}_{}", hostname(), parts.join("-")))
 }
 
 /// A random number of 0 to 1. Without one candidates are only less spread.
@@ -422,7 +422,7 @@ mod tests {
         let (first, second) = (identity().unwrap(), identity().unwrap());
         assert_ne!(first, second);
         let (host, uuid) = first.rsplit_once('_').unwrap();
-        assert_eq!(host, events::host());
+        assert_eq!(host, hostname());
         let lengths: Vec<_> = uuid.split('-').map(str::len).collect();
         assert_eq!(lengths, [8, 4, 4, 4, 12]);
         assert_eq!(uuid.get(14..15), Some("4"));

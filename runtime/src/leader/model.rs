@@ -20,10 +20,10 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::candidate::{Ambient, Candidate};
-use super::fence::Fence;
 use super::lock::{Lock, LockError};
 use super::timings::LeaseTimings;
 use super::{campaign, lead};
+use crate::fence::Fence;
 
 const RUNS: u64 = 3_000;
 /// Before the first fault, both candidates see the Lease.

@@ -1,4 +1,4 @@
-//! What a Lease says: who leads, for how long, since when.
+//! The record of a Lease: the leader, the duration, the times.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 
 use super::timings::LeaseTimings;
 
-/// How long a released lease is said to be valid, in seconds: the API server wants a number above zero.
+/// How long the record of a released lease is valid, in seconds: the API server wants a number above zero.
 const RELEASED_SECONDS: i32 = 1;
 
 /// Who leads by this record. A Lease without a holder is free.
@@ -17,7 +17,7 @@ pub(super) fn holder(record: &LeaseSpec) -> Option<&str> {
     holder.filter(|identity| !identity.is_empty())
 }
 
-/// How long the holder may believe that it leads after it has written this record. A record that says nothing useful
+/// How long the holder may lead after it has written this record. A record without a usable duration
 /// was not written by a candidate: our own duration is the best guess.
 pub(super) fn duration(record: &LeaseSpec, ours: &LeaseTimings) -> Duration {
     let seconds = record.lease_duration_seconds.unwrap_or_default();

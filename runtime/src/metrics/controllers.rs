@@ -183,7 +183,7 @@ impl ControllerMetrics {
 
     /// The same, for the queues of a component whose activity others wait for.
     #[must_use]
-    pub fn observed_by(self, component: &Component) -> Self {
+    pub fn tracked_by(self, component: &Component) -> Self {
         Self {
             component: component.clone(),
             ..self
@@ -213,7 +213,7 @@ impl ControllerMetrics {
     }
 
     /// How many may work at once.
-    pub(crate) fn hired(&self, controller: &'static str, workers: usize) {
+    pub(crate) fn workers_spawned(&self, controller: &'static str, workers: usize) {
         let workers = i64::try_from(workers).unwrap_or(i64::MAX);
         let gauge = self.workers.get_or_create(&Controller { controller });
         gauge.set(workers);
@@ -334,7 +334,7 @@ mod tests {
     async fn a_reconcile_is_counted_while_it_runs_and_after() {
         let metrics = Metrics::default();
         let ours = ControllerMetrics::new(&metrics);
-        ours.hired("c", 2);
+        ours.workers_spawned("c", 2);
         ours.added("c", 1);
         let since = ours.began("c", Instant::now(), 0);
         let other = ours.began("c", Instant::now(), 0);

@@ -29,8 +29,8 @@ impl<V> Clone for Drift<V> {
 }
 
 impl<V: PartialEq + Send + Sync + 'static> Drift<V> {
-    /// Starts the watch. When the object is not what it was at the start, `changed` is told and all
-    /// tasks are stopped. Unless [`Self::started_with`] says otherwise, the first list is the start.
+    /// Starts the watch. When the object is not what it was at the start, `changed` is called and all
+    /// tasks are stopped. Unless [`Self::started_with`] was called, the first list is the start.
     pub(super) fn watch<K>(
         watch: Watch<K, V>,
         key: ObjectKey,
@@ -60,8 +60,8 @@ impl<V: PartialEq + Send + Sync + 'static> Drift<V> {
         let run = watch.run(tasks.stop(), move |_| later());
         tasks.spawn_infallible("the watch of the TLS profile", run);
         let (first, stop) = (drift.clone(), tasks.stop());
-        tasks.spawn_infallible("the first look at the TLS profile", async move {
-            tokio::select! { () = stop.cancelled() => return, () = first.ready() => {} }
+        tasks.spawn_infallible("the first read of the TLS profile", async move {
+            tokio::select! { () = stop.cancelled() => return, () = first.wait_for_cache_sync() => {} }
             first.at_start();
             // What changed since then was compared with nothing.
             compare();
@@ -71,8 +71,8 @@ impl<V: PartialEq + Send + Sync + 'static> Drift<V> {
     }
 
     /// Waits for the first list.
-    pub(super) async fn ready(&self) {
-        self.store.ready().await;
+    pub(super) async fn wait_for_cache_sync(&self) {
+        self.store.wait_for_cache_sync().await;
     }
 
     /// What the object was at the start.

@@ -1,6 +1,6 @@
-//! OpenShift's TLS profile: `APIServer/cluster` says how the servers of a cluster are to speak TLS.
+//! OpenShift's TLS profile: `APIServer/cluster` has the TLS settings of the servers of a cluster.
 //!
-//! Flags come first, then the profile, then the defaults. Flags that cannot be read are said to be
+//! Flags come first, then the profile, then the defaults. Flags that cannot be read are logged as
 //! ignored; they still keep the profile from being watched, because somebody has decided otherwise.
 
 use std::time::Duration;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::drift::Drift;
 use super::tls;
 use crate::flags::TlsArgs;
-use crate::object::{ObjectKey, Refusal};
+use crate::object::{ObjectKey, StatusReason};
 use crate::supervisor::Supervisor;
 use crate::watch::Watch;
 
@@ -103,7 +103,7 @@ impl Profile {
         }
     }
 
-    /// The profile as flags would say it, as far as it can be followed.
+    /// The profile as flags, as far as the TLS library supports it.
     fn settings(&self) -> TlsArgs {
         let suites = SUITES
             .iter()
@@ -162,7 +162,7 @@ pub async fn openshift_tls_settings(
     settled
 }
 
-/// Decides, and says what the profile was if anybody asked.
+/// Decides between flags and profile.
 async fn settle(flags: &TlsArgs, look: impl Future<Output = Found>) -> (Settled, Found) {
     let is_blank = |text: &str| text.trim().is_empty();
     let overridden = !is_blank(&flags.tls_min_version) || !is_blank(&flags.tls_cipher_suites);
@@ -212,7 +212,7 @@ async fn look(client: &Client) -> Found {
         Ok(Ok(None)) => Found::Absent,
         // Of a group that nobody serves, the answer is a page, which the client does not take for
         // an absent object.
-        Ok(Err(error)) if Refusal::of(&error) == Refusal::NotFound => Found::Absent,
+        Ok(Err(error)) if StatusReason::of(&error) == StatusReason::NotFound => Found::Absent,
         Ok(Err(error)) => unreadable(&error),
         Err(elapsed) => unreadable(&elapsed),
     }

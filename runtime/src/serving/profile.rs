@@ -1,4 +1,4 @@
-//! The cluster's TLS profile: a `ConfigMap` that says how servers are to speak TLS.
+//! The cluster's TLS profile: a `ConfigMap` with the minimum version and the cipher suites of servers.
 //!
 //! Flags come first, then the `ConfigMap`, then the defaults. TLS settings cannot change in a
 //! server that runs, so a change of the `ConfigMap` ends the process, to be started again.
@@ -56,7 +56,7 @@ pub async fn tls_settings(
         }
     }
     let drift = watch(client, namespace, tasks);
-    if let Err(elapsed) = tokio::time::timeout(PATIENCE, drift.ready()).await {
+    if let Err(elapsed) = tokio::time::timeout(PATIENCE, drift.wait_for_cache_sync()).await {
         // If there is one after all, the process starts again with it.
         drift.started_with(None);
         return Ok(without_profile(&elapsed));
@@ -106,7 +106,7 @@ fn watch(client: &Client, namespace: &str, tasks: &mut Supervisor) -> Drift<Data
     )
 }
 
-/// What a profile asks for, so far as it can be had. Nobody can be told that it cannot.
+/// What a profile asks for, so far as it can be had. What the TLS library does not support is left out.
 fn settings(profile: Option<&Data>) -> TlsArgs {
     let Some(profile) = profile else {
         return TlsArgs::default();

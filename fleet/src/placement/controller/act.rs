@@ -8,8 +8,8 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch as Body, PatchParams, PostParams, Preconditions};
-use reeve_runtime::object::{ObjectKey, Refusal};
-use reeve_runtime::watch::Known;
+use reeve_runtime::object::{ObjectKey, StatusReason};
+use reeve_runtime::watch::Cached;
 use serde_json::{Map, Value, json};
 
 use super::super::events::{Deed, reference};
@@ -137,7 +137,7 @@ impl Controller {
         });
         match api.delete(&name, &params).await {
             Ok(_) => deeds.push((Deed::Deleted, reference(current))),
-            Err(error) if Refusal::of(&error) == Refusal::NotFound => {}
+            Err(error) if StatusReason::of(&error) == StatusReason::NotFound => {}
             Err(source) => return Err(failure("delete decision", &name, source)),
         }
         self.index.write().decision(&ObjectKey::of(current), None);
@@ -174,12 +174,12 @@ impl Controller {
         match patched {
             Ok(patched) => {
                 let key = ObjectKey::of(&patched);
-                let known = Known::Valid(Arc::new(patched));
+                let known = Cached::Valid(Arc::new(patched));
                 self.index.write().placement(&key, Some(known));
                 Ok(())
             }
             // It has gone since.
-            Err(error) if Refusal::of(&error) == Refusal::NotFound => Ok(()),
+            Err(error) if StatusReason::of(&error) == StatusReason::NotFound => Ok(()),
             Err(source) => Err(failure("update the status of placement", &name, source)),
         }
     }

@@ -1,7 +1,7 @@
 //! What can go wrong between a placement and the API server.
 
-use reeve_runtime::object::{ObjectKey, Refusal, api_message, is_about_namespace};
-use reeve_runtime::queue::Next;
+use reeve_runtime::object::{ObjectKey, StatusReason, is_about_namespace, status_message};
+use reeve_runtime::queue::Action;
 
 /// What could not be written for a placement.
 #[derive(Debug, thiserror::Error)]
@@ -15,7 +15,7 @@ pub struct Error {
 
 /// A write that failed.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {deed} {object}: {}", api_message(.source))]
+#[error("cannot {deed} {object}: {}", status_message(.source))]
 pub struct Failure {
     /// What was being done.
     pub deed: &'static str,
@@ -26,19 +26,19 @@ pub struct Failure {
 }
 
 /// What to do after failures. Where somebody else only was faster, nothing is wrong.
-pub(super) fn outcome(placement: &ObjectKey, failures: Vec<Failure>) -> Result<Next, Error> {
+pub(super) fn outcome(placement: &ObjectKey, failures: Vec<Failure>) -> Result<Action, Error> {
     let faster = |failure: &Failure| {
         matches!(
-            Refusal::of(&failure.source),
-            Refusal::Conflict | Refusal::AlreadyExists | Refusal::NotFound
+            StatusReason::of(&failure.source),
+            StatusReason::Conflict | StatusReason::AlreadyExists | StatusReason::NotFound
         )
     };
     // A placement goes with its namespace.
     if failures.iter().all(|one| is_about_namespace(&one.source)) {
-        return Ok(Next::Done);
+        return Ok(Action::AwaitChange);
     }
     if failures.iter().all(faster) {
-        return Ok(Next::Again);
+        return Ok(Action::Requeue);
     }
     Err(Error {
         placement: placement.clone(),

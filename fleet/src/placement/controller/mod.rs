@@ -15,12 +15,12 @@ use kube::api::Api;
 use parking_lot::RwLock;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::activity::Component;
-use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
-use reeve_runtime::events::EventWriter;
+use reeve_runtime::events::EventRecorder;
+use reeve_runtime::events::{EventBroadcaster, EventBroadcasterMetrics};
 use reeve_runtime::metrics::ControllerMetrics;
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::queue::{Next, Queue};
-use reeve_runtime::supervisor::{Ended, Supervisor};
+use reeve_runtime::queue::{Action, Queue};
+use reeve_runtime::supervisor::{Supervisor, TaskError};
 use reeve_runtime::watch::Watch;
 
 use super::debug::Debugger;
@@ -47,7 +47,7 @@ pub struct Means {
     /// What controllers count.
     pub metrics: ControllerMetrics,
     /// What is counted of events.
-    pub announced: AnnouncementMetrics,
+    pub announced: EventBroadcasterMetrics,
     /// How long scheduling takes.
     pub scheduling: PlacementMetrics,
     /// What the controller knows; filled while it runs.
@@ -60,7 +60,7 @@ impl Means {
         Self {
             client,
             metrics: ControllerMetrics::default(),
-            announced: AnnouncementMetrics::default(),
+            announced: EventBroadcasterMetrics::default(),
             scheduling: PlacementMetrics::default(),
             index: Arc::default(),
         }
@@ -68,9 +68,9 @@ impl Means {
 
     /// The same, for a component whose activity others wait for.
     #[must_use]
-    pub fn observed_by(self, component: &Component) -> Self {
+    pub fn tracked_by(self, component: &Component) -> Self {
         Self {
-            metrics: self.metrics.observed_by(component),
+            metrics: self.metrics.tracked_by(component),
             ..self
         }
     }
@@ -82,12 +82,12 @@ impl Means {
 }
 
 /// Runs until `stop`, or until something ends that must not.
-pub async fn run(means: Means, stop: CancellationToken) -> Result<(), Ended> {
+pub async fn run(means: Means, stop: CancellationToken) -> Result<(), TaskError> {
     let mut tasks = Supervisor::new(stop.child_token());
     let client = means.client.clone();
-    let announcements = Announcements::start(client.clone(), means.announced, &mut tasks);
+    let broadcaster = EventBroadcaster::start(client.clone(), means.announced, &mut tasks);
     let controller = Controller {
-        events: EventWriter::new(client.clone(), CONTROLLER, announcements),
+        events: EventRecorder::new(client.clone(), CONTROLLER, broadcaster),
         client,
         index: means.index,
         queue: Queue::new(CONTROLLER, &means.metrics),
@@ -101,7 +101,7 @@ pub async fn run(means: Means, stop: CancellationToken) -> Result<(), Ended> {
 #[derive(Clone)]
 struct Controller {
     client: Client,
-    events: EventWriter,
+    events: EventRecorder,
     index: Arc<RwLock<Index>>,
     queue: Queue<ObjectKey>,
     metrics: PlacementMetrics,
@@ -158,12 +158,12 @@ impl Controller {
         tasks.spawn_infallible("placements", async move {
             // Before all has been seen, what is absent may only be late.
             let synced = async {
-                placements.ready().await;
-                decisions.ready().await;
-                bindings.ready().await;
-                sets.ready().await;
-                clusters.ready().await;
-                scores.ready().await;
+                placements.wait_for_cache_sync().await;
+                decisions.wait_for_cache_sync().await;
+                bindings.wait_for_cache_sync().await;
+                sets.wait_for_cache_sync().await;
+                clusters.wait_for_cache_sync().await;
+                scores.wait_for_cache_sync().await;
             };
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -180,13 +180,13 @@ impl Controller {
     }
 
     /// Brings one placement's decisions and status in line.
-    async fn reconcile(&self, key: ObjectKey) -> Result<Next, Error> {
+    async fn reconcile(&self, key: ObjectKey) -> Result<Action, Error> {
         let now = Timestamp::now();
         let long_ago = now.saturating_sub(TOLD).unwrap_or(Timestamp::MIN);
         self.index.write().forget_untold(&key, long_ago);
         let observed = Observed::of(&self.index.read(), &key, now);
         let Some(observed) = observed else {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         let began = Instant::now();
         let decision = decide(&observed, &mut self.metrics.stopwatch());
@@ -203,15 +203,15 @@ impl Controller {
             return error::outcome(&key, vec![failure]);
         }
         let next = match decision.schedule.again_at {
-            None => Next::Done,
+            None => Action::AwaitChange,
             Some(at) => {
                 let wait = at.duration_since(Timestamp::now());
-                Next::After(wait.try_into().unwrap_or_default())
+                Action::RequeueAfter(wait.try_into().unwrap_or_default())
             }
         };
         let untold = self.index.write().forget_untold(&key, Timestamp::MIN);
         Ok(if untold {
-            next.sooner(TOLD.unsigned_abs() + Duration::from_millis(100))
+            next.within(TOLD.unsigned_abs() + Duration::from_millis(100))
         } else {
             next
         })
@@ -225,14 +225,14 @@ impl Controller {
     ) {
         let about = events::placement(placement);
         for event in events::events(placement, deeds, schedule) {
-            let information = reeve_runtime::events::Information {
+            let information = reeve_runtime::events::InformationalEvent {
                 reason: event.reason,
                 action: event.action,
                 note: &event.note,
                 warning: event.warning,
             };
             self.events
-                .inform_related(&about, Some(event.related), &information);
+                .emit_event_with_related(&about, Some(event.related), &information);
         }
     }
 }

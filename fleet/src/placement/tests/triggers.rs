@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::watch::Known;
+use reeve_runtime::watch::Cached;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -12,12 +12,12 @@ use super::super::index::{Concerned, Index};
 use super::super::types::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use super::fixture::{cluster, decision, exclusive, labelled, now, score, set};
 
-fn valid<T>(object: &Arc<T>) -> Option<Known<T>> {
-    Some(Known::Valid(Arc::clone(object)))
+fn valid<T>(object: &Arc<T>) -> Option<Cached<T>> {
+    Some(Cached::Valid(Arc::clone(object)))
 }
 
-fn broken<T>() -> Option<Known<T>> {
-    Some(Known::Invalid("not readable".into()))
+fn broken<T>() -> Option<Cached<T>> {
+    Some(Cached::Invalid("not readable".into()))
 }
 
 fn binding() -> Arc<ManagedClusterSetBinding> {

@@ -7,8 +7,8 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt as _};
-use reeve_runtime::object::{ObjectKey, Refusal, api_message};
-use reeve_runtime::queue::Next;
+use reeve_runtime::object::{ObjectKey, StatusReason, status_message};
+use reeve_runtime::queue::Action;
 use serde_json::{Value, json};
 
 use super::super::bindings;
@@ -26,7 +26,7 @@ const TOLD: Duration = Duration::from_secs(2);
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
     /// A write failed.
-    #[error("cannot {deed} {object}: {}", api_message(.source))]
+    #[error("cannot {deed} {object}: {}", status_message(.source))]
     Write {
         deed: &'static str,
         object: String,
@@ -42,11 +42,13 @@ fn written<T>(
     result: Result<T, kube::Error>,
     deed: &'static str,
     object: &str,
-) -> Result<Next, Error> {
+) -> Result<Action, Error> {
     match result {
-        Ok(_) => Ok(Next::Done),
-        Err(source) => match Refusal::of(&source) {
-            Refusal::Conflict | Refusal::AlreadyExists | Refusal::NotFound => Ok(Next::Again),
+        Ok(_) => Ok(Action::AwaitChange),
+        Err(source) => match StatusReason::of(&source) {
+            StatusReason::Conflict | StatusReason::AlreadyExists | StatusReason::NotFound => {
+                Ok(Action::Requeue)
+            }
             _ => Err(Error::Write {
                 deed,
                 object: object.to_owned(),
@@ -70,10 +72,10 @@ fn with(status: Option<&SetStatus>, stated: Stated) -> Option<Value> {
 
 impl Controller {
     /// The taints and the lease of a cluster.
-    pub(super) async fn cluster(self, name: String) -> Result<Next, Error> {
+    pub(super) async fn cluster(self, name: String) -> Result<Action, Error> {
         let key = ObjectKey::new("", name.as_str());
         let Some(cluster) = self.clusters.get_valid(&key) else {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         if let Some(taints) = clusters::taints(&cluster) {
             let patch =
@@ -90,10 +92,10 @@ impl Controller {
         let after = |wait: jiff::SignedDuration| {
             // A little later than at the very moment.
             let wait = Duration::try_from(wait).unwrap_or_default();
-            Next::After(wait + Duration::from_millis(10))
+            Action::RequeueAfter(wait + Duration::from_millis(10))
         };
         match clusters::heard(&cluster, lease.as_deref(), now) {
-            Heard::Nothing => Ok(Next::Done),
+            Heard::Nothing => Ok(Action::AwaitChange),
             Heard::NoLease => {
                 let lease: Result<Lease, _> = serde_json::from_value(clusters::lease(&name, now));
                 let lease = lease.map_err(kube::Error::SerdeError);
@@ -102,12 +104,12 @@ impl Controller {
                     Ok(lease) => api.create(&PostParams::default(), &lease).await,
                     Err(error) => Err(error),
                 };
-                Ok(written(created, "create the lease of cluster", &name)?.sooner(TOLD))
+                Ok(written(created, "create the lease of cluster", &name)?.within(TOLD))
             }
             Heard::Lately(wait) => Ok(after(wait)),
             Heard::NotLately(wait) => {
                 let next = self.unknown(&cluster, now).await?;
-                Ok(if next == Next::Done {
+                Ok(if next == Action::AwaitChange {
                     after(wait)
                 } else {
                     next
@@ -117,9 +119,9 @@ impl Controller {
         }
     }
 
-    async fn unknown(&self, cluster: &ManagedCluster, now: Timestamp) -> Result<Next, Error> {
+    async fn unknown(&self, cluster: &ManagedCluster, now: Timestamp) -> Result<Action, Error> {
         let Some(conditions) = clusters::unknown(cluster, now) else {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         let patch = json!({
             "metadata": identity(&cluster.metadata),
@@ -132,7 +134,7 @@ impl Controller {
     }
 
     /// A set's status, and its selector if it is one of the two that are always there.
-    pub(super) async fn set(self, name: String) -> Result<Next, Error> {
+    pub(super) async fn set(self, name: String) -> Result<Action, Error> {
         let set = self.known.read().get(&name).cloned();
         let api: Api<ManagedClusterSet> = Api::all(self.client.clone());
         match sets::upkeep(&name, set.as_deref()) {
@@ -146,7 +148,7 @@ impl Controller {
                 tracing::info!(set = name, "created a set that is always there");
                 // Who deletes it while the watch is interrupted is never heard of: see whether it is there.
                 let next = written(created, "create set", &name)?;
-                return Ok(next.sooner(TOLD));
+                return Ok(next.within(TOLD));
             }
             Upkeep::Restore(patch) => {
                 let patched = api
@@ -157,7 +159,7 @@ impl Controller {
             }
         }
         let Some(set) = set.filter(|set| set.metadata.deletion_timestamp.is_none()) else {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         let clusters = self.clusters.collect(|_, cluster| Some(cluster.clone()));
         let stated = sets::emptiness(&set, &clusters).map_err(|reason| Error::Set {
@@ -165,7 +167,7 @@ impl Controller {
             reason,
         })?;
         let Some(status) = with(set.status.as_ref(), stated) else {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         let patch = json!({"metadata": identity(&set.metadata), "status": status});
         let patched = api
@@ -175,16 +177,16 @@ impl Controller {
     }
 
     /// A binding's status.
-    pub(super) async fn binding(self, key: ObjectKey) -> Result<Next, Error> {
+    pub(super) async fn binding(self, key: ObjectKey) -> Result<Action, Error> {
         let Some(binding) = self.bindings.get_valid(&key) else {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         if binding.metadata.deletion_timestamp.is_some() {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         }
         let exists = self.known.read().contains_key(&binding.spec.cluster_set);
         let Some(status) = with(binding.status.as_ref(), bindings::bound(exists)) else {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         };
         let patch = json!({"metadata": identity(&binding.metadata), "status": status});
         let patched = patch_binding(&self.client, &key, patch).await;

@@ -13,8 +13,8 @@ use reeve_runtime::CancellationToken;
 use reeve_runtime::metrics::ControllerMetrics;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Queue;
-use reeve_runtime::supervisor::{Ended, Supervisor};
-use reeve_runtime::watch::{Known, Store, Watch};
+use reeve_runtime::supervisor::{Supervisor, TaskError};
+use reeve_runtime::watch::{Cached, Store, Watch};
 
 use super::clusters::LEASE;
 use super::sets::{self, DEFAULT, GLOBAL};
@@ -29,7 +29,7 @@ pub async fn run(
     client: Client,
     metrics: ControllerMetrics,
     stop: CancellationToken,
-) -> Result<(), Ended> {
+) -> Result<(), TaskError> {
     let mut tasks = Supervisor::new(stop.child_token());
     let clusters = Watch::new(Api::all(client.clone()));
     let sets = Watch::new(Api::all(client.clone()));
@@ -99,9 +99,9 @@ impl Controller {
             let came_or_went = change.old.is_some() != change.new.is_some();
             match change.new {
                 None => drop(this.known.write().remove(&name)),
-                Some(Known::Valid(set)) => drop(this.known.write().insert(name.clone(), set)),
+                Some(Cached::Valid(set)) => drop(this.known.write().insert(name.clone(), set)),
                 // It is there, and nothing more is known.
-                Some(Known::Invalid(_)) => return,
+                Some(Cached::Invalid(_)) => return,
             }
             if came_or_went {
                 this.bindings_of(&name);
@@ -139,10 +139,10 @@ impl Controller {
         tasks.spawn_infallible("registration", async move {
             // Before all has been seen, what is absent may only be late.
             let synced = async {
-                all_sets.ready().await;
-                this.clusters.ready().await;
-                this.bindings.ready().await;
-                this.leases.ready().await;
+                all_sets.wait_for_cache_sync().await;
+                this.clusters.wait_for_cache_sync().await;
+                this.bindings.wait_for_cache_sync().await;
+                this.leases.wait_for_cache_sync().await;
             };
             tokio::select! {
                 () = stop.cancelled() => return,

@@ -18,7 +18,7 @@ const ANSWERS: usize = 1_024;
 const REMEMBERED: Duration = Duration::from_hours(1);
 const REMEMBERED_TOKENS: usize = 64;
 
-/// A digest with the key of this process: it says nothing about the token to anybody else.
+/// A digest with the key of this process: without the key it reveals nothing of the token.
 pub(super) type TokenDigest = [u8; 32];
 
 /// A review that several requests wait for.

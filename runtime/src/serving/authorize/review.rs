@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 /// How long both answers may take. Whoever scrapes waits no longer either.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the API server says of a token.
+/// The API server's review of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenVerdict {
     /// Its user may `get /metrics`.
@@ -35,7 +35,7 @@ pub(super) async fn review(client: Client, token: Zeroizing<String>) -> TokenVer
             TokenVerdict::Failed
         }
         Err(_) => {
-            tracing::error!("the API server says nothing about a reader of metrics");
+            tracing::error!("the API server did not review a reader of metrics");
             TokenVerdict::Failed
         }
     }

@@ -56,7 +56,7 @@ impl Server {
         }
     }
 
-    /// The code of the answer to a request from an address, and whether it says when to come again.
+    /// The code of the answer to a request from an address, and whether it has a `Retry-After`.
     async fn scrape(&self, token: &str, last: u8) -> (u16, bool) {
         let layer = axum::middleware::from_fn_with_state(self.authorizer.clone(), check);
         let router = Router::new()

@@ -167,7 +167,7 @@ async fn same(
 impl Tour {
     /// What was said, without the steps that may differ.
     fn alike(&self, said: &Said) -> Said {
-        let differs = |line: &&str| !self.differs.iter().any(|(step, _)| is_of(line, step));
+        let differs = |line: &&str| !self.differs.iter().any(|(step, _)| defines(line, step));
         let lines: Vec<&str> = said.stdout.lines().filter(differs).collect();
         Said {
             stdout: lines.join("\n"),
@@ -177,10 +177,10 @@ impl Tour {
 }
 
 fn of_step<'a>(said: &'a str, step: &str) -> Vec<&'a str> {
-    said.lines().filter(|line| is_of(line, step)).collect()
+    said.lines().filter(|line| defines(line, step)).collect()
 }
 
-fn is_of(line: &str, step: &str) -> bool {
+fn defines(line: &str, step: &str) -> bool {
     line.strip_prefix(step)
         .is_some_and(|rest| rest.starts_with(": "))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use reeve_runtime::CancellationToken;
-use reeve_runtime::lease::AddonLease;
+use reeve_runtime::addon_lease::AddonLease;
 use reeve_scenarios::{holds, make_namespace};
 use reeve_testkit::eventually;
 

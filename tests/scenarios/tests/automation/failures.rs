@@ -9,12 +9,12 @@ use serde_json::json;
 use crate::play::{Automation, automation, policy, site, violated_on};
 
 /// Refuses changes of automations in a namespace: of this resource, to these users' requests.
-struct Refusal<'a> {
+struct StatusReason<'a> {
     site: &'a Site<'a>,
     resource: &'static str,
 }
 
-impl<'a> Refusal<'a> {
+impl<'a> StatusReason<'a> {
     fn text(site: &Site<'_>, resource: &str) -> String {
         let name = &site.name;
         format!(
@@ -93,7 +93,7 @@ pub(crate) async fn status_refused(hub: Arc<Hub>) -> Result<()> {
     let root = policy(&site).await?;
     let automation = automation(&site, "automation", "everyEvent", json!({})).await?;
     let probe = crate::play::automation(&site, "probe", "disabled", json!({})).await?;
-    let refusal = Refusal::begin(&site, "policyautomations/status", &probe).await?;
+    let refusal = StatusReason::begin(&site, "policyautomations/status", &probe).await?;
     root.says("m1", "NonCompliant").await?;
     root.is("NonCompliant").await?;
     one_job(&automation).await?;
@@ -117,7 +117,7 @@ pub(crate) async fn mode_refused(hub: Arc<Hub>) -> Result<()> {
         Ok(())
     })
     .await?;
-    let refusal = Refusal::begin(&site, "policyautomations", &probe).await?;
+    let refusal = StatusReason::begin(&site, "policyautomations", &probe).await?;
     root.says("m1", "NonCompliant").await?;
     root.is("NonCompliant").await?;
     one_job(&automation).await?;
@@ -143,7 +143,7 @@ pub(crate) async fn event_meanwhile(hub: Arc<Hub>) -> Result<()> {
     let root = policy(&site).await?;
     let automation = automation(&site, "automation", "everyEvent", json!({})).await?;
     let probe = crate::play::automation(&site, "probe", "disabled", json!({})).await?;
-    let refusal = Refusal::begin(&site, "policyautomations/status", &probe).await?;
+    let refusal = StatusReason::begin(&site, "policyautomations/status", &probe).await?;
     root.says("m1", "NonCompliant").await?;
     root.is("NonCompliant").await?;
     one_job(&automation).await?;
@@ -159,7 +159,7 @@ pub(crate) async fn edited_meanwhile(hub: Arc<Hub>) -> Result<()> {
     let root = policy(&site).await?;
     let automation = automation(&site, "automation", "everyEvent", json!({})).await?;
     let probe = crate::play::automation(&site, "probe", "disabled", json!({})).await?;
-    let refusal = Refusal::begin(&site, "policyautomations/status", &probe).await?;
+    let refusal = StatusReason::begin(&site, "policyautomations/status", &probe).await?;
     root.says("m1", "NonCompliant").await?;
     root.is("NonCompliant").await?;
     for ttl in [1000, 2000] {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use kube::core::{ApiResource, GroupVersionKind};
 use parking_lot::Mutex;
 use reeve_propagator::templates::accounts::{Account, AccountError, Accounts, Schedule};
-use reeve_runtime::client::{self, ClientOptions, Nearby};
+use reeve_runtime::client::{self, ClientOptions, InProcessServers};
 use reeve_runtime::discovery::ServedKind;
 use reeve_runtime::object::ObjectKey;
 use reeve_scenarios::{namespace, same, within};
@@ -66,7 +66,7 @@ async fn accounts(plane: &Plane) -> Result<(Accounts, Woken)> {
         qps: 100.0,
         burst: 100,
         user_agent: "reeve-scenarios",
-        nearby: Nearby::default(),
+        in_process: InProcessServers::default(),
     };
     let woken: Woken = Arc::default();
     let wake = {

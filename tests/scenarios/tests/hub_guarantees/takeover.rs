@@ -11,7 +11,7 @@ use kube::Client;
 use kube::client::Body;
 use reeve_propagator::Args;
 use reeve_runtime::CancellationToken;
-use reeve_runtime::client::Nearby;
+use reeve_runtime::client::InProcessServers;
 use reeve_testkit::world::{decide, register};
 use reeve_testkit::{Objects, Plane, eventually, free_port, http_get};
 use serde_json::json;
@@ -139,7 +139,7 @@ pub(crate) async fn with(lag: Lag) -> Result<()> {
         &election,
         &format!("--kubeconfig={}", kubeconfig.display()),
     ])?;
-    args.nearby = Nearby::new([(kubeconfig, lagging(&hub, lag, &gate))]);
+    args.in_process = InProcessServers::new([(kubeconfig, lagging(&hub, lag, &gate))]);
     let standby = tokio::spawn(reeve_propagator::run(args, stop.clone()));
     let ready = format!("http://127.0.0.1:{health}/readyz");
     eventually("the standby is ready", SOON, || async {

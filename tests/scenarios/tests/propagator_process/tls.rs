@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use reeve_runtime::CancellationToken;
-use reeve_runtime::client::{ClientOptions, Nearby, connect};
+use reeve_runtime::client::{ClientOptions, InProcessServers, connect};
 use reeve_runtime::flags::TlsArgs;
 use reeve_runtime::serving::{Settled, openshift_tls_settings};
 use reeve_runtime::supervisor::Supervisor;
@@ -48,7 +48,7 @@ async fn settled(hub: &Plane, user: &str, group: Option<&str>) -> Result<Settled
         qps: 50.0,
         burst: 50,
         user_agent: "reeve-tests",
-        nearby: Nearby::default(),
+        in_process: InProcessServers::default(),
     };
     let client = connect(&options).await?;
     let mut tasks = Supervisor::new(CancellationToken::new());

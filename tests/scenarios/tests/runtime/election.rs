@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use reeve_runtime::CancellationToken;
-use reeve_runtime::leader::{Election, Fence, LeaseTimings, acquire};
+use reeve_runtime::fence::Fence;
+use reeve_runtime::leader::{Election, LeaseTimings, acquire};
 use reeve_runtime::supervisor::Supervisor;
 use reeve_testkit::Plane;
 

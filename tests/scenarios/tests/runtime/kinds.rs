@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use kube::core::GroupVersionKind;
 use parking_lot::Mutex;
 use reeve_runtime::CancellationToken;
-use reeve_runtime::client::{ClientOptions, Nearby, connect};
+use reeve_runtime::client::{ClientOptions, InProcessServers, connect};
 use reeve_runtime::discovery::DiscoveryError;
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::supervisor::Supervisor;
@@ -46,7 +46,7 @@ pub(crate) async fn come_and_go(plane: Arc<Plane>) -> Result<()> {
         qps: 5.0,
         burst: 30,
         user_agent: "reeve-tests",
-        nearby: Nearby::default(),
+        in_process: InProcessServers::default(),
     };
     let client = connect(&options).await?;
     let (kinds, watches) = Kinds::new(client, move |reader: &u32| wake.lock().push(*reader));
@@ -76,7 +76,7 @@ pub(crate) async fn come_and_go(plane: Arc<Plane>) -> Result<()> {
         "who waits costs requests"
     );
     absent(kinds.find(&kind("Cup"), &2).await)?;
-    kinds.forget(&2);
+    kinds.unwatch(&2);
 
     plane.apply(&definition("Tea")).await?;
     eventually(

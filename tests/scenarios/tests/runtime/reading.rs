@@ -9,11 +9,11 @@ use kube::core::{DynamicObject, GroupVersionKind};
 use parking_lot::Mutex;
 use reeve_api::Policy;
 use reeve_runtime::CancellationToken;
-use reeve_runtime::client::{ClientOptions, Nearby, connect};
+use reeve_runtime::client::{ClientOptions, InProcessServers, connect};
 use reeve_runtime::dependencies::{DependencyWatches, ReadError};
 use reeve_runtime::discovery::{Discovery, DiscoveryError};
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::watch::{Known, Watch};
+use reeve_runtime::watch::{Cached, Watch};
 use reeve_testkit::{Plane, eventually};
 use serde_json::json;
 
@@ -91,8 +91,8 @@ pub(crate) async fn woken(plane: Arc<Plane>) -> Result<()> {
         .patch("v1", "ConfigMap", Some("reading"), "other", label)
         .await?;
     woken_to(&woken, &[1, 1, 1, 2]).await?;
-    watches.forget(&1);
-    watches.forget(&2);
+    watches.unwatch(&1);
+    watches.unwatch(&2);
     ensure!(watches.active() == 0, "watches of nobody are still open");
     Ok(())
 }
@@ -175,7 +175,7 @@ pub(crate) async fn forbidden(plane: Arc<Plane>) -> Result<()> {
         qps: 50.0,
         burst: 50,
         user_agent: "reeve-tests",
-        nearby: Nearby::default(),
+        in_process: InProcessServers::default(),
     };
     let config_maps = Discovery::new(plane.client())
         .find(&kind("", "v1", "ConfigMap"))
@@ -224,10 +224,10 @@ pub(crate) async fn undecodable(plane: Arc<Plane>) -> Result<()> {
     let store = watch.store();
     let stop = CancellationToken::new();
     let task = tokio::spawn(watch.run(stop.clone(), |_| {}));
-    store.ready().await;
+    store.wait_for_cache_sync().await;
     let known = store.get(&ObjectKey::new("default", "bad"));
     ensure!(
-        matches!(known, Some(Known::Invalid(_))),
+        matches!(known, Some(Cached::Invalid(_))),
         "it exists and cannot be read: {known:?}"
     );
     plane

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use kube::core::GroupVersionKind;
 use parking_lot::Mutex;
-use reeve_runtime::client::{ClientOptions, Nearby, connect};
+use reeve_runtime::client::{ClientOptions, InProcessServers, connect};
 use reeve_runtime::dependencies::{Batch, DependencyWatches};
 use reeve_runtime::discovery::{Discovery, ServedKind};
 use reeve_runtime::metrics::Metrics;
@@ -113,8 +113,8 @@ pub(crate) async fn many_namespaces(plane: Arc<Plane>) -> Result<()> {
         .list(&kind, "shared-37", "team in (shared, other)")
         .await?;
     ensure!(listed.is_empty(), "{listed:?}");
-    watches.forget(&1);
-    watches.forget(&2);
+    watches.unwatch(&1);
+    watches.unwatch(&2);
     ensure!(watches.active() == 0, "watches of nobody are still open");
     Ok(())
 }
@@ -126,7 +126,7 @@ pub(crate) async fn refused_everywhere(plane: Arc<Plane>) -> Result<()> {
         qps: 500.0,
         burst: 500,
         user_agent: "reeve-tests",
-        nearby: Nearby::default(),
+        in_process: InProcessServers::default(),
     };
     let watches = DependencyWatches::new(connect(&options).await?, |_: &u32| {});
     let kind = config_maps(&plane).await?;

@@ -10,9 +10,11 @@ use kube::api::ListParams;
 use kube::core::DynamicObject;
 use reeve_api::Compliance;
 use reeve_runtime::CancellationToken;
-use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
-use reeve_runtime::events::{ComplianceEvent, EventWriter, Information, time_in_event_name};
-use reeve_runtime::object::{Refusal, api_message};
+use reeve_runtime::events::{
+    ComplianceEvent, EventRecorder, InformationalEvent, time_in_event_name,
+};
+use reeve_runtime::events::{EventBroadcaster, EventBroadcasterMetrics};
+use reeve_runtime::object::{StatusReason, status_message};
 use reeve_runtime::strict::{self, Write};
 use reeve_runtime::supervisor::Supervisor;
 use reeve_testkit::{Plane, eventually};
@@ -35,7 +37,7 @@ pub(crate) async fn strict(plane: Arc<Plane>) -> Result<()> {
     let misspelt = config_map(json!({ "dataa": { "k": "v" } }))?;
     let created = strict::create(&plane.client(), COLLECTION, &misspelt, Write::Real).await;
     let error = created.err().context("a misspelt field was accepted")?;
-    let message = api_message(&error);
+    let message = status_message(&error);
     let want = "strict decoding error: unknown field \"dataa\"";
     ensure!(message.ends_with(want), "{message}");
     let mut stored = strict::create(
@@ -48,11 +50,11 @@ pub(crate) async fn strict(plane: Arc<Plane>) -> Result<()> {
     stored.data["dataa"] = json!({});
     let replaced =
         strict::replace(&plane.client(), COLLECTION, "strict", &stored, Write::Real).await;
-    ensure!(api_message(&replaced.err().context("accepted")?).ends_with(want));
+    ensure!(status_message(&replaced.err().context("accepted")?).ends_with(want));
     stored = config_map(json!({}))?;
     stored.metadata.resource_version = Some("1".to_owned());
     let stale = strict::replace(&plane.client(), COLLECTION, "strict", &stored, Write::Real).await;
-    ensure!(Refusal::of(&stale.err().context("accepted")?) == Refusal::Conflict);
+    ensure!(StatusReason::of(&stale.err().context("accepted")?) == StatusReason::Conflict);
     Ok(())
 }
 
@@ -71,9 +73,9 @@ pub(crate) async fn dry_run(plane: Arc<Plane>) -> Result<()> {
 
 pub(crate) async fn events(plane: Arc<Plane>) -> Result<()> {
     let mut tasks = Supervisor::new(CancellationToken::new());
-    let counted = AnnouncementMetrics::default();
-    let announcements = Announcements::start(plane.client(), counted, &mut tasks);
-    let writer = EventWriter::new(plane.client(), "tester", announcements);
+    let counted = EventBroadcasterMetrics::default();
+    let broadcaster = EventBroadcaster::start(plane.client(), counted, &mut tasks);
+    let writer = EventRecorder::new(plane.client(), "tester", broadcaster);
     let reference = |name: &str| ObjectReference {
         api_version: Some("policy.open-cluster-management.io/v1".to_owned()),
         kind: Some("Policy".to_owned()),
@@ -100,7 +102,7 @@ pub(crate) async fn events(plane: Arc<Plane>) -> Result<()> {
     ensure!(stored.type_.as_deref() == Some("Warning") && stored.count == Some(1));
     ensure!(stored.action.as_deref() == Some("ComplianceStateUpdate"));
     ensure!(time_in_event_name(&name).is_some() && name.starts_with("ns.pol."));
-    let told = writer.already_told(&event).await?;
+    let told = writer.already_emitted(&event).await?;
     ensure!(
         told == time_in_event_name(&name),
         "the newest event is found: {told:?}"
@@ -110,18 +112,18 @@ pub(crate) async fn events(plane: Arc<Plane>) -> Result<()> {
         ..event
     };
     ensure!(
-        writer.already_told(&other).await?.is_none(),
+        writer.already_emitted(&other).await?.is_none(),
         "another message is not that one"
     );
 
     let note = "ä".repeat(2_000);
-    let information = Information {
+    let information = InformationalEvent {
         reason: "PolicyInfo",
         action: "tell",
         note: &note,
         warning: true,
     };
-    writer.inform(&reference("ns.informed"), &information);
+    writer.emit_event(&reference("ns.informed"), &information);
     let events: Api<Event> = Api::namespaced(plane.client(), "default");
     let about = ListParams::default().fields("involvedObject.name=ns.informed");
     let stored = eventually("the text arrives", Duration::from_secs(20), || async {

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::metrics::Metrics;
 use crate::supervisor::Supervisor;
-use crate::unread;
+use crate::writes;
 
 /// How many may wait. At five a second, the slowest client there is, that is over three minutes'
 /// worth; people are not helped by more.
@@ -24,9 +24,9 @@ struct Fate {
 
 /// What became of informational events; clones share it.
 #[derive(Clone, Default)]
-pub struct AnnouncementMetrics(Family<Fate, Counter>);
+pub struct EventBroadcasterMetrics(Family<Fate, Counter>);
 
-impl AnnouncementMetrics {
+impl EventBroadcasterMetrics {
     /// The series, in a process's registry.
     pub fn new(metrics: &Metrics) -> Self {
         let ours = Self::default();
@@ -50,15 +50,15 @@ impl AnnouncementMetrics {
 
 /// Takes informational events for one cluster; clones share the queue.
 #[derive(Clone)]
-pub struct Announcements {
+pub struct EventBroadcaster {
     /// Boxed: a queue has room for several before there is one, and an event is large.
     queue: Sender<Box<Event>>,
-    metrics: AnnouncementMetrics,
+    metrics: EventBroadcasterMetrics,
 }
 
-impl Announcements {
+impl EventBroadcaster {
     /// Starts the task that creates them. `client` should have its own rate limit.
-    pub fn start(client: Client, metrics: AnnouncementMetrics, tasks: &mut Supervisor) -> Self {
+    pub fn start(client: Client, metrics: EventBroadcasterMetrics, tasks: &mut Supervisor) -> Self {
         let (queue, waiting) = channel(WAITING);
         let work = create(client, waiting, metrics.clone(), tasks.stop());
         tasks.spawn_infallible("informational events", work);
@@ -76,7 +76,7 @@ impl Announcements {
 async fn create(
     client: Client,
     mut waiting: Receiver<Box<Event>>,
-    metrics: AnnouncementMetrics,
+    metrics: EventBroadcasterMetrics,
     stop: CancellationToken,
 ) {
     loop {
@@ -89,7 +89,7 @@ async fn create(
             return stop.cancelled().await;
         };
         let namespace = event.metadata.namespace.as_deref().unwrap_or_default();
-        match unread::create(&client, namespace, &*event).await {
+        match writes::create(&client, namespace, &*event).await {
             Ok(()) => metrics.count("created"),
             Err(error) => {
                 metrics.count("failed");

@@ -8,7 +8,7 @@ use kube::api::{Api, Patch, PatchParams};
 use reeve_api::names::UNINSTALLING_ANNOTATION;
 use serde_json::{Value, json};
 
-use crate::object::{ObjectKey, Refusal};
+use crate::object::{ObjectKey, StatusReason};
 
 /// How long between two tries of a write that may yet succeed.
 const RETRY: Duration = Duration::from_secs(1);
@@ -19,8 +19,8 @@ pub fn annotation(value: &str) -> Patch<Value> {
     Patch::Merge(json!({ "metadata": { "annotations": { UNINSTALLING_ANNOTATION: value } } }))
 }
 
-/// Annotates the Deployment `own`. Tries again for as long as another try [may succeed](may_pass); whoever calls this
-/// says how long that may take.
+/// Annotates the Deployment `own`. Tries again for as long as another try [may succeed](may_pass); the
+/// caller sets the timeout.
 pub async fn annotate_deployment(
     client: &Client,
     own: &ObjectKey,
@@ -48,7 +48,7 @@ pub fn may_pass(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else {
         return false;
     };
-    Refusal::of(error) == Refusal::Conflict
+    StatusReason::of(error) == StatusReason::Conflict
         || matches!(status.reason.as_str(), "Timeout" | "ServerTimeout")
         || matches!(status.code, 429 | 504)
 }

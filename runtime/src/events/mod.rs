@@ -4,7 +4,8 @@
 //! The client library's recorder is not used: it folds events that differ only in their text into
 //! one series with the first text, which would lose a compliance change.
 
-use std::sync::OnceLock;
+mod broadcaster;
+
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::Timestamp;
@@ -15,7 +16,9 @@ use kube::Client;
 use kube::api::{Api, ListParams, PostParams};
 use reeve_api::Compliance;
 
-use crate::announcements::Announcements;
+use crate::hostname::hostname;
+
+pub use broadcaster::{EventBroadcaster, EventBroadcasterMetrics};
 
 /// The longest note that events.k8s.io accepts, in bytes.
 const LONGEST_NOTE: usize = 1024;
@@ -63,10 +66,10 @@ impl ComplianceEvent {
             action: Some("ComplianceStateUpdate".to_owned()),
             source: Some(EventSource {
                 component: Some(controller.to_owned()),
-                host: Some(host().to_owned()),
+                host: Some(hostname().to_owned()),
             }),
             reporting_component: Some(controller.to_owned()),
-            reporting_instance: Some(host().to_owned()),
+            reporting_instance: Some(hostname().to_owned()),
             related: self.related.clone(),
             ..Event::default()
         }
@@ -75,32 +78,32 @@ impl ComplianceEvent {
 
 /// Writes events on behalf of one controller.
 #[derive(Clone)]
-pub struct EventWriter {
+pub struct EventRecorder {
     client: Client,
     controller: &'static str,
-    announcements: Announcements,
+    broadcaster: EventBroadcaster,
 }
 
-impl EventWriter {
+impl EventRecorder {
     /// Events reported by `controller` from this host: compliance events through `client`,
-    /// informational ones through `announcements`.
-    pub fn new(client: Client, controller: &'static str, announcements: Announcements) -> Self {
+    /// informational ones through `broadcaster`.
+    pub fn new(client: Client, controller: &'static str, broadcaster: EventBroadcaster) -> Self {
         Self {
             client,
             controller,
-            announcements,
+            broadcaster,
         }
     }
 
     /// Creates a compliance event and returns its name. It is stored when this returns: a failure
     /// is the caller's to retry, else the answer would be lost.
     pub async fn compliance(&self, event: &ComplianceEvent) -> Result<String, kube::Error> {
-        self.compliance_at(event, unique_now()).await
+        self.emit_compliance_event_at(event, unique_now()).await
     }
 
     /// Like [`Self::compliance`], for an answer that is also kept elsewhere with its time: readers
     /// take the two for one only if their times agree. `at` comes from [`unique_now`].
-    pub async fn compliance_at(
+    pub async fn emit_compliance_event_at(
         &self,
         event: &ComplianceEvent,
         at: Timestamp,
@@ -114,7 +117,7 @@ impl EventWriter {
 
     /// The time of the newest compliance event about a template, if its message is this one. A
     /// process that was killed between creating an event and remembering it finds it by this.
-    pub async fn already_told(
+    pub async fn already_emitted(
         &self,
         event: &ComplianceEvent,
     ) -> Result<Option<Timestamp>, kube::Error> {
@@ -140,22 +143,22 @@ impl EventWriter {
     }
 
     /// Hands an informational event over to be created. Nothing waits for it.
-    pub fn inform(&self, about: &ObjectReference, event: &Information<'_>) {
-        self.inform_related(about, None, event);
+    pub fn emit_event(&self, about: &ObjectReference, event: &InformationalEvent<'_>) {
+        self.emit_event_with_related(about, None, event);
     }
 
     /// Like [`Self::inform`], for an event that is about a second object too.
-    pub fn inform_related(
+    pub fn emit_event_with_related(
         &self,
         about: &ObjectReference,
         related: Option<ObjectReference>,
-        event: &Information<'_>,
+        event: &InformationalEvent<'_>,
     ) {
         let now = unique_now();
         let name = event_name(about.name.as_deref().unwrap_or_default(), now);
         // Events about cluster-scoped objects live in `default`, as client-go has it.
         let namespace = about.namespace.as_deref().unwrap_or("default");
-        self.announcements.send(events_v1::Event {
+        self.broadcaster.send(events_v1::Event {
             metadata: ObjectMeta {
                 name: Some(name),
                 namespace: Some(namespace.to_owned()),
@@ -169,7 +172,7 @@ impl EventWriter {
             note: Some(at_most(event.note, LONGEST_NOTE).to_owned()),
             type_: Some(if event.warning { "Warning" } else { "Normal" }.to_owned()),
             reporting_controller: Some(self.controller.to_owned()),
-            reporting_instance: Some(format!("{}-{}", self.controller, host())),
+            reporting_instance: Some(format!("{}-{}", self.controller, hostname())),
             ..events_v1::Event::default()
         });
     }
@@ -177,7 +180,7 @@ impl EventWriter {
 
 /// An event for people.
 #[derive(Clone, Copy, Debug)]
-pub struct Information<'a> {
+pub struct InformationalEvent<'a> {
     /// Why, one word.
     pub reason: &'a str,
     /// What was done.
@@ -225,12 +228,6 @@ pub fn unique_now() -> Timestamp {
         .unwrap_or(now);
     let unique = now.max(last.saturating_add(1));
     Timestamp::from_nanosecond(i128::from(unique)).unwrap_or(Timestamp::MAX)
-}
-
-/// This machine's name, as events carry it.
-pub fn host() -> &'static str {
-    static HOST: OnceLock<String> = OnceLock::new();
-    HOST.get_or_init(|| gethostname::gethostname().to_string_lossy().into_owned())
 }
 
 /// The longest prefix of `text` that has at most `bytes` bytes and ends between characters.

@@ -10,7 +10,7 @@ use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::{Client, Resource};
 use tokio_util::sync::CancellationToken;
 
-use crate::object::Refusal;
+use crate::object::StatusReason;
 
 /// How long a renewal counts, in seconds.
 const LEASE_SECONDS: i32 = 60;
@@ -23,7 +23,7 @@ pub struct AddonLease {
     pub managed: (Client, String),
     /// The hub and the cluster's namespace there.
     pub hub: Option<(Client, String)>,
-    /// The name of the Deployment, in the add-on's namespace, with which the lease is to go: a lease that stays behind says
+    /// The name of the Deployment, in the add-on's namespace, that owns the lease: an orphaned lease means
     /// for minutes that an add-on is alive that has been removed.
     pub deployment: Option<String>,
 }
@@ -80,7 +80,9 @@ impl AddonLease {
             Err(error) => error,
         };
         // Without the namespace or the lease API here, the hub keeps it.
-        if let (Refusal::NotFound, Some((client, namespace))) = (Refusal::of(&error), &self.hub) {
+        if let (StatusReason::NotFound, Some((client, namespace))) =
+            (StatusReason::of(&error), &self.hub)
+        {
             if let Err(error) = renew((client, namespace), self.name, None).await {
                 tracing::warn!(lease = self.name, %error, "cannot renew the lease on the hub");
             }
@@ -108,7 +110,7 @@ async fn renew(
     }
     let patch = Patch::Merge(patch);
     match leases.patch(name, &PatchParams::default(), &patch).await {
-        Err(error) if Refusal::of(&error) == Refusal::NotFound => {
+        Err(error) if StatusReason::of(&error) == StatusReason::NotFound => {
             let metadata = ObjectMeta {
                 name: Some(name.to_owned()),
                 owner_references: owners,

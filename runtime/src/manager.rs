@@ -1,0 +1,242 @@
+//! The bootstrap of a controller process: logging, clients, events, probes, metrics, leader election, queues and workers.
+//!
+//! What only one controller has (its flags, its watches, its reconcilers) stays in that controller's own `manager`. A
+//! process is built in this order, and each step may be left out:
+//!
+//! ```no_run
+//! # use reeve_runtime::{CancellationToken, client::ClientOptions, leader::LeaseTimings, queue::Action};
+//! # use reeve_runtime::manager::{LeaderElection, Manager, ManagerError, Role};
+//! # async fn run(options: ClientOptions, stop: CancellationToken) -> Result<(), ManagerError> {
+//! let mut manager = Manager::new(&options.in_process, stop);
+//! let client = manager.client(&options).await?;
+//! let queue = manager.queue::<String>("example");
+//! let election = LeaderElection { options: &options, namespace: None, lease: "example", timings: LeaseTimings::CONTROLLER_RUNTIME };
+//! if manager.elect(election).await? == Role::Stopped {
+//!     return manager.run().await;
+//! }
+//! # type Never = std::convert::Infallible;
+//! manager.spawn_workers(queue, 1, std::future::ready(()), |key| async move {
+//!     println!("reconcile {key}");
+//!     Ok::<_, Never>(Action::AwaitChange)
+//! });
+//! manager.run().await
+//! # }
+//! ```
+
+use std::fmt::Display;
+
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+use crate::client::{self, ClientError, ClientOptions, InProcessServers};
+use crate::events::{EventBroadcaster, EventBroadcasterMetrics};
+use crate::fence::Fence;
+use crate::flags::{ListenAddress, LogArgs, TlsArgs};
+use crate::leader::{self, Election, LeaderError, LeaseTimings};
+use crate::logging::{self, InvalidLevel};
+use crate::metrics::{ControllerMetrics, Metrics};
+use crate::probes::{Check, Probes};
+use crate::queue::{Action, Backoff, Key, Queue};
+use crate::serving::{self, MetricsOptions, ReviewClients, ServeError};
+use crate::supervisor::{Supervisor, TaskError};
+
+/// Why a process could not start, or ended without having been stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum ManagerError {
+    /// The log level is invalid.
+    #[error(transparent)]
+    Logging(#[from] InvalidLevel),
+    /// A cluster cannot be reached.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// A port is taken or a certificate is missing.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// There is no lease to lead by.
+    #[error(transparent)]
+    Leader(#[from] LeaderError),
+    /// A task failed, or leadership was lost.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+}
+
+/// Whether this process leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It holds the lease.
+    Leader,
+    /// It was stopped before it held the lease.
+    Stopped,
+}
+
+/// The lease that the processes of a component compete for.
+pub struct LeaderElection<'a> {
+    /// The API server of the lease.
+    pub options: &'a ClientOptions,
+    /// The lease's namespace; absent, the Pod's own.
+    pub namespace: Option<String>,
+    /// The lease's name.
+    pub lease: &'static str,
+    /// Its periods, the same for all candidates.
+    pub timings: LeaseTimings,
+}
+
+/// Where health and metrics are served.
+pub struct ServerOptions<'a> {
+    /// The address of `/healthz` and `/readyz`.
+    pub health: ListenAddress,
+    /// The address of `/metrics`.
+    pub metrics: ListenAddress,
+    /// Whether metrics are served over HTTPS to readers that the API server authorizes.
+    pub secure_metrics: bool,
+    /// The TLS settings of the metrics server.
+    pub tls: TlsArgs,
+    /// The API server that authorizes readers of metrics.
+    pub reviews: &'a ClientOptions,
+}
+
+/// A controller process under construction. [`Manager::run`] waits for its end.
+pub struct Manager {
+    tasks: Supervisor,
+    metrics: Metrics,
+    controllers: ControllerMetrics,
+    events: EventBroadcasterMetrics,
+    probes: Probes,
+    fence: Fence,
+}
+
+impl Manager {
+    /// A process without clients, queues and tasks, that ends when `stop` is cancelled.
+    pub fn new(in_process: &InProcessServers, stop: CancellationToken) -> Self {
+        let metrics = Metrics::default();
+        Self {
+            tasks: Supervisor::new(stop),
+            controllers: ControllerMetrics::new(&metrics).tracked_by(in_process.component()),
+            events: EventBroadcasterMetrics::new(&metrics),
+            metrics,
+            probes: Probes::default(),
+            fence: Fence::default(),
+        }
+    }
+
+    /// Like [`Self::new`], after logging has been set up.
+    pub fn with_logging(
+        log: &LogArgs,
+        in_process: &InProcessServers,
+        stop: CancellationToken,
+    ) -> Result<Self, ManagerError> {
+        logging::start(log)?;
+        Ok(Self::new(in_process, stop))
+    }
+
+    /// The registry of the process.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// The tasks of the process.
+    pub fn tasks(&mut self) -> &mut Supervisor {
+        &mut self.tasks
+    }
+
+    /// The token that stops the process.
+    pub fn stop(&self) -> CancellationToken {
+        self.tasks.stop()
+    }
+
+    /// A client for the reconcilers: once leadership is lost, no request leaves it.
+    pub async fn client(&self, options: &ClientOptions) -> Result<Client, ClientError> {
+        client::connect_fenced(options, &self.fence).await
+    }
+
+    /// Writes informational events to one cluster. It has a client, and so a rate limit, of its own: no status waits behind
+    /// an event.
+    pub async fn event_broadcaster(
+        &mut self,
+        options: &ClientOptions,
+    ) -> Result<EventBroadcaster, ClientError> {
+        let client = self.client(options).await?;
+        let metrics = self.events.clone();
+        Ok(EventBroadcaster::start(client, metrics, &mut self.tasks))
+    }
+
+    /// A work queue. `controller` is its name in logs and metrics.
+    pub fn queue<K: Key>(&self, controller: &'static str) -> Queue<K> {
+        Queue::new(controller, &self.controllers)
+    }
+
+    /// Like [`Self::queue`], with a backoff of its own.
+    pub fn queue_with_backoff<K: Key>(
+        &self,
+        controller: &'static str,
+        backoff: Backoff,
+    ) -> Queue<K> {
+        Queue::with_backoff(controller, &self.controllers, backoff)
+    }
+
+    /// Adds a check to `/healthz`.
+    pub fn add_healthz_check(&mut self, name: &'static str, check: Check) {
+        self.probes = std::mem::take(&mut self.probes).healthz(name, check);
+    }
+
+    /// Adds a check to `/readyz`.
+    pub fn add_readyz_check(&mut self, name: &'static str, check: Check) {
+        self.probes = std::mem::take(&mut self.probes).readyz(name, check);
+    }
+
+    /// Starts the health and the metrics server. Checks that are added later are not served.
+    pub async fn serve(&mut self, servers: ServerOptions<'_>) -> Result<(), ManagerError> {
+        let metrics = MetricsOptions {
+            address: servers.metrics,
+            secure: servers.secure_metrics,
+            tls: servers.tls,
+            reviews: ReviewClients::connect(servers.reviews).await?,
+        };
+        let (probes, registry) = (self.probes.clone(), self.metrics.clone());
+        serving::start(servers.health, probes, metrics, registry, &mut self.tasks)?;
+        Ok(())
+    }
+
+    /// Waits until this process leads. From then on it ends when its leadership is lost.
+    pub async fn elect(&mut self, election: LeaderElection<'_>) -> Result<Role, ManagerError> {
+        let namespace = election.namespace.or_else(client::own_namespace);
+        let candidate = Election {
+            client: leader::connect(election.options).await?,
+            namespace: namespace.ok_or(LeaderError::NoNamespace)?,
+            lease: election.lease,
+            timings: election.timings,
+            fence: self.fence.clone(),
+        };
+        let Some(leadership) = leader::acquire(candidate, &self.tasks.stop()).await? else {
+            return Ok(Role::Stopped);
+        };
+        self.tasks.lead(leadership);
+        Ok(Role::Leader)
+    }
+
+    /// Spawns the workers of a queue. They begin when `synced` ends: before the caches have synced, absence means nothing.
+    pub fn spawn_workers<K, S, F, Fut, E>(
+        &mut self,
+        queue: Queue<K>,
+        workers: usize,
+        synced: S,
+        reconcile: F,
+    ) where
+        K: Key,
+        S: Future<Output = ()> + Send + 'static,
+        F: Fn(K) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Action, E>> + Send + 'static,
+        E: Display + Send + 'static,
+    {
+        let stop = self.tasks.stop();
+        self.tasks.spawn_infallible(queue.name(), async move {
+            tokio::select! { () = stop.cancelled() => return, () = synced => {} }
+            queue.run(workers, stop, reconcile).await;
+        });
+    }
+
+    /// Waits until the process is stopped or a task ends.
+    pub async fn run(self) -> Result<(), ManagerError> {
+        Ok(self.tasks.run().await?)
+    }
+}
