@@ -1,12 +1,8 @@
 //! What can go wrong, by what was being done to which object.
 
 use reeve_api::names::RootPolicyName;
-use reeve_runtime::client::ClientError;
-use reeve_runtime::leader::LeaderError;
-use reeve_runtime::logging::InvalidLevel;
+use reeve_runtime::manager::ManagerError;
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::serving::ServeError;
-use reeve_runtime::supervisor::TaskError;
 use reeve_templates_engine::resolver::HalfDelimiters;
 
 /// Why the process ended.
@@ -18,27 +14,15 @@ pub enum Error {
     /// The manifest must say which namespaces to watch.
     #[error("WATCH_NAMESPACE must be set")]
     WatchNamespace,
-    /// The log level is invalid.
+    /// The process could not start, or ended.
     #[error(transparent)]
-    Logging(#[from] InvalidLevel),
-    /// The hub cannot be reached.
-    #[error(transparent)]
-    Client(#[from] ClientError),
-    /// The hub does not say whether there are `PlacementRule`s.
+    Manager(#[from] ManagerError),
+    /// The hub could not be read for the kind `PlacementRule`.
     #[error("cannot look for the CRD placementrules.apps.open-cluster-management.io: {0}")]
     PlacementRules(Box<kube::Error>),
-    /// A port is taken or a certificate is missing.
-    #[error(transparent)]
-    Serve(#[from] ServeError),
-    /// Leadership could not be had.
-    #[error(transparent)]
-    Leader(#[from] LeaderError),
     /// The template engine refuses its settings.
     #[error(transparent)]
     Templates(#[from] HalfDelimiters),
-    /// A task ended.
-    #[error(transparent)]
-    Task(#[from] TaskError),
 }
 
 /// Why one replica could not be brought in line. All of these are tried again.
@@ -126,7 +110,7 @@ pub enum RootError {
         /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
-    /// It lies in a cluster namespace, where only replicas belong, and could not be deleted.
+    /// It location in a cluster namespace, where only replicas belong, and could not be deleted.
     #[error("cannot delete the policy {root}, which does not belong to any root policy: {source}")]
     Stray {
         /// The policy.

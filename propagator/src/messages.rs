@@ -4,7 +4,7 @@ use reeve_api::names::RootPolicyName;
 use reeve_runtime::object::ObjectKey;
 
 use crate::index::Pair;
-use crate::templates::lookups::Query;
+use reeve_runtime::discovery::ServedKind;
 
 /// Reason and action of the events on root policies.
 pub const PROPAGATION: &str = "PolicyPropagation";
@@ -24,7 +24,7 @@ pub const LEAVE_UNREADABLE_REPLICA: &str = "the replicated policy cannot be deco
 /// Why a replica is left alone.
 pub const LEAVE_LONG_NAME: &str = "the name of the root policy is too long for a label";
 /// Why a replica is left alone.
-pub const LEAVE_ROOT_AMONG_REPLICAS: &str = "the root policy lies in the namespace of a managed cluster, where only replicated policies belong";
+pub const LEAVE_ROOT_AMONG_REPLICAS: &str = "the root policy location in the namespace of a managed cluster, where only replicated policies belong";
 /// Why a replica is left alone.
 pub const LEAVE_FOREIGN: &str = "its namespace belongs to no managed cluster of this hub";
 
@@ -136,8 +136,20 @@ pub fn account_unusable(account: &ObjectKey, reason: &str) -> String {
     )
 }
 
+/// A read that the API server refused.
+pub struct RefusedQuery<'a> {
+    /// What is read.
+    pub kind: &'a ServedKind,
+    /// Empty for cluster-scoped kinds.
+    pub namespace: &'a str,
+    /// Empty for a list.
+    pub name: &'a str,
+    /// A label selector; empty for none.
+    pub selector: &'a str,
+}
+
 /// The API server's refusal, and what would mend it.
-pub fn missing_permission(refusal: &str, query: &Query<'_>) -> String {
+pub fn missing_permission(refusal: &str, query: &RefusedQuery<'_>) -> String {
     let resource = &query.kind.resource;
     let mut text = format!(
         "{refusal}: ensure the client has the list and watch permissions for the query: GroupVersion={}, Kind={}, Namespace={}, Name={}",
@@ -188,10 +200,10 @@ pub fn set_misses(set: &ObjectKey, policy: &str) -> String {
     )
 }
 
-/// A policy with a binding lies in a namespace that belongs to a managed cluster.
+/// A policy with a binding location in a namespace that belongs to a managed cluster.
 pub fn in_cluster_namespace(root: &RootPolicyName) -> String {
     format!(
-        "Policy {}/{} is bound but lies in the namespace of a managed cluster, where only replicated policies belong: it is not propagated",
+        "Policy {}/{} is bound but location in the namespace of a managed cluster, where only replicated policies belong: it is not propagated",
         root.namespace, root.name
     )
 }

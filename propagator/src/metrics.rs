@@ -98,8 +98,9 @@ impl PropagatorMetrics {
             r#type: "root",
         };
         let enabled = policy.filter(|policy| !policy.spec.disabled);
-        let says = |policy: &Policy| policy.status.as_ref().and_then(PolicyStatus::compliance);
-        self.say(&labels, enabled.map(|policy| value(says(policy))));
+        let compliance =
+            |policy: &Policy| policy.status.as_ref().and_then(PolicyStatus::compliance);
+        self.say(&labels, enabled.map(|policy| value(compliance(policy))));
         if policy.is_none() {
             self.failures.remove(&named(root));
         }
@@ -144,8 +145,8 @@ fn named(root: &RootPolicyName) -> Named {
     }
 }
 
-fn value(says: Option<Compliance>) -> i64 {
-    match says {
+fn value(compliance: Option<Compliance>) -> i64 {
+    match compliance {
         Some(Compliance::Compliant) => 0,
         Some(Compliance::NonCompliant) => 1,
         _ => -1,
@@ -204,6 +205,29 @@ mod tests {
         ours.root(&root, Some(&policy(false, "Compliant")));
         ours.root(&root, None);
         assert!(!metrics.text().contains(series), "deleted");
+    }
+
+    #[test]
+    fn metrics_are_written_as_scripts_grep_them() {
+        let metrics = Metrics::default();
+        let ours = PropagatorMetrics::new(&metrics);
+        let pair = Pair {
+            root: RootPolicyName::new("policies", "p"),
+            cluster: "c1".to_owned(),
+        };
+        let facts = ReplicaFacts {
+            compliance: Some(Compliance::NonCompliant),
+            ..ReplicaFacts::of(policy(false, "NonCompliant"))
+        };
+        ours.replica(&pair, Some(&facts));
+        let line = r#"policy_governance_info{cluster_namespace="c1",policy="p",policy_namespace="policies",type="propagated"} 1"#;
+        assert!(
+            metrics.text().lines().any(|found| found == line),
+            "{}",
+            metrics.text()
+        );
+        ours.replica(&pair, None);
+        assert!(!metrics.text().contains("propagated\"}"));
     }
 
     #[test]

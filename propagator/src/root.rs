@@ -109,13 +109,13 @@ mod tests {
 
     fn clusters(count: usize, violating: usize) -> Value {
         let clusters = (0..count).map(|place| {
-            let says = if place < violating {
+            let compliance = if place < violating {
                 "NonCompliant"
             } else {
                 "Compliant"
             };
             let name = format!("cluster-{place}");
-            json!({ "clustername": name, "clusternamespace": name, "compliant": says })
+            json!({ "clustername": name, "clusternamespace": name, "compliant": compliance })
         });
         clusters.collect()
     }

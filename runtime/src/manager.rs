@@ -145,8 +145,13 @@ impl Manager {
     }
 
     /// A client for the reconcilers: once leadership is lost, no request leaves it.
-    pub async fn client(&self, options: &ClientOptions) -> Result<Client, ClientError> {
-        client::connect_fenced(options, &self.fence).await
+    pub async fn client(&self, options: &ClientOptions) -> Result<Client, ManagerError> {
+        Ok(client::connect_fenced(options, &self.fence).await?)
+    }
+
+    /// A client for watches. Its rate limit is its own, so that no list waits behind writes, and a standby may use it.
+    pub async fn watch_client(&self, options: &ClientOptions) -> Result<Client, ManagerError> {
+        Ok(client::connect(options).await?)
     }
 
     /// Writes informational events to one cluster. It has a client, and so a rate limit, of its own: no status waits behind
@@ -154,7 +159,7 @@ impl Manager {
     pub async fn event_broadcaster(
         &mut self,
         options: &ClientOptions,
-    ) -> Result<EventBroadcaster, ClientError> {
+    ) -> Result<EventBroadcaster, ManagerError> {
         let client = self.client(options).await?;
         let metrics = self.events.clone();
         Ok(EventBroadcaster::start(client, metrics, &mut self.tasks))

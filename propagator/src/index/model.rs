@@ -28,7 +28,7 @@ struct World {
 
 /// What a replica says, if there is one; it may say nothing.
 #[allow(clippy::option_option)]
-type Says = Option<Option<Compliance>>;
+type Answer = Option<Option<Compliance>>;
 
 /// What one object became.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ enum Step {
     Placement(PlacementName, bool),
     Rule(PlacementName, Option<DecisionFacts>),
     Managed(String, bool),
-    Replica(Pair, Says),
+    Replica(Pair, Answer),
 }
 
 fn put<K: Ord + Clone, V: Clone>(map: &mut BTreeMap<K, V>, key: &K, value: Option<&V>) {
@@ -187,7 +187,7 @@ impl World {
                 .collect();
             let remaining = bindings.into_iter().filter(|b| !excluding.contains(b));
             let reach = ClusterReach {
-                says: self.replicas.get(&pair).copied().flatten(),
+                compliance: self.replicas.get(&pair).copied().flatten(),
                 placed: self.placed(&pair).is_some(),
                 remaining: if excluding.is_empty() {
                     Vec::new()
@@ -321,12 +321,12 @@ fn step() -> impl Strategy<Value = Step> {
             0..CLUSTERS,
             prop::option::of(prop::option::of(compliance()))
         )
-            .prop_map(|(n, on, says)| {
+            .prop_map(|(n, on, compliance)| {
                 let pair = Pair {
                     root: root(n),
                     cluster: cluster(on),
                 };
-                Step::Replica(pair, says)
+                Step::Replica(pair, compliance)
             }),
     ]
 }
@@ -376,15 +376,15 @@ fn members(index: &Index) -> BTreeMap<(ObjectKey, String), Member> {
     sets.flat_map(|set| {
         let policies = index.members(&set).unwrap_or_default().to_vec();
         let member = move |policy: String| {
-            let says = index.member(&set, &policy);
-            ((set.clone(), policy), says)
+            let compliance = index.member(&set, &policy);
+            ((set.clone(), policy), compliance)
         };
         policies.into_iter().map(member).collect::<Vec<_>>()
     })
     .collect()
 }
 
-/// Replicas that are there and those that should be, after a queue took what was dirty and wrote
+/// ReplicatedPolicyReconciler that are there and those that should be, after a queue took what was dirty and wrote
 /// what the index said.
 fn work_off(index: &mut Index, queue: &mut BTreeSet<Pair>, held: &mut BTreeMap<Pair, Placed>) {
     while let Some(pair) = queue.pop_first() {
@@ -464,10 +464,10 @@ proptest! {
                 let changed = index.reach(&root(n)) != before;
                 prop_assert!(!changed || dirty.roots.contains(&root(n)), "{step:?}: p{n}");
             }
-            let says = members(&index);
-            for (set, policy) in said.keys().chain(says.keys()) {
+            let compliance = members(&index);
+            for (set, policy) in said.keys().chain(compliance.keys()) {
                 let at = (set.clone(), policy.clone());
-                let changed = said.get(&at) != says.get(&at);
+                let changed = said.get(&at) != compliance.get(&at);
                 prop_assert!(!changed || dirty.sets.contains(set), "{step:?}: {set}");
             }
         }
@@ -483,8 +483,8 @@ proptest! {
         let (mut queue, mut held) = (BTreeSet::new(), BTreeMap::new());
         for (step, pause) in &steps {
             // Somebody else's hand on a replica is undone like our own.
-            if let Step::Replica(pair, says) = step {
-                match says {
+            if let Step::Replica(pair, compliance) = step {
+                match compliance {
                     Some(_) => held.entry(pair.clone()).or_insert(Placed {
                         enforce: Some("foreign".to_owned()),
                     }).enforce = Some("foreign".to_owned()),

@@ -24,7 +24,7 @@ pub struct Reach {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterReach {
     /// What its replica says.
-    pub says: Option<Compliance>,
+    pub compliance: Option<Compliance>,
     /// Whether the policy is meant to be there. If not, a policy set excludes it.
     pub placed: bool,
     /// The bindings that place the policy there although a policy set excludes the cluster.
@@ -39,7 +39,7 @@ pub enum Member {
     /// It goes nowhere for the time being.
     Disabled(Vec<PolicyPlacement>),
     /// The worst answer of the clusters that it reaches through this set, if any answered.
-    Says(Option<Compliance>, Vec<PolicyPlacement>),
+    Compliance(Option<Compliance>, Vec<PolicyPlacement>),
 }
 
 impl Index {
@@ -74,8 +74,8 @@ impl Index {
         }
         let answers = self.replicas.get(root);
         for (cluster, entry) in &mut reach.clusters {
-            let says = answers.and_then(|answers| answers.get(cluster));
-            entry.says = says.copied().flatten();
+            let compliance = answers.and_then(|answers| answers.get(cluster));
+            entry.compliance = compliance.copied().flatten();
             if let Some(excluding) = excluding.get(cluster) {
                 let bindings = choosing.get(cluster).into_iter().flatten();
                 let remaining = bindings.filter(|binding| !excluding.contains(*binding));
@@ -152,18 +152,18 @@ impl Index {
             .collect();
         let answers = relevant.into_iter().filter_map(|cluster| {
             let cluster = reach.clusters.get(cluster)?;
-            cluster.says
+            cluster.compliance
         });
-        let severity = |says: &Compliance| match says {
+        let severity = |compliance: &Compliance| match compliance {
             Compliance::Compliant => Some(0),
             Compliance::Pending => Some(1),
             Compliance::NonCompliant => Some(2),
             Compliance::Terminating => None,
         };
         let worst = answers
-            .filter(|says| severity(says).is_some())
+            .filter(|compliance| severity(compliance).is_some())
             .max_by_key(severity);
-        Member::Says(worst, placements)
+        Member::Compliance(worst, placements)
     }
 }
 

@@ -316,7 +316,10 @@ fn rough_edge_14_a_set_is_looked_at_when_its_member_appears() {
     assert_eq!(index.member(&key("s"), "p"), Member::Missing);
     let dirty = index.set_root(&root("p"), Some(RootFacts::default()));
     assert_eq!(dirty.sets, [key("s")].into());
-    assert_eq!(index.member(&key("s"), "p"), Member::Says(None, Vec::new()));
+    assert_eq!(
+        index.member(&key("s"), "p"),
+        Member::Compliance(None, Vec::new())
+    );
 }
 
 #[test]

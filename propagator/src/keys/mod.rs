@@ -1,13 +1,9 @@
 //! Encryption keys: one pair for each managed cluster, in a Secret of its namespace on the hub.
 //!
-//! What hub templates take from Secrets is encrypted for the cluster that gets it. [`ring`] finds the key for that, or
-//! makes one, but not at once after somebody deleted it ([`absence`]); [`rotation`] says, purely, when a key has to be
-//! replaced and by what; [`rotate`] does it.
+//! What hub templates take from Secrets is encrypted for the cluster that gets it. This is what
+//! is kept of them, and of the clusters whose key was deleted ([`absence`]).
 
 pub mod absence;
-pub mod ring;
-pub mod rotate;
-pub mod rotation;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -13,11 +13,11 @@ use std::fmt::Debug;
 use kube::Resource;
 use serde::de::DeserializeOwned;
 
-pub use server::{Webhooks, router};
+pub use server::Webhooks;
 
 /// What is being done to the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doing {
+pub enum Operation {
     /// It does not exist yet.
     Create,
     /// It exists.
@@ -26,7 +26,7 @@ pub enum Doing {
 
 /// What a webhook answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct AdmissionDecision {
     /// Why the object must not be stored; `None` if it may be.
     pub denied: Option<String>,
     /// What the user should know even so.
@@ -36,5 +36,5 @@ pub struct Verdict {
 /// A kind that is looked at before it is stored.
 pub trait Admit: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned {
     /// Judges the object alone: no other object is read.
-    fn admit(&self, doing: Doing) -> Verdict;
+    fn admit(&self, operation: Operation) -> AdmissionDecision;
 }

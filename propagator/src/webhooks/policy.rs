@@ -5,7 +5,7 @@ use reeve_api::Policy;
 use reeve_api::names::ROOT_POLICY_LABEL;
 use reeve_api::policy::PolicyTemplate;
 
-use super::{Admit, Doing, Verdict};
+use super::{AdmissionDecision, Admit, Operation};
 use crate::messages;
 
 /// Of the namespace and the name together, in characters. With the dot between them they are a
@@ -13,14 +13,14 @@ use crate::messages;
 const LONGEST: usize = 62;
 
 impl Admit for Policy {
-    fn admit(&self, doing: Doing) -> Verdict {
-        let too_long = doing == Doing::Create && has_long_name(self);
+    fn admit(&self, operation: Operation) -> AdmissionDecision {
+        let too_long = operation == Operation::Create && has_long_name(self);
         let denied = if too_long {
             Some(messages::LONG_NAME)
         } else {
             lacks_remediation(self).then_some(messages::NO_REMEDIATION)
         };
-        Verdict {
+        AdmissionDecision {
             denied: denied.map(str::to_owned),
             warnings: kindless(self)
                 .map(messages::template_without_kind)
@@ -87,8 +87,8 @@ mod tests {
         policy(name, &json!({ "disabled": false, "policy-templates": [] }))
     }
 
-    fn denied(policy: &Policy, doing: Doing) -> Option<String> {
-        policy.admit(doing).denied
+    fn denied(policy: &Policy, operation: Operation) -> Option<String> {
+        policy.admit(operation).denied
     }
 
     #[test]
@@ -96,20 +96,20 @@ mod tests {
         let long =
             "the combined length of the policy namespace and name cannot exceed 62 characters";
         let fits = empty(&"n".repeat(62 - "policies".len()));
-        assert_eq!(denied(&fits, Doing::Create), None);
+        assert_eq!(denied(&fits, Operation::Create), None);
         // Characters count, not bytes.
         let fits = empty(&"ü".repeat(62 - "policies".len()));
-        assert_eq!(denied(&fits, Doing::Create), None);
+        assert_eq!(denied(&fits, Operation::Create), None);
         let mut exceeds = empty(&"n".repeat(63 - "policies".len()));
-        assert_eq!(denied(&exceeds, Doing::Create).as_deref(), Some(long));
-        assert_eq!(denied(&exceeds, Doing::Update), None);
+        assert_eq!(denied(&exceeds, Operation::Create).as_deref(), Some(long));
+        assert_eq!(denied(&exceeds, Operation::Update), None);
         exceeds
             .labels_mut()
             .insert(ROOT_POLICY_LABEL.to_owned(), String::new());
-        assert_eq!(denied(&exceeds, Doing::Create), None);
+        assert_eq!(denied(&exceeds, Operation::Create), None);
         let mut both = with(&json!(null), &json!({ "kind": "ConfigurationPolicy" }));
         both.metadata.name = Some("n".repeat(60));
-        assert_eq!(denied(&both, Doing::Create).as_deref(), Some(long));
+        assert_eq!(denied(&both, Operation::Create).as_deref(), Some(long));
     }
 
     #[test]
@@ -123,13 +123,13 @@ mod tests {
             with(&json!(null), &json!({ "kind": "ConfigurationPolicy" })),
         ];
         for policy in refused {
-            assert_eq!(denied(&policy, Doing::Create).as_deref(), Some(text));
-            assert_eq!(denied(&policy, Doing::Update).as_deref(), Some(text));
+            assert_eq!(denied(&policy, Operation::Create).as_deref(), Some(text));
+            assert_eq!(denied(&policy, Operation::Update).as_deref(), Some(text));
         }
         let mut replica = with(&json!(null), &template(json!({})));
         let label = (ROOT_POLICY_LABEL.to_owned(), "a.b".to_owned());
         replica.labels_mut().extend([label]);
-        assert!(denied(&replica, Doing::Create).is_some());
+        assert!(denied(&replica, Operation::Create).is_some());
         let accepted = [
             with(&json!("inform"), &template(json!({}))),
             with(
@@ -142,13 +142,13 @@ mod tests {
             with(&json!(null), &json!("no object")),
         ];
         for policy in accepted {
-            assert_eq!(denied(&policy, Doing::Create), None, "{policy:?}");
+            assert_eq!(denied(&policy, Operation::Create), None, "{policy:?}");
         }
     }
 
     #[test]
     fn rough_edge_58_a_template_without_a_kind_is_warned_of_and_let_through() {
-        let verdict = with(&json!("inform"), &json!({ "metadata": {} })).admit(Doing::Update);
+        let verdict = with(&json!("inform"), &json!({ "metadata": {} })).admit(Operation::Update);
         assert_eq!(verdict.denied, None);
         let warning = "spec.policy-templates[0].objectDefinition has no kind: managed clusters will report it as invalid";
         assert_eq!(verdict.warnings, [warning]);

@@ -2,11 +2,11 @@
 
 use reeve_api::PolicySet;
 
-use super::{Admit, Doing, Verdict};
+use super::{AdmissionDecision, Admit, Operation};
 use crate::messages;
 
 impl Admit for PolicySet {
-    fn admit(&self, _: Doing) -> Verdict {
+    fn admit(&self, _: Operation) -> AdmissionDecision {
         let exclusions = self.spec.exclusions.as_deref().unwrap_or_default();
         let (mut seen, mut repeated, mut foreign) = (Vec::new(), Vec::new(), Vec::new());
         let mut warnings = Vec::new();
@@ -30,7 +30,7 @@ impl Admit for PolicySet {
         let texts: Vec<String> = texts
             .map(|(names, text)| format!("{text}: {}", names.join(", ")))
             .collect();
-        Verdict {
+        AdmissionDecision {
             denied: (!texts.is_empty()).then(|| texts.join("\n")),
             warnings,
         }
@@ -62,15 +62,15 @@ mod tests {
 
     use super::*;
 
-    fn verdict(policies: &Value, exclusions: &Value) -> Verdict {
+    fn verdict(policies: &Value, exclusions: &Value) -> AdmissionDecision {
         let value = json!({
             "apiVersion": "policy.open-cluster-management.io/v1beta1", "kind": "PolicySet",
             "metadata": { "name": "s", "namespace": "policies" },
             "spec": { "policies": policies, "exclusions": exclusions }
         });
         let set: PolicySet = serde_json::from_value(value).unwrap();
-        let verdict = set.admit(Doing::Create);
-        assert_eq!(verdict, set.admit(Doing::Update), "case u13");
+        let verdict = set.admit(Operation::Create);
+        assert_eq!(verdict, set.admit(Operation::Update), "case u13");
         verdict
     }
 
@@ -87,8 +87,11 @@ mod tests {
     #[test]
     fn case_u7_exclusions_of_members_are_accepted() {
         let members = json!(["policy-a", "policy-b"]);
-        assert_eq!(verdict(&members, &json!(null)), Verdict::default());
-        assert_eq!(verdict(&members, &json!([])), Verdict::default());
+        assert_eq!(
+            verdict(&members, &json!(null)),
+            AdmissionDecision::default()
+        );
+        assert_eq!(verdict(&members, &json!([])), AdmissionDecision::default());
         assert_eq!(excluded(&members, &["policy-a"]), None);
         assert_eq!(excluded(&members, &["policy-a", "policy-b"]), None);
     }

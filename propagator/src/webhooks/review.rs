@@ -1,12 +1,14 @@
 //! From the API server's question to the answer.
 
 use kube::core::Status;
-use kube::core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview, Operation};
+use kube::core::admission::{
+    AdmissionRequest, AdmissionResponse, AdmissionReview, Operation as Requested,
+};
 use kube::core::response::StatusSummary;
 
 use reeve_runtime::decode;
 
-use super::{Admit, Doing, Verdict};
+use super::{AdmissionDecision, Admit, Operation};
 use crate::messages;
 
 /// Answers an `AdmissionReview` in JSON with another one, in JSON.
@@ -25,16 +27,16 @@ pub(super) fn answer<K: Admit>(body: &[u8]) -> Result<Vec<u8>, String> {
 
 fn respond<K: Admit>(request: &AdmissionRequest<K>) -> AdmissionResponse {
     let mut response = AdmissionResponse::from(request);
-    let doing = match request.operation {
-        Operation::Create => Doing::Create,
-        Operation::Update => Doing::Update,
+    let operation = match request.operation {
+        Requested::Create => Operation::Create,
+        Requested::Update => Operation::Update,
         // Whatever is there may go.
-        Operation::Delete | Operation::Connect => return response,
+        Requested::Delete | Requested::Connect => return response,
     };
     let Some(object) = &request.object else {
         return response;
     };
-    let Verdict { denied, warnings } = object.admit(doing);
+    let AdmissionDecision { denied, warnings } = object.admit(operation);
     if let Some(text) = denied {
         response.allowed = false;
         response.result = forbidden(text);

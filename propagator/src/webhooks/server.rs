@@ -11,7 +11,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use reeve_api::{Policy, PolicySet};
 use reeve_runtime::flags::TlsArgs;
-use reeve_runtime::serving::{self, ServeError};
+use reeve_runtime::manager::ManagerError;
+use reeve_runtime::serving;
 use reeve_runtime::supervisor::Supervisor;
 
 use super::{Admit, review};
@@ -37,7 +38,7 @@ pub struct Webhooks<'a> {
 
 impl Webhooks<'_> {
     /// Starts the server. The port is taken and the certificate read when this returns.
-    pub fn start(self, tasks: &mut Supervisor) -> Result<(), ServeError> {
+    pub fn start(self, tasks: &mut Supervisor) -> Result<(), ManagerError> {
         let address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, self.port));
         let server = serving::https("webhooks", address, router(), self.tls, self.certificate)?;
         tasks.spawn("the webhook server", server.run(tasks.stop()));

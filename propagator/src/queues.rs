@@ -1,0 +1,34 @@
+//! The work queues of the reconcilers. They hold keys only: what is to be done is decided when a key is reconciled.
+
+use reeve_api::names::RootPolicyName;
+use reeve_runtime::manager::Manager;
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::queue::Queue;
+
+/// The queue of each reconciler.
+#[derive(Clone)]
+pub struct Queues {
+    /// Replicated policies, by cluster namespace and own name.
+    pub replicas: Queue<ObjectKey>,
+    /// Root policies whose status may have changed.
+    pub roots: Queue<RootPolicyName>,
+    /// Policy sets whose status may have changed.
+    pub sets: Queue<ObjectKey>,
+    /// Secrets with encryption keys.
+    pub keys: Queue<ObjectKey>,
+    /// Policy automations.
+    pub automations: Queue<ObjectKey>,
+}
+
+impl Queues {
+    /// Empty queues.
+    pub fn new(manager: &Manager) -> Self {
+        Self {
+            replicas: manager.queue("replicated-policy"),
+            roots: manager.queue("root-policy-status"),
+            sets: manager.queue("policy-set"),
+            keys: manager.queue("policy-encryption-keys"),
+            automations: manager.queue("policy-automation"),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Writes replicas: one request each, whose answer is not read further than it must be.
+
+use kube::Client;
+use kube::api::{Api, DeleteParams, Patch, Preconditions};
+use reeve_api::Policy;
+use reeve_runtime::object::{ObjectKey, StatusReason, is_about_namespace, not_found_as_none};
+use reeve_runtime::watch::Cached;
+use reeve_runtime::writes;
+use serde_json::{Value, json};
+
+use crate::error::ReplicaError;
+use crate::replica::ReplicaFacts;
+
+/// What became of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteOutcome {
+    /// There was nothing to write.
+    Nothing,
+    /// The replica was created.
+    Created,
+    /// It was changed.
+    Updated,
+    /// The cluster's namespace does not exist or is going.
+    NoNamespace,
+    /// It was there a moment ago, and is gone.
+    Vanished,
+}
+
+/// Creates a replica. One that is there without our label, or that the watch has not told of yet, is changed instead.
+pub async fn create(
+    client: &Client,
+    key: &ObjectKey,
+    desired: &Policy,
+) -> Result<WriteOutcome, ReplicaError> {
+    let failed = |source| ReplicaError::Create {
+        replica: key.clone(),
+        source,
+    };
+    match writes::create(client, &key.namespace, desired).await {
+        Ok(()) => Ok(WriteOutcome::Created),
+        Err(error) if is_about_namespace(&error) => {
+            tracing::warn!(replica = %key, %error, "the cluster namespace is not there");
+            Ok(WriteOutcome::NoNamespace)
+        }
+        Err(error) if StatusReason::of(&error) == StatusReason::AlreadyExists => {
+            update(client, key, None, desired).await
+        }
+        Err(source) => Err(failed(source)),
+    }
+}
+
+/// Changes a replica. Only what the root decides is overwritten: what others keep on it, such as finalizers, stays. Nobody
+/// else decides that, so there is no conflict to lose.
+pub async fn update(
+    client: &Client,
+    key: &ObjectKey,
+    live: Option<&Cached<ReplicaFacts>>,
+    desired: &Policy,
+) -> Result<WriteOutcome, ReplicaError> {
+    let failed = |source| ReplicaError::Update {
+        replica: key.clone(),
+        source,
+    };
+    let spec = serde_json::to_value(&desired.spec).map_err(kube::Error::SerdeError);
+    let mut changes = Vec::new();
+    if let Some(live) = live.and_then(Cached::valid) {
+        changes.push(json!({ "op": "test", "path": "/metadata/uid", "value": live.uid }));
+    }
+    let mut set = |path: &str, value: Value| {
+        changes.push(json!({ "op": "add", "path": path, "value": value }));
+    };
+    set("/metadata/labels", json!(desired.metadata.labels));
+    set("/metadata/annotations", json!(desired.metadata.annotations));
+    set("/spec", spec.map_err(failed)?);
+    let changes = serde_json::from_value(Value::Array(changes)).map_err(kube::Error::SerdeError);
+    let patch = Patch::Json::<()>(changes.map_err(failed)?);
+    let patched = writes::patch::<Policy>(client, (&key.namespace, &key.name), &patch).await;
+    match not_found_as_none(patched).map_err(failed)? {
+        Some(()) => Ok(WriteOutcome::Updated),
+        None => Ok(WriteOutcome::Vanished),
+    }
+}
+
+/// Deletes the replica with this UID.
+pub async fn delete(client: &Client, key: &ObjectKey, uid: String) -> Result<(), ReplicaError> {
+    let replicas: Api<Policy> = Api::namespaced(client.clone(), &key.namespace);
+    let preconditions = Preconditions {
+        uid: Some(uid),
+        resource_version: None,
+    };
+    let parameters = DeleteParams::default().preconditions(preconditions);
+    let deleted = not_found_as_none(writes::delete(&replicas, &key.name, &parameters).await);
+    deleted.map_err(|source| ReplicaError::Delete {
+        replica: key.clone(),
+        source,
+    })?;
+    tracing::info!(replica = %key, "the replicated policy was removed");
+    Ok(())
+}

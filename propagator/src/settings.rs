@@ -1,0 +1,211 @@
+//! The settings of the process: its flags and environment variables, checked.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{Api, Client};
+use reeve_runtime::metrics::Metrics;
+
+use crate::metrics::PropagatorMetrics;
+use crate::{Args, Error, messages};
+
+const PLACEMENT_RULES: &str = "placementrules.apps.open-cluster-management.io";
+
+/// The namespaces whose policies are propagated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Namespaces {
+    /// Every one.
+    All,
+    /// These, and there is at least one.
+    Some(BTreeSet<String>),
+}
+
+impl Namespaces {
+    /// Reads `WATCH_NAMESPACE`: empty for all, else names with commas between them.
+    pub fn parse(text: &str) -> Self {
+        let names = text.split(',').map(str::trim);
+        let names: BTreeSet<_> = names
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect();
+        if names.is_empty() {
+            Self::All
+        } else {
+            Self::Some(names)
+        }
+    }
+
+    /// Whether a namespace is one of them.
+    pub fn contains(&self, namespace: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Some(names) => names.contains(namespace),
+        }
+    }
+}
+
+/// Whether `PlacementRule`s are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlacementRules {
+    /// If their kind is installed when the process starts.
+    Probe,
+    /// `PlacementRule`s are watched, whether or not their kind is installed.
+    On,
+    /// `PlacementRule`s are not watched.
+    Off,
+}
+
+/// Whether the compliance of each policy is a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reports {
+    /// It is.
+    On,
+    /// It is not: there may be many thousands of policies.
+    Off,
+}
+
+/// The checked flags and environment variables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Where root policies are.
+    pub namespaces: Namespaces,
+    /// Whether `PlacementRule`s are used.
+    pub placement_rules: PlacementRules,
+    /// Whether compliance is a metric.
+    pub reports: Reports,
+}
+
+impl Settings {
+    /// Checks the flags and reads the environment.
+    pub fn new(args: &Args) -> Result<Self, Error> {
+        parse(args, |name| {
+            let value = std::env::var_os(name)?;
+            Some(value.to_string_lossy().into_owned())
+        })
+    }
+}
+
+fn parse(args: &Args, variable: impl Fn(&str) -> Option<String>) -> Result<Settings, Error> {
+    if args.encryption_key_rotation == 0 {
+        return Err(Error::Flag(messages::KEY_ROTATION_ZERO));
+    }
+    if args.key_rotation_max_concurrency == 0 {
+        return Err(Error::Flag(messages::KEY_ROTATION_WORKERS_ZERO));
+    }
+    let given = args.watch_namespace.clone();
+    let namespaces = given.or_else(|| variable("WATCH_NAMESPACE"));
+    let namespaces = namespaces.ok_or(Error::WatchNamespace)?;
+    let silent = variable("DISABLE_REPORT_METRICS");
+    let silent = silent.is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    Ok(Settings {
+        namespaces: Namespaces::parse(&namespaces),
+        placement_rules: match args.disable_placementrule {
+            None => PlacementRules::Probe,
+            Some(true) => PlacementRules::Off,
+            Some(false) => PlacementRules::On,
+        },
+        reports: if silent { Reports::Off } else { Reports::On },
+    })
+}
+
+/// Whether to use `PlacementRule`s. With [`PlacementRules::Probe`] this reads the hub.
+pub async fn placement_rules(client: &Client, asked: PlacementRules) -> Result<bool, Error> {
+    match asked {
+        PlacementRules::On => return Ok(true),
+        PlacementRules::Off => return Ok(false),
+        PlacementRules::Probe => {}
+    }
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let found = definitions.get_metadata_opt(PLACEMENT_RULES).await;
+    let found = found.map_err(|source| Error::PlacementRules(Box::new(source)))?;
+    if found.is_none() {
+        tracing::info!("{}", messages::NO_PLACEMENT_RULES);
+    }
+    Ok(found.is_some())
+}
+
+/// The series of this process.
+pub fn metrics(registry: &Metrics, settings: &Settings) -> PropagatorMetrics {
+    match settings.reports {
+        Reports::On => PropagatorMetrics::new(registry),
+        Reports::Off => PropagatorMetrics::without_compliance(registry),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    fn decided(flags: &[&str], variables: &[(&str, &str)]) -> Result<Settings, String> {
+        let args = Args::try_parse_from([&["p"], flags].concat()).unwrap();
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(key, _)| *key == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        parse(&args, variable).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn flags_and_variables_that_must_have_a_value() {
+        let everywhere = [("WATCH_NAMESPACE", "")];
+        let cases = [
+            (
+                "--encryption-key-rotation=0",
+                "the encryption-key-rotation flag must be greater than 0",
+            ),
+            (
+                "--key-rotation-max-concurrency=0",
+                "the key-rotation-max-concurrency flag must be greater than 0",
+            ),
+        ];
+        for (flag, text) in cases {
+            assert_eq!(decided(&[flag], &everywhere), Err(text.to_owned()));
+        }
+        assert_eq!(
+            decided(&[], &[]),
+            Err("WATCH_NAMESPACE must be set".to_owned())
+        );
+        assert!(decided(&[], &everywhere).is_ok());
+    }
+
+    #[test]
+    fn rough_edge_27_one_namespace_and_several_are_taken_at_their_word() {
+        let of = |text| {
+            decided(&[], &[("WATCH_NAMESPACE", text)])
+                .unwrap()
+                .namespaces
+        };
+        for all in ["", " ", ","] {
+            assert_eq!(of(all), Namespaces::All);
+        }
+        assert!(Namespaces::All.contains("any"));
+        assert!(of("a").contains("a") && !of("a").contains("b"));
+        let two = Namespaces::Some(["a", "b"].map(str::to_owned).into());
+        assert_eq!(of("b, a,"), two);
+    }
+
+    #[test]
+    fn placement_rules_are_looked_for_unless_the_flag_is_given_at_all() {
+        let of = |flags: &[&str]| {
+            let settings = decided(flags, &[("WATCH_NAMESPACE", "")]);
+            settings.unwrap().placement_rules
+        };
+        assert_eq!(of(&[]), PlacementRules::Probe);
+        assert_eq!(of(&["--disable-placementrule"]), PlacementRules::Off);
+        assert_eq!(of(&["--disable-placementrule=true"]), PlacementRules::Off);
+        assert_eq!(of(&["--disable-placementrule=false"]), PlacementRules::On);
+    }
+
+    #[test]
+    fn compliance_is_reported_unless_that_is_switched_off() {
+        let of = |value| {
+            let variables = [("WATCH_NAMESPACE", ""), ("DISABLE_REPORT_METRICS", value)];
+            decided(&[], &variables).unwrap().reports
+        };
+        assert_eq!(of("True"), Reports::Off);
+        assert_eq!(of("yes"), Reports::On);
+        assert_eq!(of(""), Reports::On);
+    }
+}
