@@ -2,13 +2,9 @@
 
 use std::path::PathBuf;
 
-use reeve_runtime::client::ClientError;
-use reeve_runtime::leader::LeaderError;
-use reeve_runtime::logging::InvalidLevel;
-use reeve_runtime::serving::ServeError;
-use reeve_runtime::supervisor::TaskError;
+use reeve_runtime::manager::ManagerError;
 
-use crate::uninstall::error::UninstallError;
+use crate::trigger_uninstall::error::UninstallError;
 
 /// Why the process ended.
 #[derive(Debug, thiserror::Error)]
@@ -29,22 +25,10 @@ pub enum Error {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The log level is invalid.
+    /// The process could not start, or ended.
     #[error(transparent)]
-    Logging(#[from] InvalidLevel),
-    /// A cluster cannot be reached.
-    #[error(transparent)]
-    Client(#[from] ClientError),
-    /// A port is taken or a certificate is missing.
-    #[error(transparent)]
-    Serve(#[from] ServeError),
-    /// Leadership could not be had.
-    #[error(transparent)]
-    Leader(#[from] LeaderError),
+    Manager(#[from] ManagerError),
     /// The removal could not be prepared.
     #[error(transparent)]
     Uninstall(#[from] UninstallError),
-    /// A task ended.
-    #[error(transparent)]
-    Task(#[from] TaskError),
 }

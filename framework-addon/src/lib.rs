@@ -1,34 +1,44 @@
-//! The managed cluster's controller: policies down from the hub, their template objects onto the
-//! cluster, compliance back up.
+//! The controllers of a managed cluster: policies from the hub, one object for each of their templates, and compliance back to
+//! the hub.
 //!
-//! Five controllers share what [`world`] watches on both clusters. Each is read in the same order:
-//! `mod`, `observe`, `decide`, `act`, `publish`, `messages`, `error`.
+//! [`manager`] wires: it watches both clusters into the [`caches`] and enqueues what a change concerns. One folder a
+//! reconciler, each named after its `controller` label in the metrics:
 //!
-//! - [`spec_sync`] copies policies from the cluster's namespace on the hub, [`secret_sync`] the key of their encrypted
-//!   values;
-//! - [`template_sync`] keeps one object for each policy template;
-//! - [`gatekeeper`] passes on what Gatekeeper's audit finds about the constraints among them;
-//! - [`status_sync`] folds what evaluators report into the policies' statuses, here and on the hub.
+//! - [`policy_spec_sync`] copies policies from the cluster's namespace on the hub, [`secret_sync`] the key of their
+//!   encrypted values;
+//! - [`policy_template_sync`] keeps one object for each policy template;
+//! - [`gatekeeper_constraint_status_sync`] relays the results of Gatekeeper's audit of the constraints among them;
+//! - [`policy_status_sync`] folds [`compliance_events`] into the statuses of policies, and [`hub_status_sync`] writes these
+//!   statuses to the hub.
 //!
-//! [`process`] starts them, and [`uninstall`] ends them. They talk through the API server only: every one of them is a function of what the clusters
-//! hold, so a process that is killed anywhere and started again comes to the same end.
+//! Reconcilers share no state but the caches: each is a function of the objects of both clusters, so a process that is
+//! killed anywhere and started again ends in the same state. [`trigger_uninstall`] is the command that a hook runs before
+//! the add-on is removed.
 
-pub mod args;
-pub mod error;
-pub mod gatekeeper;
-pub mod kinds;
-pub mod messages;
-pub mod metrics;
-pub mod process;
-pub mod replica;
-pub mod reports;
-pub mod secret_sync;
-pub mod spec_sync;
-pub mod status_sync;
-pub mod template_sync;
-pub mod templates;
-pub mod uninstall;
-pub mod world;
+mod args;
+mod caches;
+mod cluster;
+mod compliance_events;
+mod error;
+mod gatekeeper;
+mod gatekeeper_constraint_status_sync;
+mod hub_outbox;
+mod hub_status_sync;
+mod kinds;
+mod manager;
+mod messages;
+mod metrics;
+mod policy_spec_sync;
+mod policy_status_sync;
+mod policy_template_sync;
+mod queues;
+mod replica;
+mod reporter;
+mod secret_sync;
+mod settings;
+mod templates;
+mod trigger_uninstall;
+mod uninstalling;
 
 use reeve_runtime::CancellationToken;
 
@@ -36,13 +46,10 @@ pub use args::Args;
 use args::Command;
 pub use error::Error;
 
-/// Who the process is in the API servers' audit logs.
-const USER_AGENT: &str = "governance-policy-framework-addon";
-
-/// Runs until `stop`, or until something ends that must not; a sub-command until it is done.
+/// Runs the add-on until `stop`, or until one of its tasks fails; a sub-command until it is done.
 pub async fn run(mut args: Args, stop: CancellationToken) -> Result<(), Error> {
     match args.command.take() {
-        None => process::run(args, stop).await,
-        Some(Command::TriggerUninstall(args)) => uninstall::trigger::run(args, stop).await,
+        None => manager::run(args, stop).await,
+        Some(Command::TriggerUninstall(args)) => Ok(trigger_uninstall::run(args, stop).await?),
     }
 }

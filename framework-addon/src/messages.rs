@@ -15,3 +15,6 @@ pub const HUB_KUBECONFIG_CHANGED: &str =
     "the hub's kubeconfig has changed: the process is to be started again";
 /// What the probe tells of it.
 pub const WITHHELD: &str = "reason withheld";
+
+/// The beginnings of reports that are outdated once the template object is applied: its controller is asked to report again.
+pub const STALE: [&str; 2] = ["template-error;", "Pending;"];

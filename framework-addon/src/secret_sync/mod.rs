@@ -22,7 +22,7 @@ use reeve_runtime::queue::{Action, Queue};
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Store, Watch};
 
-use crate::uninstall::Uninstalling;
+use crate::uninstalling::Uninstalling;
 use decide::SecretAction;
 use error::SecretError;
 
@@ -64,13 +64,13 @@ impl Contents {
 }
 
 /// One of the two clusters.
-struct Side {
+struct Cluster {
     client: Client,
     namespace: String,
     secrets: Store<Contents>,
 }
 
-impl Side {
+impl Cluster {
     fn watch(
         (client, namespace): (Client, String),
         name: &'static str,
@@ -102,8 +102,8 @@ impl Side {
 
 /// Copies the Secret.
 pub struct SecretSync {
-    hub: Side,
-    managed: Side,
+    hub: Cluster,
+    managed: Cluster,
     uninstalling: Uninstalling,
 }
 
@@ -117,8 +117,8 @@ impl SecretSync {
         tasks: &mut Supervisor,
     ) -> Arc<Self> {
         Arc::new(Self {
-            hub: Side::watch(hub, "the watch of the Secret on the hub", queue, tasks),
-            managed: Side::watch(managed, "the watch of the managed Secret", queue, tasks),
+            hub: Cluster::watch(hub, "the watch of the Secret on the hub", queue, tasks),
+            managed: Cluster::watch(managed, "the watch of the managed Secret", queue, tasks),
             uninstalling,
         })
     }

@@ -1,0 +1,144 @@
+//! What a constraint's status says about compliance.
+
+use reeve_api::Compliance;
+use serde_json::Value;
+
+use super::messages;
+use crate::reporter::Finding;
+
+/// Whether somebody checks objects before they are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validation {
+    /// Gatekeeper's webhook does.
+    Webhook,
+    /// Nobody does.
+    Nobody,
+}
+
+/// Reads a constraint; `None` before its first audit.
+///
+/// Gatekeeper lists a bounded number of violations (`status.violations`) and counts all of them
+/// (`status.totalViolations`); the count is there from the first audit on. An entry without a name or a message is not
+/// dropped in silence: it is counted.
+pub fn of(constraint: &Value, validation: Validation) -> Option<Finding> {
+    let total = constraint
+        .pointer("/status/totalViolations")
+        .and_then(Value::as_i64)?;
+    let finding = match constraint.pointer("/status/violations") {
+        None | Some(Value::Null) => unlisted(total),
+        Some(Value::Array(violations)) if violations.is_empty() => unlisted(total),
+        Some(Value::Array(violations)) => Finding::violation(listed(violations)),
+        Some(_) => Finding::violation(messages::INVALID_STATUS),
+    };
+    let action = constraint.pointer("/spec/enforcementAction");
+    let denies = action.and_then(Value::as_str).unwrap_or("deny") == "deny";
+    if denies && validation == Validation::Nobody {
+        let text = format!("{}{}", messages::WEBHOOK_DISABLED, finding.text);
+        return Some(Finding {
+            compliance: Compliance::NonCompliant,
+            text,
+        });
+    }
+    Some(finding)
+}
+
+fn unlisted(total: i64) -> Finding {
+    if total > 0 {
+        Finding::violation(messages::not_listed(total))
+    } else {
+        Finding::compliant(messages::NO_VIOLATIONS)
+    }
+}
+
+fn listed(violations: &[Value]) -> String {
+    let mut texts: Vec<String> = violations.iter().filter_map(violation).collect();
+    let unreadable = violations.len().saturating_sub(texts.len());
+    if unreadable > 0 {
+        texts.push(messages::unreadable(unreadable));
+    }
+    texts.join(messages::SEPARATOR)
+}
+
+fn violation(entry: &Value) -> Option<String> {
+    let text = |field: &str| entry.get(field).and_then(Value::as_str);
+    let object = (text("kind")?, text("namespace"), text("name")?);
+    Some(messages::violation(
+        text("enforcementAction")?,
+        text("message")?,
+        object,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    fn message(status: &Value, action: Option<&str>, validation: Validation) -> Option<String> {
+        let mut constraint = json!({"spec": {}, "status": status});
+        if let Some(action) = action {
+            constraint["spec"]["enforcementAction"] = json!(action);
+        }
+        of(&constraint, validation).map(|finding| finding.message())
+    }
+
+    fn on(kind: &str, namespace: Option<&str>, name: &str) -> Value {
+        let mut entry =
+            json!({"kind": kind, "name": name, "message": "no", "enforcementAction": "warn"});
+        if let Some(namespace) = namespace {
+            entry["namespace"] = json!(namespace);
+        }
+        entry
+    }
+
+    #[rstest]
+    #[case::not_audited(json!({}), None)]
+    #[case::odd_count(json!({"totalViolations": "1"}), None)]
+    #[case::none(json!({"totalViolations": 0}), Some("Compliant; The constraint has no violations"))]
+    #[case::empty(json!({"totalViolations": 0, "violations": []}), Some("Compliant; The constraint has no violations"))]
+    #[case::no_list(json!({"totalViolations": 1, "violations": {}}), Some("NonCompliant; The constraint status is invalid"))]
+    #[case::two(
+        json!({"totalViolations": 2, "violations": [on("ConfigMap", Some("ns"), "a"), on("Namespace", None, "b")]}),
+        Some("NonCompliant; warn - no (on ConfigMap ns/a); warn - no (on Namespace b)")
+    )]
+    fn what_the_audit_found(#[case] status: Value, #[case] expected: Option<&str>) {
+        let found = message(&status, Some("warn"), Validation::Nobody);
+        assert_eq!(found.as_deref(), expected);
+    }
+
+    #[rstest]
+    #[case::limit_zero(json!({"totalViolations": 3}), "NonCompliant; 3 violations (not listed)")]
+    #[case::nameless(
+        json!({"totalViolations": 2, "violations": [on("ConfigMap", Some("ns"), "a"), {"kind": 7}]}),
+        "NonCompliant; warn - no (on ConfigMap ns/a); 1 violation in the constraint's status cannot be read"
+    )]
+    #[case::all_odd(
+        json!({"totalViolations": 2, "violations": ["x", null]}),
+        "NonCompliant; 2 violations in the constraint's status cannot be read"
+    )]
+    fn rough_edge_38_no_violation_is_taken_for_none(#[case] status: Value, #[case] expected: &str) {
+        let found = message(&status, Some("warn"), Validation::Webhook);
+        assert_eq!(found.as_deref(), Some(expected));
+    }
+
+    #[rstest]
+    #[case::absent(None, Validation::Nobody, true)]
+    #[case::deny(Some("deny"), Validation::Nobody, true)]
+    #[case::checked(Some("deny"), Validation::Webhook, false)]
+    #[case::warn(Some("warn"), Validation::Nobody, false)]
+    #[case::scoped(Some("scoped"), Validation::Nobody, false)]
+    fn what_should_be_denied_needs_somebody_who_denies(
+        #[case] action: Option<&str>,
+        #[case] validation: Validation,
+        #[case] complains: bool,
+    ) {
+        let found = message(&json!({"totalViolations": 0}), action, validation).unwrap();
+        let expected = if complains {
+            "NonCompliant; The Gatekeeper validating webhook is disabled but the constraint's spec.enforcementAction is deny. The constraint has no violations"
+        } else {
+            "Compliant; The constraint has no violations"
+        };
+        assert_eq!(found, expected);
+    }
+}

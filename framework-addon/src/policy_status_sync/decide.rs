@@ -1,0 +1,255 @@
+//! What a policy's status must say.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use reeve_api::Compliance;
+use reeve_api::policy::{DetailsPerTemplate, PolicyStatus};
+use reeve_runtime::watch::Cached;
+use serde_json::json;
+
+use super::history;
+use super::observe::{Object, Template};
+use crate::replica::Replica;
+
+/// How the two sides of a policy stand to each other.
+#[derive(Clone, Debug)]
+pub enum Standing {
+    /// The managed cluster does not have it: nothing is to be reported.
+    Gone,
+    /// The copy is not what the hub asks for, or one side cannot be read. What is reported about
+    /// it must not be taken for an answer to the hub's policy.
+    NotInLine,
+    /// The copy is what the hub asks for.
+    InLine {
+        /// The copy.
+        managed: Arc<Replica>,
+        /// The hub's, unless the managed cluster is the hub.
+        hub: Option<Arc<Replica>>,
+    },
+}
+
+/// Compares the two sides. `hub` is absent when there is no hub to report to.
+pub fn standing(
+    managed: Option<Cached<Replica>>,
+    hub: Option<Option<Cached<Replica>>>,
+) -> Standing {
+    let managed = match managed {
+        None => return Standing::Gone,
+        Some(Cached::Invalid(_)) => return Standing::NotInLine,
+        Some(Cached::Valid(managed)) => managed,
+    };
+    match hub {
+        None => Standing::InLine { managed, hub: None },
+        Some(Some(Cached::Valid(hub))) if hub.is_equivalent(&managed) => Standing::InLine {
+            managed,
+            hub: Some(hub),
+        },
+        Some(_) => Standing::NotInLine,
+    }
+}
+
+/// The status after `old`, given all reports. Order is that of the templates; templates that are
+/// no more are forgotten.
+pub fn status(old: &PolicyStatus, templates: Vec<Template>) -> PolicyStatus {
+    let mut stored = HashMap::new();
+    for entry in old.details.iter().flatten() {
+        // Of several entries of one name the first counts.
+        stored.entry(entry.template_name()).or_insert(entry);
+    }
+    let details: Vec<_> = templates
+        .into_iter()
+        .map(|template| entry(stored.get(template.name.as_str()).copied(), template))
+        .collect();
+    PolicyStatus {
+        compliant: overall(old, &details),
+        details: (!details.is_empty()).then_some(details),
+        ..old.clone()
+    }
+}
+
+fn entry(mut stored: Option<&DetailsPerTemplate>, template: Template) -> DetailsPerTemplate {
+    let mut reports = template.events;
+    match template.object {
+        Object::Absent => {}
+        Object::Foreign => stored = None,
+        Object::Owned(told) => {
+            // The same report can come as an event too; the event's own fields say more.
+            let told = told.into_iter();
+            let new: Vec<_> = told
+                .filter(|told| {
+                    reports
+                        .iter()
+                        .all(|event| event.event_name != told.event_name)
+                })
+                .collect();
+            reports.extend(new);
+        }
+    }
+    let merged = history::merge(reports, stored);
+    DetailsPerTemplate {
+        compliant: merged.compliant,
+        history: (!merged.history.is_empty()).then_some(merged.history),
+        template_meta: Some(json!({ "name": template.name })),
+    }
+}
+
+/// The sum over the templates. While some template has not been reported and none is wrong, the sum
+/// is what it was: unknown before all have answered for the first time. A sum over other templates
+/// than these is not kept; then the known ones decide.
+fn overall(old: &PolicyStatus, details: &[DetailsPerTemplate]) -> Option<String> {
+    let known = |entry: &DetailsPerTemplate| entry.compliant.as_deref().and_then(Compliance::parse);
+    let answers: Vec<Option<Compliance>> = details.iter().map(known).collect();
+    let sum = |compliance: Compliance| Some(compliance.as_str().to_owned());
+    if answers.contains(&Some(Compliance::NonCompliant)) {
+        return sum(Compliance::NonCompliant);
+    }
+    if answers.contains(&Some(Compliance::Pending)) {
+        return sum(Compliance::Pending);
+    }
+    if answers
+        .iter()
+        .all(|answer| *answer == Some(Compliance::Compliant))
+    {
+        return sum(Compliance::Compliant);
+    }
+    let before = old.details.as_deref().unwrap_or_default();
+    if names(before) == names(details) || old.compliant.is_none() {
+        return old.compliant.clone();
+    }
+    if answers.iter().any(Option::is_some) {
+        sum(Compliance::Compliant)
+    } else {
+        None
+    }
+}
+
+fn names(details: &[DetailsPerTemplate]) -> BTreeSet<&str> {
+    details
+        .iter()
+        .map(DetailsPerTemplate::template_name)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compliance_events::Report;
+    use jiff::Timestamp;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+    use reeve_runtime::events::event_name;
+    use rstest::rstest;
+
+    fn report(second: i64, message: &str) -> Report {
+        let at = Timestamp::from_second(1_700_000_000 + second).unwrap();
+        Report {
+            event_name: event_name("ns.p", at),
+            at,
+            message: message.to_owned(),
+        }
+    }
+
+    fn template(name: &str, messages: &[&str], object: Object) -> Template {
+        let events = (0..)
+            .zip(messages)
+            .map(|(second, message)| report(second, message));
+        Template {
+            name: name.to_owned(),
+            events: events.collect(),
+            object,
+        }
+    }
+
+    fn absent(name: &str, messages: &[&str]) -> Template {
+        template(name, messages, Object::Absent)
+    }
+
+    #[rstest]
+    #[case::none(&[], Some("Compliant"))]
+    #[case::unreported(&[""], None)]
+    #[case::partly(&["Compliant", ""], None)]
+    #[case::all(&["Compliant", "Compliant; x"], Some("Compliant"))]
+    #[case::wrong(&["", "NonCompliant"], Some("NonCompliant"))]
+    #[case::wrong_before_pending(&["Pending", "NonCompliant"], Some("NonCompliant"))]
+    #[case::pending(&["Pending", "Compliant"], Some("Pending"))]
+    fn the_sum_of_a_new_policy(#[case] messages: &[&str], #[case] expected: Option<&str>) {
+        let templates = messages.iter().enumerate().map(|(index, message)| {
+            let messages: &[&str] = if message.is_empty() { &[] } else { &[message] };
+            absent(&format!("t{index}"), messages)
+        });
+        let status = status(&PolicyStatus::default(), templates.collect());
+        assert_eq!(status.compliant.as_deref(), expected);
+    }
+
+    #[test]
+    fn a_sum_outlives_nothing_but_its_own_templates() {
+        let old = status(
+            &PolicyStatus::default(),
+            vec![absent("a", &["NonCompliant"])],
+        );
+        let same = status(&old, vec![absent("a", &[])]);
+        assert_eq!(same, old, "expired events change nothing");
+    }
+
+    #[test]
+    fn rough_edge_13_a_removed_violation_does_not_stay_in_the_sum() {
+        let templates = vec![absent("bad", &["NonCompliant"]), absent("new", &[])];
+        let old = status(&PolicyStatus::default(), templates);
+        assert_eq!(old.compliant.as_deref(), Some("NonCompliant"));
+        let unknown = status(&old, vec![absent("new", &[])]);
+        assert_eq!(unknown.compliant, None);
+        let templates = vec![absent("new", &[]), absent("good", &["Compliant"])];
+        assert_eq!(
+            status(&old, templates).compliant.as_deref(),
+            Some("Compliant")
+        );
+    }
+
+    #[test]
+    fn what_an_object_of_somebody_else_left_behind_disappears() {
+        let old = status(&PolicyStatus::default(), vec![absent("a", &["Compliant"])]);
+        let foreign = status(&old, vec![template("a", &[], Object::Foreign)]);
+        assert_eq!(foreign.details.unwrap()[0].history, None);
+    }
+
+    #[test]
+    fn the_objects_own_history_counts_once() {
+        let owned = Object::Owned(vec![report(0, "Compliant"), report(5, "NonCompliant; x")]);
+        let status = status(
+            &PolicyStatus::default(),
+            vec![template("a", &["Compliant"], owned)],
+        );
+        let history = status.details.unwrap()[0].history.clone().unwrap();
+        assert_eq!(history.len(), 2);
+        assert_eq!(status.compliant.as_deref(), Some("NonCompliant"));
+    }
+
+    #[test]
+    fn only_a_copy_that_is_in_line_is_reported() {
+        let policy = |disabled: bool| {
+            let spec = json!({"disabled": disabled, "policy-templates": []});
+            Cached::Valid(Arc::new(Replica::new(ObjectMeta::default(), spec)))
+        };
+        let invalid = || Cached::<Replica>::Invalid("odd".into());
+        assert!(matches!(standing(None, None), Standing::Gone));
+        assert!(matches!(
+            standing(None, Some(Some(policy(true)))),
+            Standing::Gone
+        ));
+        let alone = standing(Some(policy(true)), None);
+        assert!(matches!(alone, Standing::InLine { hub: None, .. }));
+        let equal = standing(Some(policy(true)), Some(Some(policy(true))));
+        assert!(matches!(equal, Standing::InLine { hub: Some(_), .. }));
+        for (managed, hub) in [
+            (policy(true), Some(policy(false))),
+            (policy(true), None),
+            (policy(true), Some(invalid())),
+            (invalid(), Some(policy(true))),
+        ] {
+            assert!(matches!(
+                standing(Some(managed), Some(hub)),
+                Standing::NotInLine
+            ));
+        }
+    }
+}

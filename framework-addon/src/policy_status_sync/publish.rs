@@ -1,0 +1,151 @@
+//! Writes statuses, only where they differ, and tells people.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Resource;
+use kube::api::Patch;
+use parking_lot::Mutex;
+use reeve_api::Policy;
+use reeve_runtime::events::{EventRecorder, InformationalEvent};
+use reeve_runtime::object::not_found_as_none;
+use reeve_runtime::writes;
+use serde_json::{Map, Value, json};
+
+use super::error::StatusError;
+use super::{StatusSync, messages};
+use crate::cluster::Cluster;
+use crate::replica::{Replica, same_status};
+
+/// What became of a status that was to be published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Publication {
+    /// It was written.
+    Written,
+    /// The policy has it.
+    Unchanged,
+}
+
+impl StatusSync {
+    /// Writes the status on the managed cluster.
+    pub(super) async fn publish(
+        &self,
+        managed: &Replica,
+        status: &Value,
+    ) -> Result<Publication, StatusError> {
+        let name = managed.name();
+        let side = &self.caches.managed;
+        let written = self.written.write(side, managed, status).await;
+        let written = written.map_err(|source| StatusError::Managed {
+            policy: name.to_owned(),
+            source,
+        })?;
+        if !written {
+            return Ok(Publication::Unchanged);
+        }
+        let note = messages::updated(name, &side.namespace);
+        emit_status_event(&self.events, &managed.object_ref(&()), &note);
+        Ok(Publication::Written)
+    }
+}
+
+/// The statuses that one cluster has taken, until its watch shows them.
+#[derive(Default)]
+pub struct Written(Mutex<HashMap<String, Write>>);
+
+/// A status on top of a version of a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Write {
+    version: Option<String>,
+    status: u64,
+}
+
+impl Write {
+    fn of(policy: &Replica, status: &Value) -> Self {
+        let mut hasher = DefaultHasher::new();
+        status.to_string().hash(&mut hasher);
+        Self {
+            version: policy.metadata.resource_version.clone(),
+            status: hasher.finish(),
+        }
+    }
+}
+
+impl Written {
+    /// Writes a policy's status; `false` if there was no need: the policy has it, or has been given it and the watch is
+    /// behind. A policy that was changed since it was read is a conflict; one that was deleted will be reported by the
+    /// watch.
+    pub async fn write(
+        &self,
+        side: &Cluster,
+        policy: &Replica,
+        status: &Value,
+    ) -> Result<bool, kube::Error> {
+        if same_status(policy.status.as_ref(), Some(status)) {
+            return Ok(false);
+        }
+        let write = Write::of(policy, status);
+        if self.0.lock().get(policy.name()) == Some(&write) {
+            return Ok(false);
+        }
+        let place = (side.namespace.as_str(), policy.name());
+        let patch = Patch::Merge(replacement(policy, status));
+        let patched = writes::patch_status::<Policy>(&side.client, place, &patch).await;
+        let written = not_found_as_none(patched)?.is_some();
+        if written {
+            self.0.lock().insert(policy.name().to_owned(), write);
+        }
+        Ok(written)
+    }
+
+    /// Forgets a policy that is gone.
+    pub fn forget(&self, policy: &str) {
+        self.0.lock().remove(policy);
+    }
+}
+
+/// A merge patch after which the status of the very version that was read is this one and nothing else.
+fn replacement(policy: &Replica, status: &Value) -> Value {
+    let before = policy.status.as_ref().and_then(Value::as_object);
+    let gone = before.into_iter().flatten().map(|(field, _)| field);
+    let mut fields: Map<String, Value> = gone.map(|field| (field.clone(), Value::Null)).collect();
+    let new = status.as_object().into_iter().flatten();
+    fields.extend(new.map(|(field, value)| (field.clone(), value.clone())));
+    let version = &policy.metadata.resource_version;
+    json!({ "metadata": { "resourceVersion": version }, "status": fields })
+}
+
+/// Emits an informational event about a status that was written.
+pub fn emit_status_event(events: &EventRecorder, policy: &ObjectReference, note: &str) {
+    tracing::info!(policy = policy.name, "{note}");
+    let event = InformationalEvent {
+        reason: messages::REASON,
+        action: messages::REASON,
+        note,
+        warning: false,
+    };
+    events.emit_event(policy, &event);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+    #[test]
+    fn what_is_not_in_the_new_status_is_removed() {
+        let metadata = ObjectMeta {
+            resource_version: Some("7".to_owned()),
+            ..ObjectMeta::default()
+        };
+        let mut policy = Replica::new(metadata, json!({}));
+        policy.status = Some(json!({"compliant": "Compliant", "details": [1], "odd": {}}));
+        let patch = replacement(&policy, &json!({"details": [2]}));
+        let expected = json!({
+            "metadata": {"resourceVersion": "7"},
+            "status": {"compliant": null, "details": [2], "odd": null}
+        });
+        assert_eq!(patch, expected);
+    }
+}

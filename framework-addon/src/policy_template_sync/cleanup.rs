@@ -1,0 +1,187 @@
+//! Deletes objects that a policy no longer asks for, and those that Kubernetes cannot delete with
+//! it: cluster-scoped objects cannot be owned by a namespaced policy, so a finalizer keeps the
+//! policy until they are deleted.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use kube::api::{ListParams, Patch};
+use kube::core::GroupVersionKind;
+use reeve_api::names::{CLUSTER_SCOPED_CLEANUP_FINALIZER, PARENT_POLICY_LABEL};
+use reeve_api::policy::PolicySpec;
+use reeve_runtime::decode::AnyDepth;
+use reeve_runtime::dependencies::ReadError;
+use reeve_runtime::discovery::describe;
+use reeve_runtime::object::{StatusReason, not_found_as_none};
+use reeve_runtime::writes;
+use serde_json::json;
+
+use super::TemplateSync;
+use super::decide::may_delete;
+use super::error::SyncError;
+use super::observe::{LONGEST_LABEL, Own};
+use super::plan::{GroupKind, Parent, Plan};
+use crate::gatekeeper;
+use crate::replica::Replica;
+use crate::templates;
+
+/// The objects that the policy no longer asks for, of those that are proven to be its own. An object whose name a template
+/// has stays, also when the template is in error: a typo in its kind must not take away what an earlier revision has made.
+/// One of another kind goes when the template of its name is among the `applied`.
+pub(super) fn superfluous<'a>(
+    parent: &Parent,
+    expected: &HashMap<String, GroupKind>,
+    applied: &HashSet<&str>,
+    own: impl Iterator<Item = &'a Own>,
+) -> Vec<&'a Own> {
+    let is_superfluous = |own: &&Own| {
+        let (resource, metadata) = (&own.kind.resource, &own.object.metadata);
+        let name = metadata.name.as_deref().unwrap_or_default();
+        let is_replaced = expected.get(name).is_none_or(|template| {
+            let is_same = template.group == resource.group && template.kind == resource.kind;
+            !is_same && applied.contains(name)
+        });
+        is_replaced && may_delete(parent, metadata, &own.kind)
+    };
+    own.filter(is_superfluous).collect()
+}
+
+impl TemplateSync {
+    /// Deletes what the policy no longer asks for, given the names of the templates that were applied without error.
+    pub(super) async fn clean(
+        &self,
+        parent: &Parent,
+        plan: &Plan,
+        applied: &HashSet<&str>,
+        own: &[Result<Own, SyncError>],
+    ) -> Vec<SyncError> {
+        let Some(expected) = &plan.expected else {
+            return Vec::new();
+        };
+        let mut errors = Vec::new();
+        for own in superfluous(parent, expected, applied, own.iter().flatten()) {
+            errors.extend(self.delete(&own.kind, &own.object).await.err());
+        }
+        errors
+    }
+
+    /// Deletes the policy's objects of a kind if it is cluster-scoped. The API server itself is asked which there are.
+    async fn clean_cluster_scoped(
+        &self,
+        parent: &Parent,
+        kind: &GroupVersionKind,
+    ) -> Vec<SyncError> {
+        let served = match self.caches.kinds.find(kind).await {
+            Ok(served) if served.namespaced => return Vec::new(),
+            Ok(served) => served,
+            // No kind, no objects.
+            Err(error) if error.is_absent() => return Vec::new(),
+            Err(source) => {
+                let template = String::new();
+                return vec![SyncError::Discover { template, source }];
+            }
+        };
+        let ours = ListParams::default().labels(&format!("{PARENT_POLICY_LABEL}={}", parent.name));
+        let objects = match self.api(&served).list(&ours).await {
+            Ok(objects) => objects,
+            Err(error) if StatusReason::of(&error) == StatusReason::NotFound => return Vec::new(),
+            Err(error) => {
+                let kind = describe(kind);
+                let source = ReadError::Refused(Arc::new(error));
+                return vec![SyncError::List { kind, source }];
+            }
+        };
+        let mut errors = Vec::new();
+        for AnyDepth(object) in objects {
+            if may_delete(parent, &object.metadata, &served) {
+                errors.extend(self.delete(&served, &object).await.err());
+            }
+        }
+        errors
+    }
+
+    /// The policy is being deleted: deletes its cluster-scoped objects, then lets it go. They are
+    /// found by their label, whatever the templates say by now.
+    pub(super) async fn finalize(&self, policy: &Replica) -> Vec<SyncError> {
+        if !is_held(policy) {
+            return Vec::new();
+        }
+        let spec = policy.typed_spec().unwrap_or_else(|error| {
+            tracing::warn!(policy = policy.name(), %error, "cannot decode the policy");
+            PolicySpec::default()
+        });
+        let parent = Parent::of(policy, &spec, &self.caches.managed.namespace);
+        let own = spec.policy_templates.iter();
+        let asked = own.filter_map(|own| templates::identify(&own.object_definition));
+        // A definition may have lost its label since.
+        let asked: Vec<_> = asked.map(|identity| identity.kind).collect();
+        let mut kinds = self.caches.kinds.template_kinds();
+        kinds.extend(
+            asked
+                .iter()
+                .filter(|kind| !kinds.contains(kind))
+                .cloned()
+                .collect::<Vec<_>>(),
+        );
+        if parent.name.len() > LONGEST_LABEL {
+            kinds.clear();
+        }
+        let mut errors = Vec::new();
+        for kind in &kinds {
+            let failed = self.clean_cluster_scoped(&parent, kind).await;
+            if asked.contains(kind) || gatekeeper::is_policy(kind) {
+                errors.extend(failed);
+            } else {
+                // No policy has made any that we may not even see.
+                errors.extend(failed.into_iter().filter(|error| !error.is_hidden()));
+            }
+        }
+        if errors.is_empty() {
+            errors.extend(self.let_go(policy).await.err());
+        }
+        errors
+    }
+
+    /// Adds the finalizer. This comes before the first cluster-scoped object is created.
+    pub(super) async fn hold(&self, policy: &Replica) -> Result<(), SyncError> {
+        if is_held(policy) {
+            return Ok(());
+        }
+        let mut finalizers = policy.metadata.finalizers.clone().unwrap_or_default();
+        finalizers.push(CLUSTER_SCOPED_CLEANUP_FINALIZER.to_owned());
+        // A policy that is gone holds nothing: its objects would outlive it.
+        let written = self.write_finalizers(policy, &finalizers).await;
+        written.map_err(SyncError::Finalizer)
+    }
+
+    /// Removes the finalizer.
+    pub(super) async fn let_go(&self, policy: &Replica) -> Result<(), SyncError> {
+        if !is_held(policy) {
+            return Ok(());
+        }
+        let mut finalizers = policy.metadata.finalizers.clone().unwrap_or_default();
+        finalizers.retain(|finalizer| finalizer != CLUSTER_SCOPED_CLEANUP_FINALIZER);
+        let written = self.write_finalizers(policy, &finalizers).await;
+        not_found_as_none(written).map_err(SyncError::Finalizer)?;
+        Ok(())
+    }
+
+    async fn write_finalizers(
+        &self,
+        policy: &Replica,
+        finalizers: &[String],
+    ) -> Result<(), kube::Error> {
+        // A list can only be written whole, so nobody may have written it in between.
+        let patch = Patch::Merge(json!({"metadata": {
+            "resourceVersion": policy.metadata.resource_version,
+            "finalizers": finalizers
+        }}));
+        let policies = self.caches.managed.api();
+        writes::patch_with(&policies, policy.name(), &patch).await
+    }
+}
+
+fn is_held(policy: &Replica) -> bool {
+    let mut finalizers = policy.metadata.finalizers.iter().flatten();
+    finalizers.any(|finalizer| finalizer == CLUSTER_SCOPED_CLEANUP_FINALIZER)
+}

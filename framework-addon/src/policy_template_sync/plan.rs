@@ -1,0 +1,384 @@
+//! What a policy asks for, read from its spec alone.
+
+use std::collections::{BTreeMap, HashMap};
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::core::GroupVersionKind;
+use reeve_api::names::{CLUSTER_NAME_LABEL, POLICY_API_VERSION};
+use reeve_api::policy::{PolicySpec, PolicyTemplate};
+use serde_json::Value;
+
+use super::dependencies::{self, Needs};
+use super::error::TemplateError;
+use super::messages;
+use crate::replica::Replica;
+use crate::templates;
+
+/// The policy that template objects belong to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parent {
+    /// Its name.
+    pub name: String,
+    /// Its namespace, which is also that of its objects.
+    pub namespace: String,
+    /// Its uid.
+    pub uid: String,
+    /// The managed cluster's name, as its label says; may be empty.
+    pub cluster: String,
+    /// Its remediation action, in the user's spelling; `None` if it has none.
+    pub remediation: Option<String>,
+}
+
+impl Parent {
+    /// The policy in `namespace`, as far as its objects need to know it.
+    pub fn of(policy: &Replica, spec: &PolicySpec, namespace: &str) -> Self {
+        let given = spec.remediation_action.clone();
+        Self {
+            name: policy.name().to_owned(),
+            namespace: namespace.to_owned(),
+            uid: policy.uid().to_owned(),
+            cluster: policy
+                .labels()
+                .remove(CLUSTER_NAME_LABEL)
+                .unwrap_or_default(),
+            remediation: given.filter(|action| !action.is_empty()),
+        }
+    }
+
+    /// The reference by which Kubernetes deletes the objects with the policy.
+    pub fn owner_reference(&self) -> OwnerReference {
+        OwnerReference {
+            api_version: POLICY_API_VERSION.to_owned(),
+            kind: "Policy".to_owned(),
+            name: self.name.clone(),
+            uid: self.uid.clone(),
+            controller: Some(true),
+            block_owner_deletion: Some(true),
+        }
+    }
+}
+
+/// One template that can be worked on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: GroupVersionKind,
+    /// The object, as it is written.
+    pub definition: Value,
+    /// What it waits for.
+    pub needs: Needs,
+    /// Whether waiting counts as compliant.
+    pub ignores_pending: bool,
+}
+
+impl Asked {
+    /// Why the hub could not resolve the template, if it could not.
+    pub fn hub_error(&self) -> Option<&str> {
+        let annotations = self.definition.pointer("/metadata/annotations")?;
+        let error = annotations.get(reeve_api::names::HUB_TEMPLATES_ERROR_ANNOTATION)?;
+        error.as_str().filter(|error| !error.is_empty())
+    }
+}
+
+/// Something that is wrong with a template whatever the cluster holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Complaint {
+    /// The name under which it is reported.
+    pub template: String,
+    /// What the template says of itself, as far as it can be read.
+    pub related: Option<ObjectReference>,
+    /// What is wrong.
+    pub error: TemplateError,
+}
+
+/// What a policy asks for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// The templates that can be worked on.
+    pub asked: Vec<Asked>,
+    /// What is wrong with the others.
+    pub complaints: Vec<Complaint>,
+    /// Dependencies of the policy itself that contradict earlier ones, and are ignored.
+    pub contradictions: Vec<String>,
+    /// Group and kind of every template, valid or not, by its name; `None` when a template does not
+    /// say, so that nothing can be called superfluous.
+    pub expected: Option<HashMap<String, GroupKind>>,
+}
+
+/// The group and the kind of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupKind {
+    /// The group; empty for the core group.
+    pub group: String,
+    /// The kind.
+    pub kind: String,
+}
+
+impl Plan {
+    /// Whether a template is reported under this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.asked.iter().any(|asked| asked.name == name)
+            || self
+                .complaints
+                .iter()
+                .any(|complaint| complaint.template == name)
+    }
+}
+
+/// Reads a policy's spec. Objects go to `namespace`.
+pub fn read(spec: &PolicySpec, namespace: &str) -> Plan {
+    let mut plan = Plan {
+        expected: Some(HashMap::new()),
+        ..Plan::default()
+    };
+    let mut shared = Needs::new();
+    let of_policy = spec.dependencies.as_deref().unwrap_or_default();
+    plan.contradictions = dependencies::add(&mut shared, of_policy, namespace);
+    for (index, template) in spec.policy_templates.iter().enumerate() {
+        read_template(&mut plan, index, template, &shared, namespace);
+    }
+    let duplicates = duplicates(&spec.policy_templates);
+    if !duplicates.is_empty() {
+        // Nobody can say which of them is meant, and their answers could not be told apart.
+        plan.asked.clear();
+        plan.expected = None;
+        plan.complaints = duplicates.into_iter().map(duplicate).collect();
+    }
+    plan
+}
+
+fn read_template(
+    plan: &mut Plan,
+    index: usize,
+    template: &PolicyTemplate,
+    shared: &Needs,
+    namespace: &str,
+) {
+    let definition = &template.object_definition;
+    let related = related(definition);
+    let mut complain = |template: String, error: TemplateError| {
+        plan.complaints.push(Complaint {
+            template,
+            related: related.clone(),
+            error,
+        });
+    };
+    let Some(identity) = templates::identify(definition) else {
+        let reason = messages::kind_missing(&without_secrets(definition).to_string());
+        complain(
+            templates::placeholder(index),
+            TemplateError::Undecodable(reason),
+        );
+        plan.expected = None;
+        return;
+    };
+    let Some(name) = identity.name else {
+        complain(
+            templates::placeholder(index),
+            TemplateError::Nameless(index),
+        );
+        plan.expected = None;
+        return;
+    };
+    if let Some(expected) = &mut plan.expected {
+        let kind = GroupKind {
+            group: identity.kind.group.clone(),
+            kind: identity.kind.kind.clone(),
+        };
+        expected.insert(name.clone(), kind);
+    }
+    let mut needs = shared.clone();
+    let extra = template.extra_dependencies.as_deref().unwrap_or_default();
+    let contradictions = dependencies::add(&mut needs, extra, namespace);
+    if let Some(dependency) = contradictions.into_iter().next() {
+        complain(name, TemplateError::ConflictingDependency(dependency));
+        return;
+    }
+    plan.asked.push(Asked {
+        name,
+        kind: identity.kind,
+        definition: definition.clone(),
+        needs,
+        ignores_pending: template.ignore_pending.unwrap_or(false),
+    });
+}
+
+/// A template without a kind as it may be shown: the values of Secrets in it, and of what may be one for want of a kind,
+/// are withheld.
+fn without_secrets(definition: &Value) -> Value {
+    let mut shown = definition.clone();
+    withhold(&mut shown);
+    shown
+}
+
+fn withhold(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            let kind = fields.get("kind").and_then(Value::as_str);
+            if kind.is_none_or(|kind| kind == "Secret") {
+                for field in ["data", "stringData"] {
+                    let values = fields.get_mut(field).and_then(Value::as_object_mut);
+                    for (_, value) in values.into_iter().flatten() {
+                        *value = Value::from(messages::WITHHELD);
+                    }
+                }
+            }
+            fields.values_mut().for_each(withhold);
+        }
+        Value::Array(items) => items.iter_mut().for_each(withhold),
+        _ => {}
+    }
+}
+
+/// The names that more than one template has, whatever their kinds: reports tell templates apart
+/// by name.
+fn duplicates(templates: &[PolicyTemplate]) -> Vec<String> {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in templates
+        .iter()
+        .filter_map(|template| template.text("/metadata/name"))
+    {
+        let times = seen.entry(name).or_default();
+        *times = times.saturating_add(1);
+    }
+    let twice = seen
+        .into_iter()
+        .filter(|(name, times)| !name.is_empty() && *times > 1);
+    twice.map(|(name, _)| name.to_owned()).collect()
+}
+
+fn duplicate(template: String) -> Complaint {
+    Complaint {
+        template,
+        related: None,
+        error: TemplateError::DuplicateNames,
+    }
+}
+
+/// A template as events refer to it.
+pub fn related(definition: &Value) -> Option<ObjectReference> {
+    let text = |pointer: &str| {
+        let text = definition.pointer(pointer).and_then(Value::as_str);
+        text.filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    Some(ObjectReference {
+        kind: Some(text("/kind")?),
+        api_version: text("/apiVersion"),
+        name: text("/metadata/name"),
+        namespace: text("/metadata/namespace"),
+        uid: text("/metadata/uid"),
+        ..ObjectReference::default()
+    })
+}
+
+/// One template of a policy, for one reconcile.
+#[derive(Clone, Copy)]
+pub(super) struct TemplateWork<'a> {
+    pub policy: &'a Replica,
+    pub parent: &'a Parent,
+    pub asked: &'a Asked,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn spec(templates: &[Value]) -> PolicySpec {
+        let templates: Vec<_> = templates
+            .iter()
+            .map(|definition| json!({"objectDefinition": definition}))
+            .collect();
+        serde_json::from_value(json!({"disabled": false, "policy-templates": templates})).unwrap()
+    }
+
+    fn of(kind: &str, name: &str) -> Value {
+        json!({"apiVersion": "policy.open-cluster-management.io/v1", "kind": kind, "metadata": {"name": name}})
+    }
+
+    fn complaints(plan: &Plan) -> Vec<(String, String)> {
+        let complaints = plan.complaints.iter();
+        complaints
+            .map(|c| (c.template.clone(), c.error.to_string()))
+            .collect()
+    }
+
+    #[test]
+    fn names_must_be_unique_across_kinds() {
+        let kinds = ["ConfigurationPolicy", "ConstraintTemplate", "NoTea"];
+        let same: Vec<_> = kinds.iter().map(|kind| of(kind, "t")).collect();
+        let plan = read(&spec(&same), "c1");
+        assert_eq!(
+            complaints(&plan),
+            [("t".to_owned(), messages::DUPLICATE_NAMES.to_owned())]
+        );
+        assert!(plan.asked.is_empty() && plan.expected.is_none());
+        let plan = read(&spec(&same[..1]), "c1");
+        assert_eq!((plan.asked.len(), plan.complaints.len()), (1, 0));
+    }
+
+    #[test]
+    fn rough_edge_9_errors_are_reported_under_the_name_that_the_status_has() {
+        let mut conflicting = spec(&[of("A", "t")]);
+        let dependency = |compliance: &str| json!({"apiVersion": "v1", "kind": "K", "name": "n", "compliance": compliance});
+        conflicting.dependencies =
+            serde_json::from_value(json!([dependency("Compliant")])).unwrap();
+        conflicting.policy_templates[0].extra_dependencies =
+            serde_json::from_value(json!([dependency("Pending")])).unwrap();
+        let plan = read(&conflicting, "c1");
+        assert_eq!(plan.complaints[0].template, "t");
+        let plan = read(&spec(&[of("A", "t"), of("A", "")]), "c1");
+        assert_eq!(plan.complaints[0].template, "template-1");
+    }
+
+    #[test]
+    fn rough_edge_7_nothing_is_superfluous_while_a_template_does_not_say_what_it_is() {
+        let plan = read(
+            &spec(&[of("A", "t"), json!({"metadata": {"name": "u"}})]),
+            "c1",
+        );
+        assert_eq!(plan.expected, None);
+        assert_eq!(plan.asked.len(), 1, "the others are worked on all the same");
+        let text = r#"Failed to decode policy template with err: Object 'Kind' is missing in '{"metadata":{"name":"u"}}'"#;
+        assert_eq!(
+            complaints(&plan),
+            [("template-1".to_owned(), text.to_owned())]
+        );
+    }
+
+    #[test]
+    fn a_message_shows_no_values_of_secrets() {
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "data": {"b": "aGlkZGVu"}});
+        let template = json!({"apiVersion": "v1", "metadata": {"name": "s"}, "stringData": {"a": "hidden"},
+            "spec": {"object-templates": [{"objectDefinition": secret}], "data": {"kind": "ConfigMap", "data": {"c": "shown"}}}});
+        let plan = read(&spec(&[template]), "c1");
+        let text = plan.complaints[0].error.to_string();
+        assert!(
+            !text.contains("hidden") && !text.contains("aGlkZGVu"),
+            "{text}"
+        );
+        assert!(text.contains(r#"{"a":"(withheld)"}"#), "{text}");
+    }
+
+    #[test]
+    fn rough_edge_12_a_list_is_a_template_without_a_name() {
+        let list = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "items": []});
+        let plan = read(&spec(&[list]), "c1");
+        assert_eq!(plan.complaints[0].error, TemplateError::Nameless(0));
+    }
+
+    #[test]
+    fn contradicting_dependencies_of_the_policy_itself_are_ignored() {
+        let dependency = |compliance: &str| json!({"apiVersion": "v1", "kind": "K", "name": "n", "compliance": compliance});
+        let mut spec = spec(&[of("A", "t")]);
+        spec.dependencies =
+            serde_json::from_value(json!([dependency("Compliant"), dependency("Pending")]))
+                .unwrap();
+        let plan = read(&spec, "c1");
+        assert_eq!(plan.contradictions, ["n"]);
+        assert_eq!(plan.asked.len(), 1);
+    }
+}

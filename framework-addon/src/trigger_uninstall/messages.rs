@@ -1,0 +1,13 @@
+//! The texts of the command `trigger-uninstall`.
+
+/// A flag of the command is missing.
+pub const FLAGS: &str =
+    "--deployment-name, --deployment-namespace, --policy-namespace must all have values";
+/// There is too little time.
+pub const TIMEOUT: &str = "--timeout-seconds must be set to at least 30 seconds";
+/// The time is over.
+pub const INCOMPLETE: &str = "context canceled before the uninstallation preparation was complete";
+/// Policies are still there.
+pub const WAITING: &str = "waiting for the policies to be gone";
+/// No policy is left.
+pub const DONE: &str = "no policy is left: the removal may go on";
