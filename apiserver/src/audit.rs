@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::auth::Identity;
+use crate::identity::Identity;
 use crate::request::path::Target;
 
 /// A file that requests are recorded in.

@@ -72,6 +72,11 @@ pub struct FieldError {
 
 impl FieldError {
     /// Of a field whose value is shown (`value` as the API server writes it: JSON for structures, quoted for strings).
+    pub fn invalid(field: impl Into<String>, value: &Value, why: &str) -> Self {
+        Self::of_value(Cause::Invalid, field, value, why)
+    }
+
+    /// The same with the value.
     pub fn of_value(cause: Cause, field: impl Into<String>, value: &Value, detail: &str) -> Self {
         Self::with(
             cause,

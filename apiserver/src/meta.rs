@@ -46,6 +46,11 @@ pub fn uid() -> String {
     text
 }
 
+/// A random secret.
+pub fn secret() -> String {
+    format!("{}{}", uid(), uid())
+}
+
 /// Bytes as lower-case hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes
@@ -95,6 +100,14 @@ pub fn text<'a>(object: &'a Value, field: &str) -> &'a str {
         .get("metadata")
         .and_then(|metadata| metadata.get(field));
     found.and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The metadata of an object as an object of its own.
+pub fn partial_object(object: &Value) -> Value {
+    serde_json::json!({
+        "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+        "metadata": object.get("metadata").cloned().unwrap_or_else(|| serde_json::json!({})),
+    })
 }
 
 /// The finalizers of an object.
@@ -289,10 +302,19 @@ pub fn check_map(object: &Value) -> Vec<FieldError> {
     errors
 }
 
+/// The rule for names of a kind.
+fn name_rule(kind: &Kind) -> fn(&str) -> Vec<String> {
+    match (kind.group.as_str(), kind.resource.as_str()) {
+        ("", "namespaces" | "services") => names::label,
+        ("rbac.authorization.k8s.io" | "certificates.k8s.io", _) => names::path_segment,
+        _ => names::subdomain,
+    }
+}
+
 fn check_name(object: &Value, kind: &Kind, errors: &mut Vec<FieldError>) {
     let name = text(object, "name");
     let base = text(object, "generateName");
-    let rule = crate::builtin::name_rule(kind);
+    let rule = name_rule(kind);
     if !base.is_empty() {
         // Only the beginning of a name: it may end with a hyphen.
         let beginning = base

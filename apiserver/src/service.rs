@@ -12,19 +12,23 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT, WARNING};
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::{BodyExt as _, Limited};
 
-use crate::answer;
+use crate::aggregation;
 use crate::audit::{Asking, Record};
-use crate::auth::{AUDIENCE, Asked, Identity};
+use crate::auth::{AUDIENCE, AccessRequest};
 use crate::discovery;
+use crate::encode;
 use crate::failure::Failure;
-use crate::faults::Fault;
+use crate::fault_injection::Fault;
+use crate::identity::Identity;
 use crate::kinds::Kind;
 use crate::operations::{Call, Lines, Reply};
+use crate::request::Transport;
 use crate::request::accept::{self, Form, RowObject};
 use crate::request::path::{Route, Target, route};
 use crate::request::query::Query;
-use crate::server::{Inner, Server};
+use crate::server::Server;
 use crate::stack::Large;
+use crate::state::State;
 
 /// The largest body that is read.
 const LARGEST: usize = 3 << 20;
@@ -35,23 +39,14 @@ pub struct Service {
     server: Server,
     /// Nobody, if this somebody has shown a credential that is not accepted here.
     user: Option<Identity>,
-    reader: Reader,
-}
-
-/// Where answers go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reader {
-    /// To a client in this process, which takes one event of a watch after the other.
-    InProcess,
-    /// Into a socket.
-    Remote,
+    transport: Transport,
 }
 
 impl Server {
     /// The server as somebody sees it, for a client in this process.
     pub fn service(&self, user: Identity) -> Service {
         Service {
-            reader: Reader::InProcess,
+            transport: Transport::InProcess,
             ..self.service_of(Some(user))
         }
     }
@@ -61,7 +56,7 @@ impl Server {
         Service {
             server: self.clone(),
             user,
-            reader: Reader::Remote,
+            transport: Transport::Remote,
         }
     }
 }
@@ -83,17 +78,17 @@ where
         let Self {
             server,
             user,
-            reader,
+            transport,
         } = self.clone();
         Box::pin(Large::new(async move {
-            Ok(answered(server.inner, (user, reader), request).await)
+            Ok(answered(server.state, (user, transport), request).await)
         }))
     }
 }
 
 async fn answered<B>(
-    server: Arc<Inner>,
-    (user, reader): (Option<Identity>, Reader),
+    state: Arc<State>,
+    (user, transport): (Option<Identity>, Transport),
     request: Request<B>,
 ) -> Response<Body>
 where
@@ -113,14 +108,14 @@ where
         };
         return refused(form, &failure, &[]);
     };
-    let user = match identified(&server, &parts.headers, user) {
+    let user = match identified(&state, &parts.headers, user) {
         Ok(user) => user,
         Err(failure) => return refused(form, &failure, &[]),
     };
     let question = Question {
-        server,
+        state,
         user,
-        reader,
+        transport,
         method: parts.method,
         path: parts.uri.path().to_owned(),
         uri: parts.uri.to_string(),
@@ -158,7 +153,7 @@ fn recorded(mut record: Record, response: Response<Body>) -> Response<Body> {
 
 /// Who asks: whoever the token stands for, or whose name may be borrowed.
 fn identified(
-    server: &Inner,
+    state: &State,
     headers: &HeaderMap,
     user: Option<Identity>,
 ) -> Result<Identity, Failure> {
@@ -168,7 +163,7 @@ fn identified(
     let bearer = bearer.and_then(|text| text.strip_prefix("Bearer "));
     let user = match bearer {
         None => user.ok_or_else(Failure::unauthorized)?,
-        Some(token) => match server.read_token(token.trim()) {
+        Some(token) => match state.tokens.verify(&state.store, token.trim()) {
             // A token that was made for somebody else opens nothing here.
             Some(claims) if claims.audiences.iter().any(|one| one == AUDIENCE) => claims.identity,
             _ => return Err(Failure::unauthorized()),
@@ -195,11 +190,15 @@ fn identified(
             "this server takes neither Impersonate-Uid nor Impersonate-Extra",
         ));
     }
-    server.check_right(&user, &impersonation("users", borrowed))?;
+    state
+        .authorizer()
+        .check_right(&user, &impersonation("users", borrowed))?;
     let groups = headers.get_all("impersonate-group").iter();
     let groups: Vec<&str> = groups.filter_map(|value| value.to_str().ok()).collect();
     for group in &groups {
-        server.check_right(&user, &impersonation("groups", group))?;
+        state
+            .authorizer()
+            .check_right(&user, &impersonation("groups", group))?;
     }
     if groups.len() != headers.get_all("impersonate-group").iter().count() {
         return Err(Failure::bad_request("an Impersonate-Group is not readable"));
@@ -207,19 +206,19 @@ fn identified(
     Ok(Identity::new(borrowed, &groups))
 }
 
-fn impersonation(resource: &str, name: &str) -> Asked {
-    Asked {
+fn impersonation(resource: &str, name: &str) -> AccessRequest {
+    AccessRequest {
         verb: "impersonate".to_owned(),
         resource: resource.to_owned(),
         name: name.to_owned(),
-        ..Asked::default()
+        ..AccessRequest::default()
     }
 }
 
 struct Question {
-    server: Arc<Inner>,
+    state: Arc<State>,
     user: Identity,
-    reader: Reader,
+    transport: Transport,
     method: Method,
     path: String,
     uri: String,
@@ -234,7 +233,7 @@ struct Streamed;
 
 impl Question {
     fn record(&self) -> Option<Record> {
-        let audit = self.server.options.audit.as_ref()?;
+        let audit = self.state.options.audit.as_ref()?;
         let target = match route(&self.path) {
             Route::Objects(target) => Some(target),
             _ => None,
@@ -274,12 +273,12 @@ impl Question {
     }
 
     fn check_path(&self) -> Result<(), Failure> {
-        let asked = Asked {
+        let asked = AccessRequest {
             verb: self.method.as_str().to_lowercase(),
             path: Some(self.path.clone()),
-            ..Asked::default()
+            ..AccessRequest::default()
         };
-        self.server.check_right(&self.user, &asked)
+        self.state.authorizer().check_right(&self.user, &asked)
     }
 
     fn plain(&self, route: &Route) -> Result<Response<Body>, Failure> {
@@ -296,7 +295,13 @@ impl Question {
             "/openapi/v2" => return Ok(self.openapi_v2()),
             _ => {}
         }
-        match discovery::document(&self.server, route, &self.path, &self.headers) {
+        match discovery::document(
+            &self.state.store,
+            &self.state.kinds(),
+            route,
+            &self.path,
+            &self.headers,
+        ) {
             Some((media, bytes)) => Ok(respond(200, media, bytes, &[])),
             None if self.is_of_known_group(route) => Err(Failure::no_such_path()),
             None => Ok(no_page()),
@@ -304,7 +309,7 @@ impl Question {
     }
 
     fn openapi_v2(&self) -> Response<Body> {
-        let document = discovery::openapi_v2(&self.server.kinds(), &self.headers);
+        let document = discovery::openapi_v2(&self.state.kinds(), &self.headers);
         if let Some((media, bytes)) = document {
             return respond(200, media, bytes, &[]);
         }
@@ -315,18 +320,18 @@ impl Question {
 
     /// Whether a version of a group would have to be asked of another server.
     fn is_remote(&self, group: &str, version: &str) -> bool {
-        let kinds = self.server.kinds();
+        let kinds = self.state.kinds();
         let groups = kinds.groups().iter();
         let mut own = groups.filter(|one| one.name == group);
         let is_own = own.any(|group| group.versions.iter().any(|(name, _)| name == version));
-        !is_own && self.server.is_remote(group, version)
+        !is_own && aggregation::is_remote(&self.state.store, group, version)
     }
 
     fn is_of_known_group(&self, route: &Route) -> bool {
         let Route::Version(name, _) = route else {
             return false;
         };
-        self.server
+        self.state
             .kinds()
             .groups()
             .iter()
@@ -338,7 +343,7 @@ impl Question {
         target: Target,
         warnings: &mut Vec<String>,
     ) -> Result<Response<Body>, Failure> {
-        let kinds = self.server.kinds();
+        let kinds = self.state.kinds();
         let kind = kinds.find(&target.group, &target.version, &target.resource);
         let Some(kind) = kind.map(Arc::clone) else {
             self.check_right(&target, self.verb(&target))?;
@@ -380,7 +385,7 @@ impl Question {
         if nowhere && kind.custom.is_some() {
             return Ok(no_page());
         }
-        for fault in self.server.faults.meeting(verb, &kind) {
+        for fault in self.state.faults.meeting(verb, &kind) {
             match fault {
                 Fault::Delay(time) => tokio::time::sleep(time).await,
                 Fault::Refuse(failure) => return Err(failure),
@@ -419,9 +424,9 @@ impl Question {
             sent_part: None,
             deletion: serde_json::Map::new(),
             kind,
-            server: self.server,
+            state: self.state,
             user: self.user,
-            reader: self.reader,
+            transport: self.transport,
             query: self.query,
         };
         let performed = call.perform(verb, &self.body).await;
@@ -438,7 +443,7 @@ impl Question {
             Some(part) => format!("{}/{part}", target.resource),
             None => target.resource.clone(),
         };
-        let asked = Asked {
+        let asked = AccessRequest {
             verb: verb.to_owned(),
             group: target.group.clone(),
             resource,
@@ -446,7 +451,7 @@ impl Question {
             name: target.name.clone().unwrap_or_else(|| self.selected_name()),
             path: None,
         };
-        self.server.check_right(&self.user, &asked)
+        self.state.authorizer().check_right(&self.user, &asked)
     }
 
     /// The name of a list or watch of one object.
@@ -531,12 +536,12 @@ impl Call {
 fn replied(kind: &Kind, form: Form, reply: Reply, warnings: &[String]) -> Response<Body> {
     match reply {
         Reply::Object(code, object) => {
-            let object = answer::object(kind, form, &object);
-            let (media, bytes) = answer::encoded(form, Bytes::from(object.to_string()));
+            let object = encode::object(kind, form, &object);
+            let (media, bytes) = encode::encoded(form, Bytes::from(object.to_string()));
             respond(code, media, bytes, warnings)
         }
         Reply::List(listed) => {
-            let (media, bytes) = answer::encoded(form, answer::list(kind, form, &listed));
+            let (media, bytes) = encode::encoded(form, encode::list(kind, form, &listed));
             respond(200, media, bytes, warnings)
         }
         Reply::Lines(lines) => streamed(lines, warnings),
@@ -554,7 +559,7 @@ fn streamed(lines: Lines, warnings: &[String]) -> Response<Body> {
 }
 
 fn refused(form: Form, failure: &Failure, warnings: &[String]) -> Response<Body> {
-    let (media, bytes) = answer::encoded(form, Bytes::from(failure.status().to_string()));
+    let (media, bytes) = encode::encoded(form, Bytes::from(failure.status().to_string()));
     respond(failure.code, media, bytes, warnings)
 }
 

@@ -1,6 +1,7 @@
 //! Who may change or refuse objects on their way in: others in this process, the policies of the cluster, and webhooks.
 
 mod matching;
+pub(crate) mod pods;
 mod policies;
 mod seen;
 mod webhooks;
@@ -12,9 +13,9 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use crate::auth::Identity;
-use crate::convert;
+use crate::conversion;
 use crate::failure::Failure;
+use crate::identity::Identity;
 use crate::kinds::Kind;
 use crate::meta;
 
@@ -70,7 +71,7 @@ impl Attributes<'_> {
 
     /// What is written, or the part of it, as requests of admission tell it of this kind.
     fn told_kind(&self, kind: &Kind) -> Value {
-        let (group, version, name) = sent_kind(kind, self.subresource);
+        let (group, version, name) = kind.sent_kind(self.subresource);
         json!({ "group": group, "version": version, "kind": name })
     }
 }
@@ -85,17 +86,6 @@ fn is_exempt(kind: &Kind) -> bool {
     kind.group == "admissionregistration.k8s.io"
 }
 
-/// The kind that is read and written where this one, or this part of it, is: group, version, kind.
-pub(crate) fn sent_kind<'a>(kind: &'a Kind, part: Option<&str>) -> (&'a str, &'a str, &'a str) {
-    let part = part.and_then(|part| kind.subresource(part));
-    let (group, version) = match part.and_then(|part| part.of.as_ref()) {
-        Some((group, version)) => (group.as_str(), version.as_str()),
-        None => (kind.group.as_str(), kind.version.as_str()),
-    };
-    let name = part.map_or(&kind.kind, |part| &part.kind);
-    (group, version, name)
-}
-
 /// An object that is sent as one kind, as it is sent as another that is kept in the same place.
 fn in_form<'a>(
     (from, to): (&Kind, &Kind),
@@ -103,12 +93,12 @@ fn in_form<'a>(
     object: &'a Value,
 ) -> Cow<'a, Value> {
     let same = (&from.group, &from.version) == (&to.group, &to.version);
-    if same || object.is_null() || sent_kind(from, part).2 != from.kind {
+    if same || object.is_null() || from.sent_kind(part).2 != from.kind {
         return Cow::Borrowed(object);
     }
     let mut object = object.clone();
-    convert::to_kept(from, &mut object);
-    convert::from_kept(to, &mut object);
+    conversion::to_kept(from, &mut object);
+    conversion::from_kept(to, &mut object);
     meta::put_type(&mut object, &to.api_version(), &to.kind);
     Cow::Owned(object)
 }

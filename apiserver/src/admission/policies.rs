@@ -9,12 +9,12 @@ use serde_json::Value;
 use super::matching::{Subject, matched, selects};
 use super::seen::{Seen, hold};
 use super::{Attributes, in_form, is_exempt};
+use crate::cel::with_budget;
 use crate::failure::Failure;
-use crate::kinds::Kind;
+use crate::kinds::{Kind, Kinds};
 use crate::meta;
-use crate::schema::scope::{bounded, compile};
-use crate::server::Inner;
-use crate::store::Key;
+use crate::schema::scope::compile;
+use crate::store::{Key, Store};
 
 const POLICIES: &str = "admissionregistration.k8s.io/validatingadmissionpolicies";
 const BINDINGS: &str = "admissionregistration.k8s.io/validatingadmissionpolicybindings";
@@ -68,28 +68,29 @@ impl Outcome {
 }
 
 impl Policies {
-    fn bound(&self, server: &Inner) -> Arc<[Bound]> {
-        let revisions = (server.store.newest(POLICIES), server.store.newest(BINDINGS));
+    fn bound(&self, store: &Store) -> Arc<[Bound]> {
+        let revisions = (store.newest(POLICIES), store.newest(BINDINGS));
         let mut known = self.0.lock();
         if let Some((at, bound)) = known.as_ref()
             && *at == revisions
         {
             return Arc::clone(bound);
         }
-        let bound: Arc<[Bound]> = read(server).into();
+        let bound: Arc<[Bound]> = read(store).into();
         *known = Some((revisions, Arc::clone(&bound)));
         bound
     }
 
     /// Whether there may be something to say at all.
-    pub(crate) fn are_bound(server: &Inner) -> bool {
-        server.store.count(BINDINGS) > 0
+    pub(crate) fn are_bound(store: &Store) -> bool {
+        store.count(BINDINGS) > 0
     }
 
     /// What the policies say of a write. `new` is null of a deletion.
     pub(crate) fn judge(
         &self,
-        server: &Inner,
+        store: &Store,
+        kinds: &Kinds,
         of: &Attributes<'_>,
         (new, old): (&Value, &Value),
         dry_run: bool,
@@ -98,11 +99,11 @@ impl Policies {
         if is_exempt(of.kind) {
             return outcome;
         }
-        let bound = self.bound(server);
+        let bound = self.bound(store);
         if bound.is_empty() {
             return outcome;
         }
-        let (kinds, namespace) = (server.kinds(), namespace(server, of.namespace));
+        let namespace = namespace(store, of.namespace);
         let subject = Subject {
             of,
             new,
@@ -111,10 +112,10 @@ impl Policies {
         };
         for bound in bound.iter() {
             let (policy, binding) = (&bound.policy["spec"], &bound.binding["spec"]);
-            let Some(kind) = matched(&policy["matchConstraints"], &kinds, &subject) else {
+            let Some(kind) = matched(&policy["matchConstraints"], kinds, &subject) else {
                 continue;
             };
-            if matched(&binding["matchResources"], &kinds, &subject).is_none() {
+            if matched(&binding["matchResources"], kinds, &subject).is_none() {
                 continue;
             }
             let shown = |object| in_form((of.kind, &kind), of.subresource, object);
@@ -126,7 +127,7 @@ impl Policies {
                 namespace: &namespace,
                 dry_run,
             };
-            let params = match params(server, policy, binding, of.namespace) {
+            let params = match params(store, kinds, policy, binding, of.namespace) {
                 Ok(params) => params,
                 Err(None) => continue,
                 Err(Some(message)) => {
@@ -138,7 +139,7 @@ impl Policies {
             };
             for params in params {
                 let mut said = Vec::new();
-                bounded(|| said = verdicts(policy, &seen, &params));
+                with_budget(|| said = verdicts(policy, &seen, &params));
                 for verdict in said {
                     bound.tell(of, &verdict, &mut outcome);
                 }
@@ -179,11 +180,9 @@ impl Bound {
     }
 }
 
-fn read(server: &Inner) -> Vec<Bound> {
+fn read(store: &Store) -> Vec<Bound> {
     let list = |table: &str| {
-        let page = server
-            .store
-            .list_at(table, None, None, None, None, |_, _| true);
+        let page = store.list_at(table, None, None, None, None, |_, _| true);
         let page = page.map(|page| page.objects).unwrap_or_default();
         page.into_iter().map(|(_, stored)| stored.value())
     };
@@ -201,8 +200,8 @@ fn read(server: &Inner) -> Vec<Bound> {
         .collect()
 }
 
-pub(super) fn namespace(server: &Inner, name: &str) -> Value {
-    let found = server.store.get("/namespaces", &Key::new("", name));
+pub(super) fn namespace(store: &Store, name: &str) -> Value {
+    let found = store.get("/namespaces", &Key::new("", name));
     let mut namespace = found.map(|stored| stored.value()).unwrap_or_default();
     if namespace.is_object() {
         meta::put_type(&mut namespace, "v1", "Namespace");
@@ -217,7 +216,8 @@ fn fails(policy: &Value) -> bool {
 
 /// The parameters that a binding names; null where a policy has none. `Err(None)`: there are none, and that is allowed.
 fn params(
-    server: &Inner,
+    store: &Store,
+    kinds: &Kinds,
     policy: &Value,
     binding: &Value,
     namespace: &str,
@@ -227,7 +227,6 @@ fn params(
         return Ok(vec![Value::Null]);
     }
     let text = |field: &str| of_kind[field].as_str().unwrap_or_default();
-    let kinds = server.kinds();
     let Some(kind) = kinds.of_object(text("apiVersion"), text("kind")) else {
         return Err(Some(
             "failed to configure binding: failed to find resource referenced by paramKind"
@@ -239,7 +238,7 @@ fn params(
         (true, Some(named)) => named,
         (true, None) => namespace,
     };
-    let found = found_params(server, kind, place, reference);
+    let found = found_params(store, kind, place, reference);
     if found.is_empty() {
         return match reference["parameterNotFoundAction"].as_str() {
             Some("Allow") => Err(None),
@@ -253,20 +252,18 @@ fn params(
     Ok(found)
 }
 
-fn found_params(server: &Inner, kind: &Kind, place: &str, reference: &Value) -> Vec<Value> {
+fn found_params(store: &Store, kind: &Kind, place: &str, reference: &Value) -> Vec<Value> {
     let shown = |stored: &crate::store::Stored| {
         let mut object = stored.value();
         meta::put_type(&mut object, &kind.api_version(), &kind.kind);
         object
     };
     if let Some(name) = reference["name"].as_str() {
-        let found = server.store.get(&kind.table, &Key::new(place, name));
+        let found = store.get(&kind.table, &Key::new(place, name));
         return found.iter().map(|stored| shown(stored)).collect();
     }
     let inside = kind.namespaced.then_some(place);
-    let page = server
-        .store
-        .list_at(&kind.table, None, inside, None, None, |_, _| true);
+    let page = store.list_at(&kind.table, None, inside, None, None, |_, _| true);
     let page = page.map(|page| page.objects).unwrap_or_default();
     page.iter()
         .map(|(_, stored)| shown(stored))

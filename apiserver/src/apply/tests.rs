@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{ApplyRequest, Conflicts, Writer, apply, track};
+use super::{ApplyRequest, Conflicts, FieldManager, apply, track};
 use crate::schema::{self, TypeId, Types};
 
 struct Kinds {
@@ -74,11 +74,11 @@ fn replayed(kinds: &Kinds, case: &Value) -> (Value, Value) {
         }
         before => before.clone(),
     };
-    let writer = Writer {
-        manager: manager.unwrap(),
-        api_version: live["apiVersion"].as_str().unwrap(),
-        subresource: if status { "status" } else { "" },
-        now: &now,
+    let manager = FieldManager {
+        name: manager.unwrap().to_owned(),
+        api_version: live["apiVersion"].as_str().unwrap().to_owned(),
+        subresource: if status { "status" } else { "" }.to_owned(),
+        now: now.clone(),
     };
     let failed = case["after"]["kind"] == "Status";
     if case["type"] == "apply-patch+yaml" {
@@ -96,8 +96,8 @@ fn replayed(kinds: &Kinds, case: &Value) -> (Value, Value) {
             types,
             id: Some(id),
             live: &live,
-            wanted: body,
-            writer,
+            desired: body,
+            manager: &manager,
             conflicts,
             reset,
         };
@@ -135,7 +135,7 @@ fn replayed(kinds: &Kinds, case: &Value) -> (Value, Value) {
             .insert("managedFields".to_owned(), given),
     };
     let before = Some(&case["before"]).filter(|before| !before.is_null());
-    track(types, Some(id), before, &mut new, &writer);
+    track(types, Some(id), before, &mut new, &manager);
     (entries(&new).clone(), entries(&case["after"]).clone())
 }
 

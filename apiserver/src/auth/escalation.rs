@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::rbac::ROLES;
-use super::{Asked, Identity};
+use super::{AccessRequest, Authorizer};
 use crate::failure::Failure;
+use crate::identity::Identity;
 use crate::kinds::Kind;
 use crate::meta;
-use crate::server::Inner;
 
-impl Inner {
+impl Authorizer<'_> {
     /// Refuses a role, or a binding to one, that gives more than the writer has: unless the writer may escalate, or bind
     /// that role, or nothing of it has changed.
     pub(crate) fn check_escalation(
@@ -19,7 +19,7 @@ impl Inner {
         new: &Value,
         old: Option<&Value>,
     ) -> Result<(), Failure> {
-        if kind.group != ROLES || !self.options.rbac {
+        if kind.group != ROLES || !self.is_enabled() {
             return Ok(());
         }
         let namespace = meta::text(new, "namespace");
@@ -92,10 +92,10 @@ impl Inner {
                 let path = Some(path.clone());
                 self.may(
                     user,
-                    &Asked {
+                    &AccessRequest {
                         verb: verb.to_owned(),
                         path,
-                        ..Asked::default()
+                        ..AccessRequest::default()
                     },
                 )
             })
@@ -108,7 +108,7 @@ impl Inner {
             texts(rule, "resources").iter().all(|resource| {
                 names.iter().all(|name| {
                     every(&|verb| {
-                        let asked = Asked {
+                        let asked = AccessRequest {
                             verb: verb.to_owned(),
                             group: group.clone(),
                             resource: resource.clone(),
@@ -125,8 +125,8 @@ impl Inner {
     }
 }
 
-fn asked(verb: &str, resource: &str, namespace: &str, name: &str) -> Asked {
-    Asked {
+fn asked(verb: &str, resource: &str, namespace: &str, name: &str) -> AccessRequest {
+    AccessRequest {
         verb: verb.to_owned(),
         group: ROLES.to_owned(),
         resource: resource.to_owned(),

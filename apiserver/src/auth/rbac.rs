@@ -2,14 +2,13 @@
 
 use serde_json::Value;
 
-use super::Identity;
 use crate::failure::{About, Failure, go_quoted};
-use crate::server::Inner;
-use crate::store::Key;
+use crate::identity::Identity;
+use crate::store::{Key, Store};
 
 /// What somebody wants to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct AccessRequest {
     pub(crate) verb: String,
     pub(crate) group: String,
     /// The resource, with its subresource after a slash.
@@ -32,15 +31,31 @@ pub(crate) struct Decision {
 const GATHERINGS: u8 = 4;
 pub(super) const ROLES: &str = "rbac.authorization.k8s.io";
 
-impl Inner {
+/// Decides by roles and their bindings what users may do.
+#[derive(Clone, Copy)]
+pub(crate) struct Authorizer<'a> {
+    store: &'a Store,
+    /// Without it every user may do everything.
+    rbac: bool,
+}
+
+impl<'a> Authorizer<'a> {
+    pub(crate) fn new(store: &'a Store, rbac: bool) -> Self {
+        Self { store, rbac }
+    }
+
+    pub(super) fn is_enabled(&self) -> bool {
+        self.rbac
+    }
+
     /// Whether somebody may do something.
-    pub(crate) fn may(&self, user: &Identity, asked: &Asked) -> bool {
+    pub(crate) fn may(&self, user: &Identity, asked: &AccessRequest) -> bool {
         self.decide(user, asked).allowed
     }
 
     /// Whether somebody may do something, and by which binding.
-    pub(crate) fn decide(&self, user: &Identity, asked: &Asked) -> Decision {
-        if !self.options.rbac || user.groups.iter().any(|group| group == "system:masters") {
+    pub(crate) fn decide(&self, user: &Identity, asked: &AccessRequest) -> Decision {
+        if !self.rbac || user.groups.iter().any(|group| group == "system:masters") {
             return Decision {
                 allowed: true,
                 reason: String::new(),
@@ -123,18 +138,22 @@ impl Inner {
     ) -> bool {
         self.may(
             user,
-            &Asked {
+            &AccessRequest {
                 verb: verb.to_owned(),
                 group: group.to_owned(),
                 resource: resource.to_owned(),
                 name: name.to_owned(),
-                ..Asked::default()
+                ..AccessRequest::default()
             },
         )
     }
 
     /// Refuses what somebody may not do.
-    pub(crate) fn check_right(&self, user: &Identity, asked: &Asked) -> Result<(), Failure> {
+    pub(crate) fn check_right(
+        &self,
+        user: &Identity,
+        asked: &AccessRequest,
+    ) -> Result<(), Failure> {
         let decision = self.decide(user, asked);
         if decision.allowed {
             return Ok(());
@@ -263,7 +282,7 @@ fn is_meant(subject: &Value, user: &Identity, namespace: &str) -> bool {
     }
 }
 
-fn rule_allows(rule: &Value, asked: &Asked) -> bool {
+fn rule_allows(rule: &Value, asked: &AccessRequest) -> bool {
     let list = |key: &str| {
         let list = rule.get(key).and_then(Value::as_array);
         list.into_iter().flatten().filter_map(Value::as_str)
@@ -293,7 +312,7 @@ fn resource_matches(rule: &str, resource: &str) -> bool {
     }
 }
 
-fn refusal(user: &Identity, asked: &Asked, reason: &str) -> Failure {
+fn refusal(user: &Identity, asked: &AccessRequest, reason: &str) -> Failure {
     let who = go_quoted(&user.user);
     if let Some(path) = &asked.path {
         let mut failure = Failure::forbidden(

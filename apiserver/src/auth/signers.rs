@@ -4,17 +4,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::{Asked, Identity};
-use crate::certificates::{CLIENT, REQUESTS, Request};
+use super::{AccessRequest, Authorizer};
 use crate::failure::Failure;
+use crate::identity::Identity;
 use crate::kinds::Kind;
 use crate::meta;
-use crate::server::Inner;
+use crate::pki::csr::{CLIENT, REQUESTS, Request};
 
 /// What only a signer changes.
 const CERTIFICATE: &str = "/status/certificate";
 
-impl Inner {
+impl Authorizer<'_> {
     /// Refuses a request for a certificate that nobody gives, and writes of its approval or its certificate by those who
     /// may not do so in the name of its signer.
     pub(crate) fn check_signer(
@@ -56,13 +56,13 @@ impl Inner {
     }
 }
 
-fn of_signer(verb: &str, name: String) -> Asked {
-    Asked {
+fn of_signer(verb: &str, name: String) -> AccessRequest {
+    AccessRequest {
         verb: verb.to_owned(),
         group: "certificates.k8s.io".to_owned(),
         resource: "signers".to_owned(),
         name,
-        ..Asked::default()
+        ..AccessRequest::default()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::edit::{each, or};
 use crate::kinds::Kind;
 use crate::meta;
 
@@ -111,24 +112,6 @@ fn label_with_name(namespace: &mut Value) {
             labels["kubernetes.io/metadata.name"] = name.into();
         }
     }
-}
-
-/// Puts a value where none is. What is no object, but should be, becomes one only if it is missing.
-pub(super) fn or(object: &mut Value, field: &str, value: impl Into<Value>) {
-    if object.is_null() {
-        *object = json!({});
-    }
-    if let Some(object) = object.as_object_mut() {
-        let slot = object.entry(field).or_insert(Value::Null);
-        if slot.is_null() || slot.as_str() == Some("") {
-            *slot = value.into();
-        }
-    }
-}
-
-pub(super) fn each<'a>(object: &'a mut Value, list: &str) -> impl Iterator<Item = &'a mut Value> {
-    let list = object.get_mut(list).and_then(Value::as_array_mut);
-    list.into_iter().flatten()
 }
 
 /// A pod's spec. `alone`: of a Pod rather than of a template.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::defaults::or;
+use super::edit::or;
 use crate::meta;
 
 /// The label that says whose a Pod is: the Job's uid.
@@ -33,7 +33,7 @@ pub(super) fn begin(object: &mut Value) {
 }
 
 /// A Job that has no labels of its own has those of its Pods.
-pub(super) fn label(object: &mut Value) {
+pub(crate) fn label(object: &mut Value) {
     let labels = object.pointer("/spec/template/metadata/labels").cloned();
     if let Some(labels) = labels {
         or(&mut object["metadata"], "labels", labels);

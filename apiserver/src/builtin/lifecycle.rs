@@ -2,11 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::auth::Identity;
-use crate::failure::FieldError;
+use crate::identity::Identity;
 use crate::kinds::Kind;
 use crate::meta;
-use crate::store::{Key, Store};
 
 /// Holds a definition that is going until the objects of its kind are gone.
 pub(crate) const CRD_CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
@@ -102,7 +100,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
         }
         ("", "pods") => super::pods::begin(object),
         ("apiregistration.k8s.io", "apiservices") => {
-            object["status"] = crate::controllers::new_apiservice_status(object);
+            object["status"] = super::apiservices::new_status(object);
         }
         ("certificates.k8s.io", "certificatesigningrequests") => {
             super::requests::begin(fields, user);
@@ -258,7 +256,7 @@ fn count_template(new: &mut Value, old: Option<&Value>) {
         before.saturating_add(i64::from(!same))
     });
     let metadata = &mut new["metadata"];
-    super::defaults::or(metadata, "annotations", json!({}));
+    super::edit::or(metadata, "annotations", json!({}));
     metadata["annotations"][COUNT] = count.to_string().into();
 }
 
@@ -268,37 +266,6 @@ fn without_candidates(lease: &mut Value) {
         spec.remove("strategy");
         spec.remove("preferredHolder");
     }
-}
-
-/// What the server looks at before it takes a new object, and adds to it. Tells why it does not take it.
-pub(crate) fn admit(
-    kind: &Kind,
-    object: &mut Value,
-    namespace: &str,
-    store: &Store,
-) -> Result<(), String> {
-    if kind.is("", "pods") {
-        super::pods::admit(object, namespace, store)
-    } else {
-        Ok(())
-    }
-}
-
-/// What the cluster gives out: addresses and ports of services. Tells why it cannot.
-pub(crate) fn allocate(
-    kind: &Kind,
-    object: &mut Value,
-    store: &Store,
-    own: &Key,
-    dry_run: bool,
-) -> Vec<FieldError> {
-    if kind.is("", "services") {
-        return super::services::allocate(object, store, own, dry_run);
-    }
-    if kind.is("batch", "jobs") {
-        super::jobs::label(object);
-    }
-    Vec::new()
 }
 
 /// How long an object may take to go, in seconds.

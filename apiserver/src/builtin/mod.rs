@@ -1,6 +1,8 @@
 //! What the built-in kinds have of their own: names, defaults, checks, parts that only some may write.
 
+pub(crate) mod apiservices;
 mod defaults;
+mod edit;
 mod fields;
 mod jobs;
 mod lifecycle;
@@ -11,13 +13,15 @@ mod validate;
 mod warnings;
 
 pub(crate) use defaults::default;
+pub(crate) use edit::{each, or};
 pub(crate) use fields::{field, selectable, unknown_field};
+pub(crate) use jobs::label as label_job;
 pub(crate) use lifecycle::{
-    CLAIM_PROTECTION, CRD_CLEANUP, VOLUME_PROTECTION, admit, allocate, answers_deleted,
-    begins_with_status, creates_on_update, drops_status, grace, mark_deleted, may_go,
-    prepare_create, prepare_part, prepare_update, protection, readable, settle,
-    status_keeps_labels,
+    CLAIM_PROTECTION, CRD_CLEANUP, VOLUME_PROTECTION, answers_deleted, begins_with_status,
+    creates_on_update, drops_status, grace, mark_deleted, may_go, prepare_create, prepare_part,
+    prepare_update, protection, readable, settle, status_keeps_labels,
 };
 pub(crate) use requests::{check_part, date};
-pub(crate) use validate::{name_rule, validate};
+pub(crate) use services::has_node_ports;
+pub(crate) use validate::validate;
 pub(crate) use warnings::{deprecation, name_owners_once, warnings};

@@ -4,9 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use crate::auth::Identity;
-use crate::certificates::{Request, texts};
 use crate::failure::{Cause, FieldError};
+use crate::identity::Identity;
+use crate::pki::csr::{Request, texts};
 use crate::{meta, names};
 
 /// A certificate is asked for so many seconds at least.

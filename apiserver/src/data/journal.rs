@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::files::{private, put_file};
 use super::record::{Entry, Title};
 use super::{DataError, Folder};
-use crate::store::{Key, Stored, TableName};
+use crate::stored::{Key, Stored, TableName};
 
 /// A log is not followed by another one before it has so many bytes, however small the snapshot is.
 const SMALLEST: u64 = 4 << 20;

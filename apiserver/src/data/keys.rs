@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::files::{put_file, text};
 use super::{DataError, Folder};
-use crate::auth::Tokens;
-use crate::authority::Authority;
+use crate::meta;
+use crate::pki::Authority;
 
 /// The authority of a folder: a new one if it has none.
 pub(super) fn authority(folder: &Path) -> Result<Authority, DataError> {
@@ -35,7 +35,7 @@ pub(crate) fn secret(folder: &Folder) -> Result<String, DataError> {
             why: "it is empty".to_owned(),
         }),
         None => {
-            let secret = Tokens::secret();
+            let secret = meta::secret();
             put_file(&path, |file| file.write_all(secret.as_bytes()))?;
             Ok(secret)
         }

@@ -27,8 +27,8 @@ pub use marker::DataKind;
 pub(crate) use record::Entry;
 pub(crate) use restore::restore;
 
-use crate::authority::{Authority, AuthorityError};
 use crate::names;
+use crate::pki::{Authority, AuthorityError};
 use files::{check_entries, folder_exists, own_folder};
 
 /// Why nothing can be kept in a folder, or read from it.

@@ -112,14 +112,14 @@ pub(super) enum Next {
 }
 
 /// A file that is read record by record.
-pub(super) struct Reader {
+pub(super) struct Transport {
     path: PathBuf,
     file: BufReader<File>,
     length: u64,
     place: u64,
 }
 
-impl Reader {
+impl Transport {
     pub(super) fn open(path: &Path) -> Result<Self, DataError> {
         let file = open(path).map_err(DataError::read(path))?;
         let length = file.metadata().map_err(DataError::read(path))?.len();

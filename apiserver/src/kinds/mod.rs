@@ -3,6 +3,7 @@
 
 mod builtin;
 mod custom;
+mod registry;
 mod shared;
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,12 +14,13 @@ use serde_json::Value;
 pub use builtin::{bootstrap_objects, described_metadata, openapi_schemas};
 pub(crate) use custom::version_order;
 pub use custom::{Custom, CustomError};
+pub(crate) use registry::KindRegistry;
 
 use custom::Definition;
 
 use crate::failure::About;
 use crate::schema::{TypeId, Types};
-use crate::store::TableName;
+use crate::stored::TableName;
 
 /// How `scale` of a resource finds its numbers: dotted paths without the leading dot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +102,20 @@ impl Kind {
     /// A part with a path of its own.
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
         self.subresources.iter().find(|one| one.name == name)
+    }
+
+    /// The kind that is read and written at a path: this one or that of a subresource (group, version, kind).
+    pub(crate) fn sent_kind<'a>(
+        &'a self,
+        subresource: Option<&str>,
+    ) -> (&'a str, &'a str, &'a str) {
+        let part = subresource.and_then(|part| self.subresource(part));
+        let (group, version) = match part.and_then(|part| part.of.as_ref()) {
+            Some((group, version)) => (group.as_str(), version.as_str()),
+            None => (self.group.as_str(), self.version.as_str()),
+        };
+        let name = part.map_or(&self.kind, |part| &part.kind);
+        (group, version, name)
     }
 
     /// Whether `status` is written apart from the rest.

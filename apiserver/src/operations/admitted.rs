@@ -41,12 +41,12 @@ impl Call {
         new: &mut Value,
         old: Option<&Value>,
     ) -> Result<(), Failure> {
-        if self.server.options.admission.is_empty() {
+        if self.state.options.admission.is_empty() {
             return Ok(());
         }
         let allowed = self.allowed();
         let of = self.attributes(action, name, &allowed);
-        for admission in &self.server.options.admission {
+        for admission in &self.state.options.admission {
             admission.admit(&of, new, old)?;
         }
         Ok(())
@@ -54,23 +54,27 @@ impl Call {
 
     /// Whether somebody may want to change what is written.
     pub(crate) fn may_be_mutated(&self) -> bool {
-        Webhooks::may_mutate(&self.server, &self.kind)
+        Webhooks::may_mutate(&self.state.store, &self.kind)
     }
 
     /// Whether somebody may want to refuse what is written.
     pub(crate) fn may_be_judged(&self) -> bool {
-        Policies::are_bound(&self.server) || Webhooks::may_validate(&self.server, &self.kind)
+        Policies::are_bound(&self.state.store)
+            || Webhooks::may_validate(&self.state.store, &self.kind)
     }
 
     /// What webhooks make of what is to be written; nothing if they leave it as it is.
     pub(crate) async fn mutated(&mut self, deed: &Deed<'_>) -> Result<Option<Value>, Failure> {
-        let server = Arc::clone(&self.server);
+        let state = Arc::clone(&self.state);
         let options = self.options(deed);
         let mutated = {
             let allowed = self.allowed();
             let of = self.attributes(deed.action, deed.name, &allowed);
             let occasion = deed.occasion(&of, &options);
-            server.webhooks.mutate(&server, &occasion, deed.new).await
+            state
+                .webhooks
+                .mutate(&state.store, &state.kinds, &occasion, deed.new)
+                .await
         };
         self.heed(mutated.outcome)?;
         self.check_is_served()?;
@@ -89,17 +93,19 @@ impl Call {
 
     /// Lets the policies of the cluster judge a write, and then its webhooks.
     pub(crate) async fn judge(&mut self, deed: &Deed<'_>) -> Result<(), Failure> {
-        let server = Arc::clone(&self.server);
-        if !self.is_exempt_from_policies() && Policies::are_bound(&server) {
+        let state = Arc::clone(&self.state);
+        if !self.is_exempt_from_policies() && Policies::are_bound(&state.store) {
             let outcome = {
                 let allowed = self.allowed();
                 let of = self.attributes(deed.action, deed.name, &allowed);
                 let states = (deed.new, deed.old);
-                server.policies.judge(&server, &of, states, deed.dry_run)
+                state
+                    .policies
+                    .judge(&state.store, &state.kinds(), &of, states, deed.dry_run)
             };
             self.heed(outcome)?;
         }
-        if !Webhooks::may_validate(&server, &self.kind) {
+        if !Webhooks::may_validate(&state.store, &self.kind) {
             return Ok(());
         }
         let options = self.options(deed);
@@ -107,7 +113,10 @@ impl Call {
             let allowed = self.allowed();
             let of = self.attributes(deed.action, deed.name, &allowed);
             let occasion = deed.occasion(&of, &options);
-            server.webhooks.validate(&server, &occasion, deed.new).await
+            state
+                .webhooks
+                .validate(&state.store, &state.kinds, &occasion, deed.new)
+                .await
         };
         self.heed(outcome)?;
         self.check_is_served()
@@ -123,7 +132,7 @@ impl Call {
 
     /// Refuses what nobody would find any more: the definition has gone while others were asked.
     fn check_is_served(&self) -> Result<(), Failure> {
-        let (kinds, kind) = (self.server.kinds(), &self.kind);
+        let (kinds, kind) = (self.state.kinds(), &self.kind);
         match kinds.find(&kind.group, &kind.version, &kind.resource) {
             Some(_) => Ok(()),
             None => Err(Failure::no_such_path()),
@@ -155,7 +164,11 @@ impl Call {
     }
 
     fn allowed(&self) -> impl Fn(&str, &str, &str, &str) -> bool + Sync {
-        |verb, group, resource, name| self.server.allows(&self.user, verb, group, resource, name)
+        |verb, group, resource, name| {
+            self.state
+                .authorizer()
+                .allows(&self.user, verb, group, resource, name)
+        }
     }
 
     fn attributes<'a>(

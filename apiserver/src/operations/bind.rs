@@ -10,7 +10,7 @@ use crate::request::query::WriteOptions;
 impl Call {
     pub(crate) async fn bind(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "CreateOptions")?;
-        let mut binding = super::body::parse(&self.content_type, body, "Binding")?;
+        let mut binding = crate::decode::parse(&self.content_type, body, "Binding")?;
         if !binding.is_object() {
             return Err(Failure::bad_request(
                 "Binding in version \"v1\" cannot be handled as a Binding: it is no object",

@@ -6,15 +6,16 @@ use serde_json::Value;
 
 use super::prepare::Part;
 use super::{Call, Deed, Origin, Reply};
-use crate::admission::Action;
-use crate::auth::Identity;
+use crate::admission::{Action, pods};
+use crate::apply::{self, FieldManager};
 use crate::builtin;
+use crate::controllers;
 use crate::failure::{About, Failure};
+use crate::identity::Identity;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::request::query::WriteOptions;
 use crate::store::{Key, Stale, Write};
-use crate::tracking::{self, Writer};
 
 /// How often a name is made up anew when it is taken.
 const NAMES: usize = 8;
@@ -22,7 +23,7 @@ const NAMES: usize = 8;
 impl Call {
     pub(crate) async fn create(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "CreateOptions")?;
-        let body = super::body::parse(&self.content_type, body, &self.kind.kind)?;
+        let body = crate::decode::parse(&self.content_type, body, &self.kind.kind)?;
         let object = self.decoded(body, options.field_validation)?;
         let reply = self.create_object(object, &options).await?;
         Ok((self, Reply::Object(201, reply)))
@@ -30,9 +31,9 @@ impl Call {
 
     /// Asks for the right to create, of those who came with another one.
     pub(crate) fn check_may_create(&self) -> Result<(), Failure> {
-        self.server.check_right(
+        self.state.authorizer().check_right(
             &self.user,
-            &crate::auth::Asked {
+            &crate::auth::AccessRequest {
                 verb: "create".to_owned(),
                 group: self.kind.group.clone(),
                 resource: self.kind.resource.clone(),
@@ -65,7 +66,7 @@ impl Call {
         // What is noted is what was asked for: not what the kind and others add.
         if self.origin != Origin::Apply {
             let writer = self.writer(options);
-            tracking::track(&kept, None, &mut object, &writer);
+            apply::track_kind(&kept, None, &mut object, &writer);
         }
         if let Some(sent) = sent {
             let mut sent = new_as_sent(&kept, sent, &object, &self.user);
@@ -101,7 +102,7 @@ impl Call {
                         format!("{base}{}", meta::suffix()).into(),
                     );
                 }
-                Self::filled(&kept, &mut object);
+                crate::decode::fill_defaults(&kept, &mut object);
             }
             match self.create_named(object, &kept, options).await {
                 Err(failure) if made_up && failure.reason == "AlreadyExists" && attempt < NAMES => {
@@ -122,7 +123,7 @@ impl Call {
         {
             object.remove("status");
         }
-        Self::filled(kept, object);
+        crate::decode::fill_defaults(kept, object);
     }
 
     async fn create_named(
@@ -135,9 +136,11 @@ impl Call {
         builtin::prepare_create(kept, &mut object, &self.user);
         self.admit(Action::Create, &name, &mut object, None)?;
         self.admit_builtin(kept, &mut object, &name)?;
-        self.server
+        self.state
+            .authorizer()
             .check_escalation(&self.user, kept, &object, None)?;
-        self.server
+        self.state
+            .authorizer()
             .check_signer(&self.user, kept, None, &object, None)?;
         let errors = Self::wrong(kept, None, &object, None);
         self.refuse_wrong(&name, &errors)?;
@@ -152,23 +155,24 @@ impl Call {
             self.judge(&deed).await?;
         }
         if self.may_be_mutated() {
-            super::body::drop_unknown(kept, &mut object);
+            crate::decode::drop_unknown(kept, &mut object);
         }
         let key = Key::new(self.namespace(), &name);
-        let server = Arc::clone(&self.server);
-        let _allocating = server.allocating(kept);
-        let errors = builtin::allocate(kept, &mut object, &server.store, &key, options.dry_run);
+        let state = Arc::clone(&self.state);
+        let _allocating = state.allocating(kept);
+        let errors =
+            super::allocate::allocate(kept, &mut object, &state.store, &key, options.dry_run);
         self.refuse_wrong(&name, &errors)?;
         self.warnings.extend(builtin::warnings(kept, &object));
         builtin::settle(kept, &mut object);
         if options.dry_run {
-            if self.server.store.get(&self.kind.table, &key).is_some() {
+            if self.state.store.get(&self.kind.table, &key).is_some() {
                 return Err(self.taken(&key, &name));
             }
             return Ok(self.presented(object));
         }
         let written = self
-            .server
+            .state
             .store
             .write(&self.kind.table, &key, Write::Create(object))
             .map_err(|stale| match stale {
@@ -176,29 +180,32 @@ impl Call {
                 _ => self.taken(&key, &name),
             })?;
         let object = written.stored.value();
-        self.server.after_write(kept, &object, None);
+        controllers::after_write(&self.state, kept, &object, None);
         Ok(self.presented(object))
     }
 
     /// What a server looks at itself, before webhooks are asked and after they have answered.
     fn admit_builtin(&self, kept: &Kind, object: &mut Value, name: &str) -> Result<(), Failure> {
-        builtin::admit(kept, object, self.namespace(), &self.server.store)
+        if !kept.is("", "pods") {
+            return Ok(());
+        }
+        pods::admit(object, self.namespace(), &self.state.store)
             .map_err(|why| Failure::forbidden(&self.kind.about(), name, &why))
     }
 
     /// The name is taken, if only for as long as its object takes to go.
     fn taken(&self, key: &Key, name: &str) -> Failure {
         let mut failure = Failure::already_exists(&self.kind.about(), name);
-        let holder = self.server.store.get(&self.kind.table, key);
+        let holder = self.state.store.get(&self.kind.table, key);
         if holder.is_some_and(|holder| meta::is_deleted(&holder.value())) {
             failure.message = format!("object is being deleted: {}", failure.message);
         }
         failure
     }
 
-    pub(crate) fn writer(&self, options: &WriteOptions) -> Writer {
-        Writer {
-            manager: match &options.field_manager {
+    pub(crate) fn writer(&self, options: &WriteOptions) -> FieldManager {
+        FieldManager {
+            name: match &options.field_manager {
                 Some(manager) => manager.clone(),
                 None => self.agent.split('/').next().unwrap_or_default().to_owned(),
             },
@@ -229,9 +236,9 @@ impl Call {
 
     /// What webhooks have made of an object, as it is kept. `tracked` has those who wrote it, for one that tells nonsense.
     pub(super) fn taken_over(&mut self, mut object: Value, tracked: &Value) -> Value {
-        crate::convert::to_kept(&self.kind, &mut object);
+        crate::conversion::to_kept(&self.kind, &mut object);
         meta::strip_type(&mut object);
-        if let Some(why) = tracking::wrong_managers(&object) {
+        if let Some(why) = apply::invalid_managed_fields(&object) {
             self.warnings.push(format!(
                 ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated \
                  mutating admission controller; please fix your requests: {why}"
@@ -248,7 +255,7 @@ impl Call {
             return Ok(());
         }
         let found = self
-            .server
+            .state
             .store
             .get("/namespaces", &Key::new("", namespace));
         let Some(found) = found else {
@@ -292,7 +299,7 @@ fn new_as_sent(kept: &Kind, mut sent: Value, begun: &Value, user: &Identity) -> 
             metadata.insert("managedFields".to_owned(), fields.clone());
         }
     }
-    Call::filled(kept, &mut sent);
+    crate::decode::fill_defaults(kept, &mut sent);
     if kept.is("", "pods") {
         let mut prepared = begun.clone();
         builtin::prepare_create(kept, &mut prepared, user);

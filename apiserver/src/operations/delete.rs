@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{ATTEMPTS, Call, Deed, Reply};
 use crate::admission::Action;
 use crate::builtin;
+use crate::controllers;
 use crate::failure::Failure;
 use crate::meta::{self, FOREGROUND, ORPHAN};
 use crate::request::query::{DeleteOptions, Propagation};
@@ -43,7 +44,7 @@ impl Call {
         let body = if body.is_empty() {
             Value::Null
         } else {
-            super::body::parse_options(&self.content_type, body)?
+            crate::decode::parse_options(&self.content_type, body)?
         };
         let options = DeleteOptions::of(&self.query, &body)?;
         self.deletion = match body {
@@ -56,7 +57,7 @@ impl Call {
     pub(crate) async fn delete_collection(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = self.delete_options(body)?;
         let listed = self.selected()?;
-        for (key, _) in listed.objects() {
+        for (key, _) in &listed.objects {
             match self.delete_one(key, &options).await {
                 Err(failure) if failure.reason != "NotFound" => return Err(failure),
                 _ => {}
@@ -70,7 +71,7 @@ impl Call {
         for _ in 0..ATTEMPTS {
             // Those who are asked again say it again.
             self.warnings.truncate(said);
-            let stored = self.server.store.get(&self.kind.table, key);
+            let stored = self.state.store.get(&self.kind.table, key);
             let stored = stored.ok_or_else(|| Failure::not_found(&self.kind.about(), &key.name))?;
             if let Some(deleted) = self.try_delete(key, &stored, options).await? {
                 return Ok(deleted);
@@ -118,7 +119,7 @@ impl Call {
             let Some(last) = self.written(key, write)? else {
                 return Ok(None);
             };
-            self.server.after_delete(&self.kind, &last);
+            controllers::after_delete(&self.state, &self.kind, &last);
             return Ok(Some(Deleted::Gone(last)));
         }
         if !meta::is_deleted(&old) {
@@ -138,7 +139,7 @@ impl Call {
         let Some(object) = self.written(key, write)? else {
             return Ok(None);
         };
-        self.server.after_write(&self.kind, &object, Some(&old));
+        controllers::after_write(&self.state, &self.kind, &object, Some(&old));
         Ok(Some(Deleted::Waits(object)))
     }
 
@@ -164,7 +165,7 @@ impl Call {
 
     /// What was written; nothing if somebody else was faster.
     fn written(&self, key: &Key, write: Write) -> Result<Option<Value>, Failure> {
-        match self.server.store.write(&self.kind.table, key, write) {
+        match self.state.store.write(&self.kind.table, key, write) {
             Ok(written) => Ok(Some(written.stored.value())),
             Err(Stale::Unwritten) => Err(Failure::unwritten()),
             Err(Stale::Changed | Stale::Gone) => Ok(None),

@@ -4,15 +4,14 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use base64::{DecodeError, Engine as _};
 use serde_json::{Value, json};
 use std::cell::LazyCell;
-use std::sync::Arc;
 
 use super::{Call, Reply};
 use crate::builtin;
+use crate::encode::ObjectList;
 use crate::failure::{Failure, FieldError, go_quoted};
 use crate::kinds::Kind;
 use crate::request::selectors::{FieldSelector, LabelSelector};
-use crate::server::Inner;
-use crate::store::{Key, Page, Stored, TooOld};
+use crate::store::{Key, Page, Store, Stored, TooOld};
 
 /// How the tokens of pages are written.
 const TOKEN_VERSION: &str = "meta.k8s.io/v1";
@@ -36,21 +35,6 @@ pub(crate) struct Part<'a> {
     pub(crate) limit: Option<usize>,
 }
 
-/// Objects with the list's metadata.
-#[derive(Debug)]
-pub(crate) struct Listed {
-    objects: Vec<(Key, Arc<Stored>)>,
-    pub(crate) revision: u64,
-    pub(crate) next: Option<String>,
-    pub(crate) remaining: Option<usize>,
-}
-
-impl Listed {
-    pub(crate) fn objects(&self) -> &[(Key, Arc<Stored>)] {
-        &self.objects
-    }
-}
-
 impl Selection {
     /// Whether objects have to be read to know which are selected.
     fn reads_objects(&self) -> bool {
@@ -62,9 +46,9 @@ impl Selection {
     }
 
     /// The part of a table that is selected. Objects are not read while the table is held.
-    pub(crate) fn of(&self, server: &Inner, kind: &Kind, part: &Part<'_>) -> Result<Page, TooOld> {
+    pub(crate) fn of(&self, store: &Store, kind: &Kind, part: &Part<'_>) -> Result<Page, TooOld> {
         let reads = self.reads_objects();
-        let page = server.store.list_at(
+        let page = store.list_at(
             &kind.table,
             part.revision,
             self.namespace.as_deref(),
@@ -148,7 +132,7 @@ impl Call {
     }
 
     /// The objects that the query selects, a page of them if it asks for pages.
-    pub(crate) fn selected(&self) -> Result<Listed, Failure> {
+    pub(crate) fn selected(&self) -> Result<ObjectList, Failure> {
         let selection = self.selection()?;
         let limit = self.query.number("limit")?.filter(|limit| *limit > 0);
         let limit = limit.and_then(|limit| usize::try_from(limit).ok());
@@ -165,12 +149,12 @@ impl Call {
             after: start.as_ref().map(|(_, key)| key),
             limit,
         };
-        let page = selection.of(&self.server, &self.kind, &part);
+        let page = selection.of(&self.state.store, &self.kind, &part);
         let page = page.map_err(|_| expired_token(start.is_some()))?;
         let last = page.objects.last().map(|(key, _)| key.clone());
         let plain = selection.labels.is_empty() && selection.fields.0.is_empty();
         let more = page.remaining > 0;
-        Ok(Listed {
+        Ok(ObjectList {
             next: last
                 .filter(|_| more)
                 .map(|key| write_token(page.revision, &key)),
@@ -216,8 +200,8 @@ impl Call {
             let number: u64 = version.parse().map_err(|_| {
                 Failure::bad_request(format!("invalid resource version: {}", no_version(version)))
             })?;
-            if number > self.server.store.revision() {
-                return Err(too_large(number, self.server.store.revision()));
+            if number > self.state.store.revision() {
+                return Err(too_large(number, self.state.store.revision()));
             }
         }
         Ok(())

@@ -1,35 +1,36 @@
 //! What can be done with objects.
 
 mod admitted;
+mod allocate;
 mod bind;
-pub(crate) mod body;
+mod body;
 mod create;
 mod delete;
 mod list;
 mod patch;
 mod prepare;
 mod read;
+mod reviews;
 mod scale;
 mod update;
 mod watch;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
 pub(crate) use admitted::Deed;
-pub(crate) use list::Listed;
 pub(crate) use watch::Lines;
 
-use crate::auth::Identity;
+use crate::encode::ObjectList;
 use crate::failure::Failure;
-use crate::kinds::{Kind, api_version};
+use crate::identity::Identity;
+use crate::kinds::Kind;
+use crate::request::Transport;
 use crate::request::accept::Form;
 use crate::request::query::Query;
-use crate::server::Inner;
-use crate::service::Reader;
+use crate::state::State;
 use crate::store::{Key, Stored};
 
 /// How often a change that names no state is made anew when somebody else was faster.
@@ -37,7 +38,7 @@ const ATTEMPTS: usize = 100;
 
 /// A request about objects of one kind.
 pub(crate) struct Call {
-    pub(crate) server: Arc<Inner>,
+    pub(crate) state: Arc<State>,
     pub(crate) kind: Arc<Kind>,
     /// The namespace of the path.
     pub(crate) namespace: Option<String>,
@@ -46,7 +47,7 @@ pub(crate) struct Call {
     pub(crate) query: Query,
     pub(crate) form: Form,
     pub(crate) user: Identity,
-    pub(crate) reader: Reader,
+    pub(crate) transport: Transport,
     /// What the client calls itself.
     pub(crate) agent: String,
     pub(crate) content_type: String,
@@ -78,7 +79,7 @@ pub(crate) enum Reply {
     /// An object, as it is sent: the status code and the object.
     Object(u16, Value),
     /// Objects as they are kept, with the list's metadata.
-    List(Listed),
+    List(ObjectList),
     /// Changes as they happen.
     Lines(Lines),
 }
@@ -103,7 +104,7 @@ impl Call {
 
     fn current(&self) -> Result<Arc<Stored>, Failure> {
         let key = self.key();
-        let found = self.server.store.get(&self.kind.table, &key);
+        let found = self.state.store.get(&self.kind.table, &key);
         found.ok_or_else(|| Failure::not_found(&self.kind.about(), &key.name))
     }
 
@@ -117,7 +118,7 @@ impl Call {
 
     /// An object in the version that was asked for.
     pub(crate) fn presented(&self, mut object: Value) -> Value {
-        crate::convert::from_kept(&self.kind, &mut object);
+        crate::conversion::from_kept(&self.kind, &mut object);
         crate::meta::put_type(&mut object, &self.kind.api_version(), &self.kind.kind);
         object
     }
@@ -128,37 +129,8 @@ impl Call {
         if *kept == self.kind.api_version() {
             return Arc::clone(&self.kind);
         }
-        let kinds = self.server.kinds();
+        let kinds = self.state.kinds();
         let found = kinds.of_object(kept, &self.kind.kind);
         found.map_or_else(|| Arc::clone(&self.kind), Arc::clone)
     }
-}
-
-/// Puts what says the kind before an object that is kept without it.
-pub(crate) fn with_type(api_version: &str, kind: &str, object: &Bytes) -> Bytes {
-    let rest = object.get(1..).unwrap_or_default();
-    let comma = if rest.len() > 1 { "," } else { "" };
-    let head = format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\"{comma}");
-    let mut whole = Vec::with_capacity(head.len() + rest.len());
-    whole.extend_from_slice(head.as_bytes());
-    whole.extend_from_slice(rest);
-    Bytes::from(whole)
-}
-
-/// A kept object as it is sent in a version.
-pub(crate) fn sent(kind: &Kind, stored: &Stored) -> Bytes {
-    if crate::convert::is_needed(kind) {
-        let mut object = stored.value();
-        crate::convert::from_kept(kind, &mut object);
-        return with_type(
-            &kind.api_version(),
-            &kind.kind,
-            &Bytes::from(object.to_string()),
-        );
-    }
-    with_type(
-        &api_version(&kind.group, &kind.version),
-        &kind.kind,
-        &stored.bytes,
-    )
 }

@@ -3,12 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{ATTEMPTS, Call, Origin, Reply};
-use crate::apply::Conflicts;
+use crate::apply::{self, Conflicts};
 use crate::failure::Failure;
 use crate::meta;
 use crate::patch;
 use crate::request::query::{FieldValidation, WriteOptions};
-use crate::tracking::{self, Applied};
 
 /// The patches that custom resources take.
 const TYPES: &str =
@@ -181,14 +180,14 @@ impl Call {
             );
             return Err(Failure::invalid_options("PatchOptions", &[error]));
         }
-        let wanted = super::body::yaml(body)?;
+        let wanted = crate::decode::yaml(body)?;
         self.check_applied(&wanted)?;
         self.origin = Origin::Apply;
         let said = self.warnings.len();
         for _ in 0..ATTEMPTS {
             self.warnings.truncate(said);
             let key = self.key();
-            let current = self.server.store.get(&self.kind.table, &key);
+            let current = self.state.store.get(&self.kind.table, &key);
             let before = current
                 .as_ref()
                 .map(|stored| self.presented(stored.value()));
@@ -233,17 +232,17 @@ impl Call {
             empty
         });
         let writer = self.writer(options);
-        let mut merged = tracking::apply(&Applied {
-            kind: &self.kind,
-            live: &live,
+        let mut merged = apply::apply_kind(
+            &self.kind,
+            &live,
             wanted,
-            writer: &writer,
-            conflicts: if options.force {
+            &writer,
+            if options.force {
                 Conflicts::Force
             } else {
                 Conflicts::Refuse
             },
-        })?;
+        )?;
         if writer_is_kubectl(options) {
             keep_last_applied(&mut merged, wanted);
         }

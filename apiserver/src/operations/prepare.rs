@@ -28,14 +28,6 @@ impl Call {
         }
     }
 
-    /// Fills in what a schema or the kind says is so if nothing is said.
-    pub(crate) fn filled(kind: &Kind, object: &mut Value) {
-        match (&kind.custom, &kind.schema) {
-            (Some(_), Some((types, id))) => schema::default(types, *id, object),
-            _ => builtin::default(kind, object),
-        }
-    }
-
     /// What is wrong with an object.
     pub(crate) fn wrong(
         kind: &Kind,

@@ -24,7 +24,7 @@ impl Call {
 
     pub(crate) async fn update_scale(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "UpdateOptions")?;
-        let wanted = super::body::parse(&self.content_type, body, &self.kind.kind)?;
+        let wanted = crate::decode::parse(&self.content_type, body, &self.kind.kind)?;
         self.write_scale(&options, |_| Ok(wanted.clone())).await
     }
 

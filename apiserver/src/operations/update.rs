@@ -7,14 +7,15 @@ use serde_json::Value;
 use super::prepare::{Part, asks_for_else, is_same, keep_all_but_status, keep_status};
 use super::{ATTEMPTS, Call, Deed, Origin, Reply};
 use crate::admission::Action;
+use crate::apply;
 use crate::builtin;
-use crate::certificates::REQUESTS;
+use crate::controllers;
 use crate::failure::{Cause, Failure, FieldError};
 use crate::kinds::Kind;
 use crate::meta;
+use crate::pki::csr::REQUESTS;
 use crate::request::query::WriteOptions;
 use crate::store::{Stale, Stored};
-use crate::tracking;
 
 /// What the server says when somebody else was faster.
 pub(crate) const MODIFIED: &str =
@@ -23,7 +24,7 @@ pub(crate) const MODIFIED: &str =
 impl Call {
     pub(crate) async fn update(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
         let options = WriteOptions::of(&self.query, "UpdateOptions")?;
-        let body = super::body::parse(&self.content_type, body, &self.kind.kind)?;
+        let body = crate::decode::parse(&self.content_type, body, &self.kind.kind)?;
         let mut object = self.decoded(body, options.field_validation)?;
         let given = meta::text(&object, "name");
         let name = self.name.clone().unwrap_or_default();
@@ -41,7 +42,7 @@ impl Call {
         if self.part() == Part::Main
             && builtin::creates_on_update(&self.kind)
             && self
-                .server
+                .state
                 .store
                 .get(&self.kind.table, &self.key())
                 .is_none()
@@ -81,7 +82,7 @@ impl Call {
         // What is noted is what was asked for: not what the kind and others add.
         if self.origin != Origin::Apply {
             let writer = self.writer(options);
-            tracking::track(&kept, Some(&old), &mut new, &writer);
+            apply::track_kind(&kept, Some(&old), &mut new, &writer);
         }
         if let Some(sent) = sent {
             let sent = self.changed_as_sent(&kept, sent, &new, &old);
@@ -109,13 +110,14 @@ impl Call {
             self.judge(&deed).await?;
         }
         if self.may_be_mutated() {
-            super::body::drop_unknown(&kept, &mut new);
+            crate::decode::drop_unknown(&kept, &mut new);
         }
-        let server = Arc::clone(&self.server);
-        let _allocating = server.allocating(&kept);
+        let state = Arc::clone(&self.state);
+        let _allocating = state.allocating(&kept);
         if self.part() == Part::Main {
             let key = self.key();
-            let errors = builtin::allocate(&kept, &mut new, &server.store, &key, options.dry_run);
+            let errors =
+                super::allocate::allocate(&kept, &mut new, &state.store, &key, options.dry_run);
             self.refuse_wrong(&name, &errors)?;
         }
         self.warnings.extend(builtin::warnings(&kept, &new));
@@ -136,7 +138,7 @@ impl Call {
             Part::Status => keep_all_but_status(kept, new, old),
             _ => {}
         }
-        Self::filled(kept, new);
+        crate::decode::fill_defaults(kept, new);
         Ok(())
     }
 
@@ -154,7 +156,7 @@ impl Call {
                 metadata.insert("resourceVersion".to_owned(), version.into());
             }
         }
-        Self::filled(kept, &mut sent);
+        crate::decode::fill_defaults(kept, &mut sent);
         self.presented(sent)
     }
 
@@ -185,10 +187,12 @@ impl Call {
             Part::Status => {}
         }
         self.admit(Action::Update, name, new, Some(old))?;
-        self.server
+        self.state
+            .authorizer()
             .check_escalation(&self.user, kept, new, Some(old))?;
         let part = self.subresource.as_deref();
-        self.server
+        self.state
+            .authorizer()
             .check_signer(&self.user, kept, part, new, Some(old))?;
         if meta::counts_changes(kept)
             && self.part() != Part::Status
@@ -216,9 +220,14 @@ impl Call {
         if options.dry_run {
             return Ok(Some(self.presented(new)));
         }
-        let kept = self
-            .server
-            .keep(kept, &self.key(), current.revision, new, old);
+        let kept = controllers::update_or_delete(
+            &self.state,
+            kept,
+            &self.key(),
+            current.revision,
+            new,
+            old,
+        );
         match kept {
             Ok(object) => Ok(Some(self.presented(object))),
             Err(Stale::Unwritten) => Err(Failure::unwritten()),

@@ -10,12 +10,12 @@ use tokio::time::Instant;
 
 use super::list::{Part, Selection};
 use super::{Call, Reply};
-use crate::answer;
+use crate::encode;
 use crate::failure::{Cause, Failure, FieldError};
 use crate::kinds::Kind;
+use crate::request::Transport;
 use crate::request::accept::{Form, Shape};
-use crate::server::Inner;
-use crate::service::Reader;
+use crate::state::State;
 use crate::store::{Change, ChangeKind, Cursor, Follower, Key, Stored, TooOld};
 
 /// How many changes are taken out of the log at once.
@@ -31,7 +31,7 @@ const NANOSECONDS: i64 = 1_000_000_000;
 pub(crate) type Lines = std::pin::Pin<Box<dyn Stream<Item = Bytes> + Send>>;
 
 struct Watch {
-    server: Arc<Inner>,
+    state: Arc<State>,
     kind: Arc<Kind>,
     selection: Selection,
     form: Form,
@@ -70,8 +70,8 @@ impl Call {
                 .map_err(|_| Failure::internal_text(&super::list::no_version(version)))?
         };
         let state = initial_events.unwrap_or(number == 0);
-        if initial_events == Some(true) && number > self.server.store.revision() {
-            let failure = super::list::too_large(number, self.server.store.revision());
+        if initial_events == Some(true) && number > self.state.store.revision() {
+            let failure = super::list::too_large(number, self.state.store.revision());
             return Ok((self, Reply::Lines(only_error(&failure))));
         }
         let (cursor, objects, revision) =
@@ -82,12 +82,12 @@ impl Call {
             Err(failure) => return Ok((self, Reply::Lines(only_error(&failure)))),
         };
         let mut watch = Watch {
-            follower: match self.reader {
-                Reader::InProcess => Some(self.server.store.observe(&cursor)),
-                Reader::Remote => None,
+            follower: match self.transport {
+                Transport::InProcess => Some(self.state.store.observe(&cursor)),
+                Transport::Remote => None,
             },
             cursor,
-            server: Arc::clone(&self.server),
+            state: Arc::clone(&self.state),
             kind: Arc::clone(&self.kind),
             selection,
             form: self.form,
@@ -140,14 +140,14 @@ impl Call {
     ) -> (Result<Cursor, Failure>, Vec<(Key, Arc<Stored>)>, u64) {
         let (table, namespace) = (&self.kind.table, selection.namespace.as_deref());
         if let Some(after) = after {
-            let cursor = self.server.store.follow(table, namespace, after);
+            let cursor = self.state.store.follow(table, namespace, after);
             return (cursor.map_err(too_old), Vec::new(), after);
         }
         // The list first: what changes in between is told twice rather than never.
-        let page = selection.of(&self.server, &self.kind, &Part::default());
+        let page = selection.of(&self.state.store, &self.kind, &Part::default());
         // Only of an earlier revision there might be nothing to tell.
         let page = page.unwrap_or_default();
-        let cursor = self.server.store.follow(table, namespace, page.revision);
+        let cursor = self.state.store.follow(table, namespace, page.revision);
         (cursor.map_err(too_old), page.objects, page.revision)
     }
 }
@@ -158,7 +158,7 @@ impl Watch {
             if let Some(line) = self.ready.pop_front() {
                 return Some(line);
             }
-            if self.over || self.server.faults.drops_watch(&self.kind) {
+            if self.over || self.state.faults.drops_watch(&self.kind) {
                 return None;
             }
             match self.cursor.changes(BATCH) {
@@ -184,7 +184,7 @@ impl Watch {
 
     /// Waits for changes, the next bookmark, or the end.
     async fn wait(&mut self) -> bool {
-        let dropped = self.server.faults.watch_dropped();
+        let dropped = self.state.faults.watch_dropped();
         // Whoever reads this watch asks for the next line only after it has dealt with the last one.
         let follower = self.follower.as_ref();
         let _waiting = follower.map(|follower| follower.wait(&self.cursor));
@@ -195,7 +195,7 @@ impl Watch {
             () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks => {
                 self.next_bookmark = Instant::now() + BOOKMARKS;
                 // Not if there are changes that were not told yet: who comes back from here would never see them.
-                if let Some(revision) = self.server.store.seen_up_to(&self.cursor) {
+                if let Some(revision) = self.state.store.seen_up_to(&self.cursor) {
                     let line = self.bookmark(revision.max(self.seen), false);
                     self.ready.push_back(line);
                 }
@@ -234,12 +234,14 @@ impl Watch {
 
     fn line(&mut self, event: &str, stored: &Stored) -> Bytes {
         let object = match self.form.shape {
-            Shape::Whole => super::sent(&self.kind, stored),
-            Shape::Metadata => Bytes::from(answer::metadata_of(&stored.value()).to_string()),
+            Shape::Whole => crate::encode::sent(&self.kind, stored),
+            Shape::Metadata => {
+                Bytes::from(crate::meta::partial_object(&stored.value()).to_string())
+            }
             Shape::Table => {
                 let with_columns = std::mem::take(&mut self.first);
                 let table =
-                    answer::table_of_one(&self.kind, stored, with_columns, self.form.row_object);
+                    encode::table_of_one(&self.kind, stored, with_columns, self.form.row_object);
                 Bytes::from(table.to_string())
             }
         };

@@ -4,3 +4,12 @@ pub mod accept;
 pub mod path;
 pub mod query;
 pub mod selectors;
+
+/// How the client of a request is connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transport {
+    /// In the same process: the client takes one watch event after the other.
+    InProcess,
+    /// Over a socket.
+    Remote,
+}

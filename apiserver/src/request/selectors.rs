@@ -30,7 +30,9 @@ pub struct LabelSelector(Vec<(String, Wants)>);
 impl LabelSelector {
     /// Reads a selector such as `a=b,c in (d,e),!f`.
     pub fn parse(text: &str) -> Result<Self, Failure> {
-        Reader::new(text).selector().map_err(Failure::bad_request)
+        Transport::new(text)
+            .selector()
+            .map_err(Failure::bad_request)
     }
 
     /// Reads the `matchLabels` and `matchExpressions` of an object; `None` if they make no sense.
@@ -103,12 +105,12 @@ impl Token {
     }
 }
 
-struct Reader {
+struct Transport {
     tokens: Vec<Token>,
     at: usize,
 }
 
-impl Reader {
+impl Transport {
     fn new(text: &str) -> Self {
         const SIGNS: [&str; 10] = ["!=", "==", "=", "!", "(", ")", ",", ">", "<", ""];
         let mut tokens = Vec::new();

@@ -7,7 +7,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::go::GoField;
-use super::rules::Compiled;
+use super::program::Compiled;
 
 /// Names a node of one [`Types`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

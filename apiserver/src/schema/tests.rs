@@ -485,7 +485,7 @@ proptest::proptest! {
         let schema: Value = serde_json::from_str(include_str!("../../tests/fixtures/rule.json")).unwrap();
         let (custom, root) = Types::from_crd(&schema).unwrap();
         let built_in = built_in();
-        let writer = apply::Writer { manager: "m", api_version: "v1", subresource: "", now: "2020-01-01T00:00:00Z" };
+        let writer = apply::FieldManager { name: "m".into(), api_version: "v1".into(), subresource: String::new(), now: "2020-01-01T00:00:00Z".into() };
         let kinds = [
             (&custom, root),
             (&built_in, built_in.named("io.k8s.api.core.v1.Pod").unwrap()),
@@ -502,7 +502,7 @@ proptest::proptest! {
             let _ = patch::strategic(types, id, &one, &other);
             apply::track(types, Some(id), Some(&other), &mut read, &writer);
             let _ = apply::apply(&apply::ApplyRequest {
-                types, id: Some(id), live: &one, wanted: &other, writer,
+                types, id: Some(id), live: &one, desired: &other, manager: &writer,
                 conflicts: apply::Conflicts::Refuse, reset: &[&["status"]],
             });
         }

@@ -6,11 +6,12 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::MAX_DEPTH;
-use super::cost;
 use super::formats;
 use super::model::{Additional, Checks, ListType, Node, TypeId, Types, ValueType};
 use super::resources;
 use super::rules;
+use super::scalars::{type_name, whole};
+use crate::cel;
 use crate::failure::{Cause, FieldError};
 
 /// What is wrong with `value`. With `old`, the value that it takes the place of, what has not changed is not held
@@ -48,7 +49,7 @@ pub fn validate_after(
                 detail,
             ));
         } else {
-            cost::bounded(|| check_rules(types, id, value, old, &mut errors));
+            cel::with_budget(|| check_rules(types, id, value, old, &mut errors));
         }
     }
     errors
@@ -72,27 +73,6 @@ struct Validator<'a> {
     errors: Vec<FieldError>,
     /// Of embedded resources and of lists: told after all others.
     late: Vec<FieldError>,
-}
-
-/// What the API server calls a JSON value of the wrong type.
-pub(super) fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if whole(number).is_some() => "integer",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
-/// A number without a fraction, however it is written.
-fn whole(number: &serde_json::Number) -> Option<i64> {
-    number.as_i64().or_else(|| {
-        let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
-        format!("{float:.0}").parse().ok()
-    })
 }
 
 impl Validator<'_> {
@@ -157,7 +137,7 @@ impl Validator<'_> {
         let fraction = value.is_number() && wanted == "integer";
         let (wanted, what) = match node.format.as_str() {
             format @ ("int32" | "int64") if fraction => (format, "float64"),
-            _ => (wanted, kind(value)),
+            _ => (wanted, type_name(value)),
         };
         self.type_error(wanted, what);
         if fraction {

@@ -104,15 +104,15 @@ impl Change {
     }
 }
 
-/// What can be known of a watch by others than its reader: whether it has delivered all there is.
+/// What can be known of a watch by others than its transport: whether it has delivered all there is.
 #[derive(Debug)]
 pub struct Follower {
     newest: watch::Receiver<u64>,
-    /// The revision after which its reader waits for the next line; absent while it does not wait.
+    /// The revision after which its transport waits for the next line; absent while it does not wait.
     waits_after: Mutex<Option<u64>>,
 }
 
-/// A reader waits for the next line of a watch as long as this lives.
+/// A transport waits for the next line of a watch as long as this lives.
 pub struct Waiting(Arc<Follower>);
 
 impl Follower {
@@ -123,13 +123,13 @@ impl Follower {
         }
     }
 
-    /// The reader of the watch waits for what comes after a cursor.
+    /// The transport of the watch waits for what comes after a cursor.
     pub fn wait(self: &Arc<Self>, cursor: &Cursor) -> Waiting {
         *self.waits_after.lock() = Some(cursor.after);
         Waiting(Arc::clone(self))
     }
 
-    /// Whether the reader has dealt with all there is. A table that is gone has nothing more.
+    /// Whether the transport has dealt with all there is. A table that is gone has nothing more.
     pub(super) fn is_current(&self) -> bool {
         let newest = *self.newest.borrow();
         let waits_after = *self.waits_after.lock();

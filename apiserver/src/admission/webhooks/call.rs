@@ -27,11 +27,10 @@ use serde_json::Value;
 
 use super::config::Hook;
 use super::trust::Trust;
+use crate::decode::TYPE_META;
 use crate::failure::go_quoted;
-use crate::operations::body::TYPE_META;
 use crate::schema::json_kind;
-use crate::server::Inner;
-use crate::store::Key;
+use crate::store::{Key, Store};
 
 /// The largest answer that is read.
 const LARGEST: usize = 3 << 20;
@@ -57,14 +56,14 @@ impl Callers {
     /// What a webhook answers to a review. The error says why it cannot be asked.
     pub(super) async fn ask(
         &self,
-        server: &Inner,
+        store: &Store,
         hook: &Hook,
         review: &Value,
     ) -> Result<Value, String> {
         let config = &hook.entry["clientConfig"];
         let place = place(hook)?;
         let asking = format!("Post {}", go_quoted(&place.url.to_string()));
-        let place = located(server, config, place).map_err(|why| format!("{asking}: {why}"))?;
+        let place = located(store, config, place).map_err(|why| format!("{asking}: {why}"))?;
         let caller = self
             .caller(config["caBundle"].as_str().unwrap_or_default(), &place)
             .map_err(|why| format!("unable to load root certificates: {why}"))?;
@@ -175,15 +174,13 @@ fn place(hook: &Hook) -> Result<Place, String> {
 
 /// The same with the host behind a service: the address of the cluster, or the name that it stands for. There is nobody
 /// here who would lead the former to a Pod, and neither is there beside a kube-apiserver alone.
-fn located(server: &Inner, config: &Value, mut place: Place) -> Result<Place, String> {
+fn located(store: &Store, config: &Value, mut place: Place) -> Result<Place, String> {
     let service = &config["service"];
     if !service.is_object() {
         return Ok(place);
     }
     let text = |field: &str| service[field].as_str().unwrap_or_default();
-    let found = server
-        .store
-        .get("/services", &Key::new(text("namespace"), text("name")));
+    let found = store.get("/services", &Key::new(text("namespace"), text("name")));
     let Some(found) = found else {
         return Err(format!("service {} not found", go_quoted(text("name"))));
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::server::Inner;
+use crate::store::Store;
 
 pub(super) const MUTATING: &str = "admissionregistration.k8s.io/mutatingwebhookconfigurations";
 pub(super) const VALIDATING: &str = "admissionregistration.k8s.io/validatingwebhookconfigurations";
@@ -84,22 +84,22 @@ impl Hook {
 pub(super) struct Hooks(Mutex<Option<(u64, Arc<[Hook]>)>>);
 
 impl Hooks {
-    pub(super) fn of(&self, server: &Inner, table: &str) -> Arc<[Hook]> {
-        let revision = server.store.newest(table);
+    pub(super) fn of(&self, store: &Store, table: &str) -> Arc<[Hook]> {
+        let revision = store.newest(table);
         let mut known = self.0.lock();
         if let Some((at, hooks)) = known.as_ref()
             && *at == revision
         {
             return Arc::clone(hooks);
         }
-        let hooks: Arc<[Hook]> = read(server, table).into();
+        let hooks: Arc<[Hook]> = read(store, table).into();
         *known = Some((revision, Arc::clone(&hooks)));
         hooks
     }
 }
 
-fn read(server: &Inner, table: &str) -> Vec<Hook> {
-    let all = server.store.all(table);
+fn read(store: &Store, table: &str) -> Vec<Hook> {
+    let all = store.all(table);
     let entries = all.iter().flat_map(|(_, stored)| {
         let mut configuration = stored.value();
         match configuration["webhooks"].take() {

@@ -18,11 +18,11 @@ use super::matching::Subject;
 use super::policies::{Outcome, namespace};
 use super::seen::Seen;
 use super::{Attributes, in_form, is_exempt};
+use crate::decode::reread;
 use crate::failure::{Failure, go_quoted};
-use crate::kinds::Kind;
+use crate::kinds::{Kind, KindRegistry};
 use crate::meta;
-use crate::operations::body::reread;
-use crate::server::Inner;
+use crate::store::Store;
 use call::Callers;
 use config::{Hook, Hooks, MUTATING, VALIDATING};
 use patching::patched;
@@ -66,24 +66,28 @@ struct Call<'a> {
 
 impl Webhooks {
     /// Whether somebody may be asked who changes objects.
-    pub(crate) fn may_mutate(server: &Inner, kind: &Kind) -> bool {
-        !is_exempt(kind) && server.store.count(MUTATING) > 0
+    pub(crate) fn may_mutate(store: &Store, kind: &Kind) -> bool {
+        !is_exempt(kind) && store.count(MUTATING) > 0
     }
 
     /// Whether somebody may be asked who refuses.
-    pub(crate) fn may_validate(server: &Inner, kind: &Kind) -> bool {
-        !is_exempt(kind) && server.store.count(VALIDATING) > 0
+    pub(crate) fn may_validate(store: &Store, kind: &Kind) -> bool {
+        !is_exempt(kind) && store.count(VALIDATING) > 0
     }
 
     /// Asks those who change objects, one after the other. `new` is null of a deletion.
     pub(crate) async fn mutate(
         &self,
-        server: &Inner,
+        store: &Store,
+        kinds: &KindRegistry,
         occasion: &Occasion<'_>,
         new: &Value,
     ) -> Mutated {
         let mut mutated = Mutated::default();
-        if let Err(failure) = self.mutations(server, occasion, new, &mut mutated).await {
+        if let Err(failure) = self
+            .mutations(store, kinds, occasion, new, &mut mutated)
+            .await
+        {
             mutated.outcome.refusal = Some(failure);
         }
         mutated
@@ -91,13 +95,14 @@ impl Webhooks {
 
     async fn mutations(
         &self,
-        server: &Inner,
+        store: &Store,
+        kinds: &KindRegistry,
         occasion: &Occasion<'_>,
         new: &Value,
         mutated: &mut Mutated,
     ) -> Result<(), Failure> {
-        let hooks = self.mutating.of(server, MUTATING);
-        let namespace = namespace(server, occasion.of.namespace);
+        let hooks = self.mutating.of(store, MUTATING);
+        let namespace = namespace(store, occasion.of.namespace);
         let (mut invoked, mut again) = (BTreeSet::new(), BTreeSet::new());
         for round in 0..2 {
             for (place, hook) in hooks.iter().enumerate() {
@@ -105,10 +110,10 @@ impl Webhooks {
                     continue;
                 }
                 let object = mutated.object.as_ref().unwrap_or(new);
-                let Some(call) = called(server, hook, occasion, object, &namespace)? else {
+                let Some(call) = called(kinds, hook, occasion, object, &namespace)? else {
                     continue;
                 };
-                if let Some(object) = self.mutation(server, occasion, &call, mutated).await? {
+                if let Some(object) = self.mutation(store, occasion, &call, mutated).await? {
                     mutated.object = Some(object);
                     again.extend(invoked.iter().copied());
                 }
@@ -126,13 +131,13 @@ impl Webhooks {
     /// What one webhook makes of the object that it is shown, if it is something else.
     async fn mutation(
         &self,
-        server: &Inner,
+        store: &Store,
         occasion: &Occasion<'_>,
         call: &Call<'_>,
         mutated: &mut Mutated,
     ) -> Result<Option<Value>, Failure> {
         let name = &call.hook.name;
-        let answer = match self.asked(server, occasion, call, true).await {
+        let answer = match self.asked(store, occasion, call, true).await {
             Ok(answer) => answer,
             Err(why) => return uncalled(call.hook, &why).map(|()| None),
         };
@@ -173,16 +178,17 @@ impl Webhooks {
     /// Asks those who refuse, all at once. `new` is null of a deletion.
     pub(crate) async fn validate(
         &self,
-        server: &Inner,
+        store: &Store,
+        kinds: &KindRegistry,
         occasion: &Occasion<'_>,
         new: &Value,
     ) -> Outcome {
         let mut outcome = Outcome::default();
-        let hooks = self.validating.of(server, VALIDATING);
-        let namespace = namespace(server, occasion.of.namespace);
+        let hooks = self.validating.of(store, VALIDATING);
+        let namespace = namespace(store, occasion.of.namespace);
         let mut calls = Vec::new();
         for hook in hooks.iter() {
-            match called(server, hook, occasion, new, &namespace) {
+            match called(kinds, hook, occasion, new, &namespace) {
                 Ok(call) => calls.extend(call),
                 Err(failure) => {
                     outcome.refusal = Some(failure);
@@ -192,7 +198,7 @@ impl Webhooks {
         }
         let asked = calls
             .iter()
-            .map(|call| self.asked(server, occasion, call, false));
+            .map(|call| self.asked(store, occasion, call, false));
         for (call, answer) in calls.iter().zip(join_all(asked).await) {
             let refusal = match answer {
                 Ok(answer) => {
@@ -209,7 +215,7 @@ impl Webhooks {
     /// What a webhook says. The error says why it says nothing that counts.
     async fn asked(
         &self,
-        server: &Inner,
+        store: &Store,
         occasion: &Occasion<'_>,
         call: &Call<'_>,
         may_patch: bool,
@@ -221,7 +227,7 @@ impl Webhooks {
         let uid = meta::uid();
         let states = (&call.new, &call.old);
         let review = review::asked(occasion, &call.kind, (api_version, &uid), states);
-        let answer = self.callers.ask(server, hook, &review).await;
+        let answer = self.callers.ask(store, hook, &review).await;
         let answer = answer.map_err(|why| format!("failed to call webhook: {why}"))?;
         let expected = Expected {
             hook: &hook.name,
@@ -235,7 +241,7 @@ impl Webhooks {
 
 /// A webhook with what it is shown; nothing if it is not to be asked.
 fn called<'a>(
-    server: &Inner,
+    kinds: &KindRegistry,
     hook: &'a Hook,
     occasion: &Occasion<'_>,
     new: &Value,
@@ -248,7 +254,7 @@ fn called<'a>(
         old: occasion.old,
         namespace,
     };
-    let Some(kind) = matching::kind_for(hook, &server.kinds(), &subject) else {
+    let Some(kind) = matching::kind_for(hook, &kinds.current(), &subject) else {
         return Ok(None);
     };
     let shown = |object| in_form((of.kind, &kind), of.subresource, object).into_owned();

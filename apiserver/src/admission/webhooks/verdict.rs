@@ -6,8 +6,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::review::KIND;
+use crate::decode::unregistered;
 use crate::failure::{Failure, go_quoted};
-use crate::operations::body::unregistered;
 use crate::schema::json_kind;
 
 /// What a webhook says of a write.

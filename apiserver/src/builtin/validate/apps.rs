@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::at::{At, Errors, immutable, none_negative, not_negative, one_of, optional_name};
+use super::claims;
 use super::common::{self, at_most_all, is_none, number_or_percent};
 use super::pods::{self, Restarts};
 use super::shape::{self, Field};
-use super::storage;
 use crate::failure::{Cause, FieldError};
 use crate::names;
 
@@ -45,7 +45,7 @@ pub(super) fn workload(resource: &str, object: &At<'_>, old: Option<&At<'_>>, er
             path: format!("spec.template.spec.volumes[{place}].name"),
         };
         super::at::required_name(&name, names::label, errors);
-        storage::claim_spec(&claim.get("spec"), errors);
+        claims::claim_spec(&claim.get("spec"), errors);
     }
     pods::template_with(&template, Restarts::Always, &claimed, errors);
     if resource == "statefulsets" {

@@ -4,7 +4,7 @@
 use kube_cel::cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 
 use super::at::{At, Errors};
-use crate::schema;
+use crate::cel;
 
 /// What names functions rather than values.
 const LIBRARIES: [&str; 12] = [
@@ -77,7 +77,7 @@ impl Scope {
     }
 
     fn of_type(&self, at: &At<'_>, wanted: Option<&str>, errors: &mut Errors) {
-        let expression = match schema::parse_expression(at.text()) {
+        let expression = match cel::parse(at.text()) {
             Ok(expression) => expression,
             Err(why) => {
                 errors.push(at.invalid(&format!("compilation failed: {why}")));

@@ -4,6 +4,7 @@ mod admission;
 mod apps;
 mod at;
 mod batch;
+mod claims;
 mod classes;
 mod common;
 mod containers;
@@ -29,16 +30,6 @@ use serde_json::Value;
 use self::at::{At, Errors};
 use crate::failure::FieldError;
 use crate::kinds::Kind;
-use crate::names;
-
-/// The rule for names of a kind.
-pub(crate) fn name_rule(kind: &Kind) -> fn(&str) -> Vec<String> {
-    match (kind.group.as_str(), kind.resource.as_str()) {
-        ("", "namespaces" | "services") => names::label,
-        ("rbac.authorization.k8s.io" | "certificates.k8s.io", _) => names::path_segment,
-        _ => names::subdomain,
-    }
-}
 
 /// What is wrong with an object, and with the change from `old`, by the part that is written.
 pub(crate) fn validate(
@@ -73,7 +64,7 @@ fn of_kind(
         ("", "namespaces") => settings::namespace(object, errors),
         ("", "services") => services::service(object, old, errors),
         ("", "endpoints") => services::endpoints(object, errors),
-        ("", "persistentvolumeclaims") => storage::claim(object, old, errors),
+        ("", "persistentvolumeclaims") => claims::claim(object, old, errors),
         ("", "persistentvolumes") => storage::volume(object, old, errors),
         ("", "resourcequotas") => limits::quota(object, old, errors),
         ("", "limitranges") => limits::limits(object, errors),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::at::{
     At, Errors, immutable, optional_name, port as port_number, required_name, required_one_of,
 };
-use super::containers::port_name;
+use super::common::port_name;
 use super::{common, probes};
 use crate::failure::{Cause, FieldError};
 use crate::names;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::at::{At, Errors, none_negative, port as port_number, required_one_of};
-use super::containers::port_name;
+use super::common::port_name;
 use crate::failure::{Cause, FieldError};
 
 const HANDLERS: [&str; 5] = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];

@@ -2,7 +2,7 @@
 
 use super::at::{At, Errors, no_duplicates, one_of, required_name};
 use super::containers::{field_reference, local_path, no_backsteps, resource_reference};
-use super::{common, storage};
+use super::{claims, common};
 use crate::names;
 
 const DOWNWARD: [&str; 5] = [
@@ -84,7 +84,7 @@ fn of_kind(kind: &str, at: &At<'_>, errors: &mut Errors) {
         "ephemeral" => {
             let template = at.get("volumeClaimTemplate");
             if template.is_set() {
-                storage::claim_spec(&template.get("spec"), errors);
+                claims::claim_spec(&template.get("spec"), errors);
             } else {
                 errors.push(template.required(""));
             }

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose,
@@ -12,13 +10,10 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
-use sha2::{Digest as _, Sha256};
-use x509_cert::der::{Decode as _, Tagged as _, asn1::AnyRef};
+use x509_cert::der::Decode as _;
 
-use crate::auth::Identity;
-use crate::certificates::{Request, SignError};
-use crate::client_certificates::AnyOwned;
-use crate::listen::Listener;
+use super::client::AnyOwned;
+use super::csr::{Request, SignError};
 
 /// Why a certificate could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -192,76 +187,6 @@ impl Authority {
     }
 }
 
-/// A cluster of a kubeconfig, with somebody who may use it.
-pub struct Access {
-    /// The context's name.
-    pub name: String,
-    /// `https://127.0.0.1:6443`.
-    pub server: String,
-    /// The authority's certificate, in PEM.
-    pub authority: String,
-    /// Who uses it; nobody, if whoever reads the kubeconfig has another way to the server.
-    pub client: Option<Certificate>,
-}
-
-impl Access {
-    /// Of somebody who may do everything.
-    pub fn admin(
-        name: &str,
-        authority: &Authority,
-        listener: &Listener,
-    ) -> Result<Self, AuthorityError> {
-        Ok(Self {
-            name: name.to_owned(),
-            server: listener.url(),
-            authority: authority.pem(),
-            client: Some(authority.client("admin", Some("system:masters"))?),
-        })
-    }
-
-    /// Without a credential: it only says where the server is.
-    pub fn anonymous(name: &str, authority: &Authority, listener: &Listener) -> Self {
-        Self {
-            name: name.to_owned(),
-            server: listener.url(),
-            authority: authority.pem(),
-            client: None,
-        }
-    }
-}
-
-/// The text of a kubeconfig with a context for each; the first is the current one.
-pub fn kubeconfig(all: &[Access]) -> String {
-    let list = |entry: fn(&Access) -> serde_json::Value| all.iter().map(entry).collect::<Vec<_>>();
-    let current = all
-        .first()
-        .map(|access| access.name.as_str())
-        .unwrap_or_default();
-    let config = serde_json::json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": current,
-        "clusters": list(|access| serde_json::json!({
-            "name": access.name,
-            "cluster": {
-                "server": access.server, "certificate-authority-data": STANDARD.encode(&access.authority),
-            },
-        })),
-        "users": list(|access| serde_json::json!({
-            "name": access.name,
-            "user": match &access.client {
-                Some(client) => serde_json::json!({
-                    "client-certificate-data": STANDARD.encode(&client.certificate),
-                    "client-key-data": STANDARD.encode(&client.key),
-                }),
-                None => serde_json::json!({}),
-            },
-        })),
-        "contexts": list(|access| serde_json::json!({
-            "name": access.name, "context": { "cluster": access.name, "user": access.name },
-        })),
-    });
-    serde_saphyr::to_string(&config).unwrap_or_else(|_| config.to_string())
-}
-
 /// What an authority says of itself. What it signs depends on it: it has to stay as it is.
 fn own_params() -> CertificateParams {
     let mut params = CertificateParams::default();
@@ -281,31 +206,4 @@ fn name(user: &str, groups: &[&str]) -> DistinguishedName {
         name.push(DnType::OrganizationName, *group);
     }
     name
-}
-
-/// Who the bearer of a certificate is: the common name is the user, the organizations are the groups.
-pub(crate) fn bearer(certificate: &CertificateDer<'_>) -> Option<Identity> {
-    const COMMON_NAME: &str = "2.5.4.3";
-    const ORGANIZATION: &str = "2.5.4.10";
-    let credential = format!("X509SHA256={:x}", Sha256::digest(certificate));
-    let certificate = x509_cert::Certificate::from_der(certificate).ok()?;
-    let (mut user, mut groups) = (String::new(), Vec::new());
-    for part in &certificate.tbs_certificate.subject.0 {
-        for attribute in part.0.iter() {
-            let value: AnyRef<'_> = (&attribute.value).into();
-            let text = match attribute.value.tag() {
-                x509_cert::der::Tag::Utf8String | x509_cert::der::Tag::PrintableString => {
-                    String::from_utf8_lossy(value.value()).into_owned()
-                }
-                _ => continue,
-            };
-            match attribute.oid.to_string().as_str() {
-                COMMON_NAME => user = text,
-                ORGANIZATION => groups.push(text),
-                _ => {}
-            }
-        }
-    }
-    let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
-    (!user.is_empty()).then(|| Identity::new(&user, &groups).by(credential))
 }

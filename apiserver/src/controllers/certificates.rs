@@ -4,39 +4,37 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::Note;
-use crate::authority::Authority;
-use crate::certificates::{CLIENT, KUBELET, REQUESTS, Request, texts};
 use crate::meta;
-use crate::server::Inner;
+use crate::pki::Authority;
+use crate::pki::csr::{CLIENT, KUBELET, REQUESTS, Request, texts};
+use crate::queue::WorkItem;
+use crate::state::State;
 use crate::store::{Key, Stale, Write};
 
-impl Inner {
-    /// Signs what was approved, if it is for one of the signers whose certificates this server takes.
-    pub(super) fn attend_request(&self, name: &str) {
-        let Some(authority) = &self.options.signer else {
-            return;
-        };
-        let key = Key::new("", name);
-        let Some(stored) = self.store.get(REQUESTS, &key) else {
-            return;
-        };
-        let mut object = stored.value();
-        if !waits(&object) {
-            return;
-        }
-        match signed(authority, &object) {
-            Ok(pem) => object["status"]["certificate"] = STANDARD.encode(pem).into(),
-            Err(why) => fail(&mut object, &why),
-        }
-        match self
-            .store
-            .write(REQUESTS, &key, Write::Replace(stored.revision, object))
-        {
-            // Who is refused by the disk is refused again.
-            Ok(_) | Err(Stale::Unwritten) => {}
-            Err(_) => self.note(Note::Request(name.to_owned())),
-        }
+/// Signs what was approved, if it is for one of the signers whose certificates this server takes.
+pub(super) fn sign_approved(state: &State, name: &str) {
+    let Some(authority) = &state.options.signer else {
+        return;
+    };
+    let key = Key::new("", name);
+    let Some(stored) = state.store.get(REQUESTS, &key) else {
+        return;
+    };
+    let mut object = stored.value();
+    if !waits(&object) {
+        return;
+    }
+    match signed(authority, &object) {
+        Ok(pem) => object["status"]["certificate"] = STANDARD.encode(pem).into(),
+        Err(why) => fail(&mut object, &why),
+    }
+    match state
+        .store
+        .write(REQUESTS, &key, Write::Replace(stored.revision, object))
+    {
+        // Who is refused by the disk is refused again.
+        Ok(_) | Err(Stale::Unwritten) => {}
+        Err(_) => state.enqueue(WorkItem::CertificateSigningRequest(name.to_owned())),
     }
 }
 

@@ -12,7 +12,8 @@ use rustls::server::WebPkiClientVerifier;
 use serde_json::json;
 
 use super::*;
-use crate::authority::{Authority, bearer};
+use crate::pki::Authority;
+use crate::pki::client::bearer;
 use crate::{Identity, Options, Server};
 
 /// A request for a certificate, in PEM.

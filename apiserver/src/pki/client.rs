@@ -8,9 +8,10 @@ use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+use sha2::{Digest as _, Sha256};
+use x509_cert::der::{Decode as _, Tagged as _, asn1::AnyRef};
 
-use crate::auth::Identity;
-use crate::authority::bearer;
+use crate::identity::Identity;
 
 /// Who a client is by what it showed in the handshake.
 pub(crate) fn identity(
@@ -73,4 +74,31 @@ impl ClientCertVerifier for AnyOwned {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.supported_verify_schemes()
     }
+}
+
+/// Who the bearer of a certificate is: the common name is the user, the organizations are the groups.
+pub(super) fn bearer(certificate: &CertificateDer<'_>) -> Option<Identity> {
+    const COMMON_NAME: &str = "2.5.4.3";
+    const ORGANIZATION: &str = "2.5.4.10";
+    let credential = format!("X509SHA256={:x}", Sha256::digest(certificate));
+    let certificate = x509_cert::Certificate::from_der(certificate).ok()?;
+    let (mut user, mut groups) = (String::new(), Vec::new());
+    for part in &certificate.tbs_certificate.subject.0 {
+        for attribute in part.0.iter() {
+            let value: AnyRef<'_> = (&attribute.value).into();
+            let text = match attribute.value.tag() {
+                x509_cert::der::Tag::Utf8String | x509_cert::der::Tag::PrintableString => {
+                    String::from_utf8_lossy(value.value()).into_owned()
+                }
+                _ => continue,
+            };
+            match attribute.oid.to_string().as_str() {
+                COMMON_NAME => user = text,
+                ORGANIZATION => groups.push(text),
+                _ => {}
+            }
+        }
+    }
+    let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
+    (!user.is_empty()).then(|| Identity::new(&user, &groups).by(credential))
 }

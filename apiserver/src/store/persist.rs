@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use super::{Inner, Shared, Store, Stored, Table, TableName, summarized};
+use super::{Inner, Shared, Store, Stored, Table, TableName};
 use crate::data::{self, DataError, Folder};
-use crate::store::Key;
+use crate::stored::{Key, summarized};
 
 impl Store {
     /// With the objects that a folder has, where all changes are kept from now on. The changes before this are forgotten:

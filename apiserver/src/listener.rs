@@ -13,8 +13,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-use crate::authority::{Authority, AuthorityError};
-use crate::client_certificates::identity;
+use crate::pki::identity;
+use crate::pki::{Authority, AuthorityError};
 use crate::server::Server;
 
 /// How long a client may take until it talks TLS.

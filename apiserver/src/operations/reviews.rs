@@ -3,14 +3,14 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::tokens::AUDIENCE;
-use super::{Asked, Identity};
+use super::{Call, Deed, Reply};
 use crate::admission::Action;
+use crate::apply;
+use crate::auth::{AUDIENCE, AccessRequest};
 use crate::failure::{Cause, Failure, FieldError};
+use crate::identity::Identity;
 use crate::meta;
-use crate::operations::{Call, Deed, Reply};
 use crate::request::query::WriteOptions;
-use crate::tracking;
 
 /// Answers a question.
 type Reviewer = fn(&Call, Value) -> Result<Value, Failure>;
@@ -47,14 +47,14 @@ impl Call {
     /// Answers a review.
     pub(crate) async fn review(&mut self, body: &[u8]) -> Result<Value, Failure> {
         let reviewer = self.reviewer().ok_or_else(Failure::no_such_path)?;
-        let mut body = crate::operations::body::parse(&self.content_type, body, &self.kind.kind)?;
+        let mut body = crate::decode::parse(&self.content_type, body, &self.kind.kind)?;
         self.check_request(&body)?;
         meta::strip_type(&mut body);
         // As an empty object of Go's types is written.
         meta::metadata(&mut body);
         let options = WriteOptions::of(&self.query, "CreateOptions")?;
         let writer = self.writer(&options);
-        tracking::track(&self.kind, None, &mut body, &writer);
+        apply::track_kind(&self.kind, None, &mut body, &writer);
         if self.kind.resource.ends_with("subjectaccessreviews") {
             body["status"] = json!({ "allowed": false });
         }
@@ -150,7 +150,7 @@ impl Call {
                     part if part.is_empty() => text("resource"),
                     part => format!("{}/{part}", text("resource")),
                 };
-                Asked {
+                AccessRequest {
                     verb: text("verb"),
                     group: text("group"),
                     resource,
@@ -166,10 +166,10 @@ impl Call {
                         .unwrap_or_default()
                         .to_owned()
                 };
-                Asked {
+                AccessRequest {
                     verb: text("verb"),
                     path: Some(text("path")),
-                    ..Asked::default()
+                    ..AccessRequest::default()
                 }
             }
             _ => {
@@ -182,7 +182,7 @@ impl Call {
                 return Err(Failure::invalid(&nameless(), "", &[error]));
             }
         };
-        let decision = self.server.decide(user, &asked);
+        let decision = self.state.authorizer().decide(user, &asked);
         review["status"] = json!({ "allowed": decision.allowed });
         if !decision.reason.is_empty() {
             review["status"]["reason"] = decision.reason.into();
@@ -193,7 +193,8 @@ impl Call {
     fn rules_of_self(&self, mut review: Value) -> Value {
         let namespace = review.pointer("/spec/namespace").and_then(Value::as_str);
         let rules = self
-            .server
+            .state
+            .authorizer()
             .rules_for(&self.user, namespace.unwrap_or_default());
         let of = |wanted: &str, fields: &[&str]| {
             let has = |rule: &&Value, field| {
@@ -232,7 +233,7 @@ impl Call {
                 .collect(),
             None => vec![AUDIENCE.to_owned()],
         };
-        let claims = self.server.read_token(token);
+        let claims = self.state.tokens.verify(&self.state.store, token);
         let claims = claims.map(|claims| {
             let common: Vec<String> = wanted
                 .iter()
@@ -258,11 +259,10 @@ impl Call {
 
     /// `serviceaccounts/token`.
     pub(crate) async fn request_token(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
-        let mut request =
-            crate::operations::body::parse(&self.content_type, body, &self.kind.kind)?;
+        let mut request = crate::decode::parse(&self.content_type, body, &self.kind.kind)?;
         self.check_request(&request)?;
         let key = self.key();
-        let account = self.server.store.get(&self.kind.table, &key);
+        let account = self.state.store.get(&self.kind.table, &key);
         let account = account.ok_or_else(|| Failure::not_found(&self.kind.about(), &key.name))?;
         let uid = meta::text(&account.value(), "uid").to_owned();
         meta::put_type(&mut request, "authentication.k8s.io/v1", "TokenRequest");
@@ -293,8 +293,7 @@ impl Call {
         }
         let identity = Identity::service_account(&key.namespace, &key.name, &uid);
         let token =
-            self.server
-                .auth
+            self.state
                 .tokens
                 .sign(&identity, &key.namespace, &key.name, &audiences, seconds);
         let end =

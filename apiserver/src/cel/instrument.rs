@@ -1,14 +1,14 @@
-//! Counting what an expression costs by calls that are woven into it, because the evaluator counts nothing. Whoever
-//! evaluates registers the functions that are called.
+//! Instruments expressions with calls that count their cost, because the evaluator counts nothing. The caller registers
+//! the called functions with the evaluator.
 
 use kube_cel::cel::Value;
 use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr};
 
-/// The largest value that may be made on the way: a value is one, and so are 16 bytes of text.
-pub const LARGEST: u64 = 65_536;
+/// The maximum size of an intermediate value. A value has size 1, and so have 16 bytes of text.
+pub const MAX_VALUE_SIZE: u64 = 65_536;
 
-/// How large a value is; no larger than it takes to be too large.
-pub fn size(value: &Value) -> u64 {
+/// The size of a value. Counting stops once it is above [`MAX_VALUE_SIZE`].
+pub fn value_size(value: &Value) -> u64 {
     let mut total = 0;
     add(value, &mut total);
     total
@@ -21,7 +21,7 @@ fn add(value: &Value, total: &mut u64) {
         Value::Bytes(bytes) => *total += bytes.len() as u64 / 16,
         Value::List(list) => {
             for item in list.iter() {
-                if *total > LARGEST {
+                if *total > MAX_VALUE_SIZE {
                     return;
                 }
                 add(item, total);
@@ -29,7 +29,7 @@ fn add(value: &Value, total: &mut u64) {
         }
         Value::Map(map) => {
             for item in map.map.values() {
-                if *total > LARGEST {
+                if *total > MAX_VALUE_SIZE {
                     return;
                 }
                 add(item, total);
@@ -39,23 +39,23 @@ fn add(value: &Value, total: &mut u64) {
     }
 }
 
-/// Puts a call of `turn` into the condition of every loop, with the condition and what the loop has made so far, and
-/// a call of what `counted` names around every call that it names one for. `counted` may change the call, too.
-pub fn weave(
+/// Replaces the condition of every loop by a call of `on_iteration` with the condition and the accumulator, and wraps
+/// every call for which `wrapper` names a function in a call of it. `wrapper` may also change the call.
+pub fn instrument(
     expression: &mut IdedExpr,
-    turn: &str,
-    counted: &impl Fn(&mut CallExpr) -> Option<&'static str>,
+    on_iteration: &str,
+    wrapper: &impl Fn(&mut CallExpr) -> Option<&'static str>,
 ) {
-    let watch = |inner: &mut IdedExpr| weave(inner, turn, counted);
+    let recurse = |inner: &mut IdedExpr| instrument(inner, on_iteration, wrapper);
     match &mut expression.expr {
         Expr::Call(call) => {
             if let Some(target) = &mut call.target {
-                watch(target);
+                recurse(target);
             }
-            call.args.iter_mut().for_each(watch);
-            if let Some(name) = counted(call) {
+            call.args.iter_mut().for_each(recurse);
+            if let Some(name) = wrapper(call) {
                 let made = std::mem::take(expression);
-                *expression = called(name, vec![made]);
+                *expression = call_of(name, vec![made]);
             }
         }
         Expr::Comprehension(loops) => {
@@ -66,22 +66,22 @@ pub fn weave(
                 &mut loops.loop_step,
                 &mut loops.result,
             ] {
-                watch(part);
+                recurse(part);
             }
             let condition = std::mem::take(&mut loops.loop_cond);
-            let so_far = IdedExpr {
+            let accumulator = IdedExpr {
                 id: 0,
                 expr: Expr::Ident(loops.accu_var.clone()),
             };
-            loops.loop_cond = called(turn, vec![condition, so_far]);
+            loops.loop_cond = call_of(on_iteration, vec![condition, accumulator]);
         }
-        Expr::Select(select) => watch(&mut select.operand),
-        Expr::List(list) => list.elements.iter_mut().for_each(watch),
+        Expr::Select(select) => recurse(&mut select.operand),
+        Expr::List(list) => list.elements.iter_mut().for_each(recurse),
         Expr::Map(map) => {
             for entry in &mut map.entries {
                 if let EntryExpr::MapEntry(entry) = &mut entry.expr {
-                    watch(&mut entry.key);
-                    watch(&mut entry.value);
+                    recurse(&mut entry.key);
+                    recurse(&mut entry.value);
                 }
             }
         }
@@ -89,7 +89,7 @@ pub fn weave(
     }
 }
 
-fn called(name: &str, args: Vec<IdedExpr>) -> IdedExpr {
+fn call_of(name: &str, args: Vec<IdedExpr>) -> IdedExpr {
     IdedExpr {
         id: 0,
         expr: Expr::Call(CallExpr {

@@ -1,20 +1,20 @@
-//! Optional fields, `a.?b` and `a[?b]`: the evaluator takes those that are absent for errors, so they are looked up here.
+//! Optional fields, `a.?b` and `a[?b]`: the evaluator reports absent ones as errors, so they are looked up here.
 
 use std::sync::Arc;
 
 use kube_cel::cel::objects::{Key, OptionalValue};
 use kube_cel::cel::{ExecutionError, Value};
 
-/// What an operator is called instead, if it is one of these.
-pub(super) fn instead(operator: &str) -> Option<&'static str> {
-    matches!(operator, "_?._" | "_[?_]").then_some(FOUND)
+/// The function that replaces an operator of optional fields.
+pub(super) fn replacement(operator: &str) -> Option<&'static str> {
+    matches!(operator, "_?._" | "_[?_]").then_some(LOOKUP)
 }
 
 /// The function that looks up.
-pub(super) const FOUND: &str = "@found";
+pub(super) const LOOKUP: &str = "@lookup";
 
-/// What a value, or an optional one, has under a key.
-pub(super) fn found(of: &Value, key: &Value) -> Result<Value, ExecutionError> {
+/// The optional field of a value, or of an optional value.
+pub(super) fn lookup(of: &Value, key: &Value) -> Result<Value, ExecutionError> {
     let found = match of {
         Value::Map(map) => {
             let key: Result<Key, _> = key.clone().try_into();
@@ -30,7 +30,7 @@ pub(super) fn found(of: &Value, key: &Value) -> Result<Value, ExecutionError> {
             place.and_then(|place| list.get(place).cloned())
         }
         of => match <&OptionalValue>::try_from(of)?.value() {
-            Some(of) => return found(of, key),
+            Some(of) => return lookup(of, key),
             None => None,
         },
     };

@@ -1,25 +1,56 @@
 //! What is sent: objects and lists in the form that was asked for.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::kinds::Kind;
+use crate::conversion;
+use crate::kinds::{Kind, api_version};
 use crate::meta;
-use crate::operations::{Listed, sent};
 use crate::request::accept::{Encoding, Form, RowObject, Shape};
-use crate::store::Stored;
+use crate::stored::{Key, Stored};
 use crate::table;
 
 const META: &str = "meta.k8s.io/v1";
 
-/// The metadata of an object as an object of its own.
-pub(crate) fn metadata_of(object: &Value) -> Value {
-    json!({
-        "kind": "PartialObjectMetadata", "apiVersion": META,
-        "metadata": object.get("metadata").cloned().unwrap_or_else(|| json!({})),
-    })
+/// Objects with the list's metadata.
+#[derive(Debug)]
+pub(crate) struct ObjectList {
+    pub(crate) objects: Vec<(Key, Arc<Stored>)>,
+    pub(crate) revision: u64,
+    pub(crate) next: Option<String>,
+    pub(crate) remaining: Option<usize>,
+}
+
+/// Puts what says the kind before an object that is kept without it.
+fn with_type(api_version: &str, kind: &str, object: &Bytes) -> Bytes {
+    let rest = object.get(1..).unwrap_or_default();
+    let comma = if rest.len() > 1 { "," } else { "" };
+    let head = format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\"{comma}");
+    let mut whole = Vec::with_capacity(head.len() + rest.len());
+    whole.extend_from_slice(head.as_bytes());
+    whole.extend_from_slice(rest);
+    Bytes::from(whole)
+}
+
+/// A kept object as it is sent in a version.
+pub(crate) fn sent(kind: &Kind, stored: &Stored) -> Bytes {
+    if conversion::is_needed(kind) {
+        let mut object = stored.value();
+        conversion::from_kept(kind, &mut object);
+        return with_type(
+            &kind.api_version(),
+            &kind.kind,
+            &Bytes::from(object.to_string()),
+        );
+    }
+    with_type(
+        &api_version(&kind.group, &kind.version),
+        &kind.kind,
+        &stored.bytes,
+    )
 }
 
 /// An object in the form that was asked for.
@@ -28,11 +59,11 @@ pub(crate) fn object(kind: &Kind, form: Form, object: &Value) -> Value {
     match form.shape {
         _ if is_status => object.clone(),
         Shape::Whole => object.clone(),
-        Shape::Metadata => metadata_of(object),
+        Shape::Metadata => meta::partial_object(object),
         Shape::Table => {
             let mut plain = object.clone();
             meta::strip_type(&mut plain);
-            crate::convert::to_kept(kind, &mut plain);
+            conversion::to_kept(kind, &mut plain);
             let revision = meta::text(object, "resourceVersion").to_owned();
             let mut table = table::empty(kind, true);
             table["metadata"] = json!({ "resourceVersion": revision });
@@ -57,7 +88,7 @@ pub(crate) fn table_of_one(
 }
 
 /// A list in the form that was asked for.
-pub(crate) fn list(kind: &Kind, form: Form, listed: &Listed) -> Bytes {
+pub(crate) fn list(kind: &Kind, form: Form, listed: &ObjectList) -> Bytes {
     let mut metadata = json!({ "resourceVersion": listed.revision.to_string() });
     // Lists of custom resources always say it.
     if listed.next.is_some() || kind.custom.is_some() {
@@ -66,7 +97,7 @@ pub(crate) fn list(kind: &Kind, form: Form, listed: &Listed) -> Bytes {
     if let Some(remaining) = listed.remaining {
         metadata["remainingItemCount"] = remaining.into();
     }
-    let objects = listed.objects().iter().map(|(_, stored)| &**stored);
+    let objects = listed.objects.iter().map(|(_, stored)| &**stored);
     match form.shape {
         Shape::Table => {
             let mut table = table::empty(kind, true);
@@ -82,7 +113,9 @@ pub(crate) fn list(kind: &Kind, form: Form, listed: &Listed) -> Bytes {
             Bytes::from(table.to_string())
         }
         Shape::Metadata => {
-            let items: Vec<Value> = objects.map(|stored| metadata_of(&stored.value())).collect();
+            let items: Vec<Value> = objects
+                .map(|stored| meta::partial_object(&stored.value()))
+                .collect();
             let list = json!({
                 "kind": "PartialObjectMetadataList", "apiVersion": META, "metadata": metadata, "items": items,
             });
@@ -105,7 +138,7 @@ fn whole_list<'a>(
         kind.api_version()
     );
     let mut list = text.into_bytes();
-    let plain = kind.custom.is_none() && !crate::convert::is_needed(kind);
+    let plain = kind.custom.is_none() && !conversion::is_needed(kind);
     for (place, stored) in objects.enumerate() {
         if place > 0 {
             list.push(b',');
