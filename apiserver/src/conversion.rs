@@ -30,7 +30,7 @@ fn is_autoscaler(kind: &Kind) -> bool {
 }
 
 /// From the form that is kept to this version's.
-pub fn from_kept(kind: &Kind, object: &mut Value) {
+pub fn from_storage(kind: &Kind, object: &mut Value) {
     let Some(object) = object.as_object_mut() else {
         return;
     };
@@ -47,7 +47,7 @@ pub fn from_kept(kind: &Kind, object: &mut Value) {
 }
 
 /// From this version's form to the one that is kept.
-pub fn to_kept(kind: &Kind, object: &mut Value) {
+pub fn to_storage(kind: &Kind, object: &mut Value) {
     let Some(object) = object.as_object_mut() else {
         return;
     };

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use crate::builtin;
 use crate::conversion;
-use crate::failure::{Failure, go_quoted};
 use crate::json::{self, JsonError, MOST_DEPTH};
 use crate::kinds::Kind;
 use crate::protobuf;
 use crate::schema;
+use crate::status_error::{StatusError, go_quoted};
 
 /// How much of a body is shown that cannot be read, in bytes.
 const SHOWN: usize = 30;
@@ -19,12 +19,12 @@ pub(crate) const UNTYPED: &str = "couldn't get version/kind; json parse error: "
 const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 /// Reads a body by its type: JSON or YAML. `kind` is what it should hold.
-pub(crate) fn parse(content_type: &str, body: &[u8], kind: &str) -> Result<Value, Failure> {
+pub(crate) fn parse(content_type: &str, body: &[u8], kind: &str) -> Result<Value, StatusError> {
     read(content_type, body, |why| unrecognized(kind, why, body))
 }
 
 /// Reads a body of which a refusal shows nothing, such as options.
-pub(crate) fn parse_options(content_type: &str, body: &[u8]) -> Result<Value, Failure> {
+pub(crate) fn parse_options(content_type: &str, body: &[u8]) -> Result<Value, StatusError> {
     read(content_type, body, str::to_owned)
 }
 
@@ -32,21 +32,23 @@ fn read(
     content_type: &str,
     body: &[u8],
     refusal: impl Fn(&str) -> String,
-) -> Result<Value, Failure> {
+) -> Result<Value, StatusError> {
     let media = content_type.split(';').next().unwrap_or_default().trim();
     match media {
         "" | "application/json" => json::parse(body).map_err(|error| {
             let why = format!("{UNTYPED}{}", json_error(&error));
-            Failure::bad_request(refusal(&why))
+            StatusError::bad_request(refusal(&why))
         }),
         "application/yaml" => read_yaml(body).map_err(|error| match error {
-            YamlError::TooDeep => Failure::bad_request(refusal(&error.to_string())),
-            YamlError::Syntax(_) => Failure::bad_request(format!("error decoding YAML: {error}")),
+            YamlError::TooDeep => StatusError::bad_request(refusal(&error.to_string())),
+            YamlError::Syntax(_) => {
+                StatusError::bad_request(format!("error decoding YAML: {error}"))
+            }
         }),
         "application/vnd.kubernetes.protobuf" => {
-            protobuf::parse(body).map_err(|error| Failure::bad_request(error.to_string()))
+            protobuf::parse(body).map_err(|error| StatusError::bad_request(error.to_string()))
         }
-        _ => Err(Failure::unsupported_media_type(format!(
+        _ => Err(StatusError::unsupported_media_type(format!(
             "the body of the request was in an unknown format - accepted media types include: {ACCEPTED}"
         ))),
     }
@@ -73,13 +75,13 @@ enum YamlError {
 }
 
 /// Reads YAML.
-pub(crate) fn yaml(body: &[u8]) -> Result<Value, Failure> {
+pub(crate) fn yaml(body: &[u8]) -> Result<Value, StatusError> {
     read_yaml(body).map_err(|error| {
         let step = match error {
             YamlError::TooDeep => "error converting YAML to JSON: ",
             YamlError::Syntax(_) => "",
         };
-        Failure::bad_request(format!("error decoding YAML: {step}{error}"))
+        StatusError::bad_request(format!("error decoding YAML: {step}{error}"))
     })
 }
 
@@ -104,12 +106,16 @@ fn json_error(error: &JsonError) -> String {
     }
 }
 
-/// Reads an object that is to be written, or a part of one, after somebody has changed what was sent, and leaves it as
+/// Decodes an object, or a part of one, again after a webhook has changed it, and leaves it as
 /// it is sent.
-pub(crate) fn reread(kind: &Kind, part: Option<&str>, mut object: Value) -> Result<Value, Failure> {
+pub(crate) fn reread(
+    kind: &Kind,
+    part: Option<&str>,
+    mut object: Value,
+) -> Result<Value, StatusError> {
     if let Some(opening) = json::too_deep(&object) {
         let error = json_error(&JsonError::TooDeep(opening));
-        return Err(Failure::internal(format!("{UNTYPED}{error}")));
+        return Err(StatusError::internal(format!("{UNTYPED}{error}")));
     }
     if kind.sent_kind(part).2 != kind.kind {
         return Ok(object);
@@ -117,23 +123,24 @@ pub(crate) fn reread(kind: &Kind, part: Option<&str>, mut object: Value) -> Resu
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     if text("kind") != kind.kind || text("apiVersion") != kind.api_version() {
         let why = unconvertible(kind, text("apiVersion"), text("kind"));
-        return Err(Failure::internal_text(&why));
+        return Err(StatusError::internal_text(&why));
     }
     if let Some((types, id)) = &kind.schema {
         // Of a custom resource all webhooks see it all: what is unknown goes before it is kept.
         if kind.custom.is_none() {
             schema::prune(types, *id, &mut object);
         }
-        schema::decode(types, *id, &mut object).map_err(|why| Failure::internal_because(&why))?;
+        schema::decode(types, *id, &mut object)
+            .map_err(|why| StatusError::internal_because(&why))?;
     }
-    conversion::to_kept(kind, &mut object);
+    conversion::to_storage(kind, &mut object);
     fill_defaults(kind, &mut object);
-    conversion::from_kept(kind, &mut object);
+    conversion::from_storage(kind, &mut object);
     crate::meta::put_type(&mut object, &kind.api_version(), &kind.kind);
     Ok(object)
 }
 
-/// That nobody knows a kind.
+/// The message for an unknown kind.
 pub(crate) fn unregistered(kind: &str, version: &str) -> String {
     format!(
         "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",

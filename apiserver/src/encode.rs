@@ -1,4 +1,4 @@
-//! What is sent: objects and lists in the form that was asked for.
+//! Encodes responses: objects and lists in the form that the client accepts.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) struct ObjectList {
     pub(crate) remaining: Option<usize>,
 }
 
-/// Puts what says the kind before an object that is kept without it.
+/// Puts kind and version before the fields of a stored object, which has neither.
 fn with_type(api_version: &str, kind: &str, object: &Bytes) -> Bytes {
     let rest = object.get(1..).unwrap_or_default();
     let comma = if rest.len() > 1 { "," } else { "" };
@@ -39,7 +39,7 @@ fn with_type(api_version: &str, kind: &str, object: &Bytes) -> Bytes {
 pub(crate) fn sent(kind: &Kind, stored: &Stored) -> Bytes {
     if conversion::is_needed(kind) {
         let mut object = stored.value();
-        conversion::from_kept(kind, &mut object);
+        conversion::from_storage(kind, &mut object);
         return with_type(
             &kind.api_version(),
             &kind.kind,
@@ -63,7 +63,7 @@ pub(crate) fn object(kind: &Kind, form: Form, object: &Value) -> Value {
         Shape::Table => {
             let mut plain = object.clone();
             meta::strip_type(&mut plain);
-            conversion::to_kept(kind, &mut plain);
+            conversion::to_storage(kind, &mut plain);
             let revision = meta::text(object, "resourceVersion").to_owned();
             let mut table = table::empty(kind, true);
             table["metadata"] = json!({ "resourceVersion": revision });
@@ -90,7 +90,7 @@ pub(crate) fn table_of_one(
 /// A list in the form that was asked for.
 pub(crate) fn list(kind: &Kind, form: Form, listed: &ObjectList) -> Bytes {
     let mut metadata = json!({ "resourceVersion": listed.revision.to_string() });
-    // Lists of custom resources always say it.
+    // Lists of custom resources always have the field.
     if listed.next.is_some() || kind.custom.is_some() {
         metadata["continue"] = listed.next.clone().unwrap_or_default().into();
     }
@@ -144,7 +144,7 @@ fn whole_list<'a>(
             list.push(b',');
         }
         if plain {
-            // Items of built-in kinds do not repeat what the list says.
+            // Items of built-in kinds do not repeat kind and version of the list.
             list.extend_from_slice(&stored.bytes);
         } else {
             list.extend_from_slice(&sent(kind, stored));

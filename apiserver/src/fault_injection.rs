@@ -1,4 +1,4 @@
-//! Faults that tests ask for: what a server under stress does, when it is wanted.
+//! Fault injection for tests: delays, refusals, and ended watches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,46 +6,46 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::failure::Failure;
 use crate::kinds::Kind;
+use crate::status_error::StatusError;
 
-/// What goes wrong.
+/// An injected fault.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// The answer comes later.
     Delay(Duration),
     /// The request is refused.
-    Refuse(Failure),
+    Refuse(StatusError),
     /// Watches end, and new ones with them, as long as this fault lasts.
     DropWatches,
-    /// Watches from any revision are told that it is too old.
+    /// Watches from any revision fail because it is too old.
     ExpireWatches,
 }
 
-/// Which requests it meets; an empty text is all of them.
+/// The requests that a fault applies to; an empty text matches all.
 #[derive(Clone, Debug, Default)]
-pub struct Meets {
+pub struct FaultMatch {
     /// The verb, such as `update`.
     pub verb: &'static str,
-    /// The API group. Only looked at if a resource is named.
+    /// The API group. Ignored without a resource.
     pub group: &'static str,
     /// The resource.
     pub resource: &'static str,
-    /// How many requests it meets; absent: all, until it is taken away.
+    /// The number of requests it applies to; absent: all, until the fault is removed.
     pub times: Option<u32>,
 }
 
 /// The faults of a server.
 #[derive(Default)]
 pub struct Faults {
-    all: Mutex<Vec<(u64, Meets, Fault)>>,
+    all: Mutex<Vec<(u64, FaultMatch, Fault)>>,
     last: Mutex<u64>,
     dropped: Arc<Notify>,
 }
 
 impl Faults {
-    /// From now on this goes wrong. The number takes it away again.
-    pub fn add(&self, meets: Meets, fault: Fault) -> u64 {
+    /// Injects a fault. The number removes it again.
+    pub fn add(&self, meets: FaultMatch, fault: Fault) -> u64 {
         let number = {
             let mut last = self.last.lock();
             *last += 1;
@@ -59,7 +59,7 @@ impl Faults {
         number
     }
 
-    /// This goes wrong no more.
+    /// Removes a fault.
     pub fn remove(&self, number: u64) {
         self.all.lock().retain(|(other, _, _)| *other != number);
     }
@@ -94,7 +94,7 @@ impl Faults {
     }
 }
 
-impl Meets {
+impl FaultMatch {
     fn is(&self, verb: &str, kind: &Kind) -> bool {
         let of_verb = self.verb.is_empty() || self.verb == verb;
         of_verb && (self.resource.is_empty() || kind.is(self.group, self.resource))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Somebody who asks.
+/// The user of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// The name, such as `system:serviceaccount:default:default`.
@@ -15,7 +15,7 @@ pub struct Identity {
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-/// By which credential somebody is who they are, in the extra fields of an identity.
+/// The extra field with the credential by which a user was authenticated.
 const CREDENTIAL: &str = "authentication.kubernetes.io/credential-id";
 
 impl Identity {
@@ -26,12 +26,12 @@ impl Identity {
         self
     }
 
-    /// Somebody who may do everything.
+    /// An administrator, who may do everything.
     pub fn admin() -> Self {
         Self::new("admin", &["system:masters"])
     }
 
-    /// Nobody in particular.
+    /// The anonymous user.
     pub fn anonymous() -> Self {
         Self {
             user: "system:anonymous".to_owned(),
@@ -40,7 +40,7 @@ impl Identity {
         }
     }
 
-    /// Of a name and groups; whoever has a name is also authenticated.
+    /// A user with groups, besides `system:authenticated`.
     pub fn new(user: &str, groups: &[&str]) -> Self {
         let mut groups: Vec<String> = groups.iter().map(|group| (*group).to_owned()).collect();
         groups.push("system:authenticated".to_owned());

@@ -19,7 +19,7 @@ pub(crate) enum JsonError {
     Syntax(#[from] serde_json::Error),
 }
 
-/// Reads a document that somebody has sent.
+/// Parses a document that a client has sent.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
     match depth(bytes) {
         Ok(depth) if depth <= SHALLOW => Ok(serde_json::from_slice(bytes)?),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_in_texts_are_no_levels() {
+    fn brackets_in_strings_do_not_count_as_depth() {
         let text = format!(r#"{{"a\"{}": "\\"}}"#, "[".repeat(20_000));
         assert!(!is_deep(text.as_bytes()));
         parse(text.as_bytes()).unwrap();

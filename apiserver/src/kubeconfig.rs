@@ -6,20 +6,20 @@ use base64::engine::general_purpose::STANDARD;
 use crate::listener::Listener;
 use crate::pki::{Authority, AuthorityError, Certificate};
 
-/// A cluster of a kubeconfig, with somebody who may use it.
-pub struct Access {
+/// A context of a kubeconfig: a cluster and the user of it.
+pub struct KubeconfigContext {
     /// The context's name.
     pub name: String,
     /// `https://127.0.0.1:6443`.
     pub server: String,
     /// The authority's certificate, in PEM.
     pub authority: String,
-    /// Who uses it; nobody, if whoever reads the kubeconfig has another way to the server.
+    /// The credential of the user; none if the reader of the kubeconfig authenticates in another way.
     pub client: Option<Certificate>,
 }
 
-impl Access {
-    /// Of somebody who may do everything.
+impl KubeconfigContext {
+    /// With the certificate of an administrator.
     pub fn admin(
         name: &str,
         authority: &Authority,
@@ -33,7 +33,7 @@ impl Access {
         })
     }
 
-    /// Without a credential: it only says where the server is.
+    /// Without a credential: only the address of the server.
     pub fn anonymous(name: &str, authority: &Authority, listener: &Listener) -> Self {
         Self {
             name: name.to_owned(),
@@ -45,8 +45,10 @@ impl Access {
 }
 
 /// The text of a kubeconfig with a context for each; the first is the current one.
-pub fn kubeconfig(all: &[Access]) -> String {
-    let list = |entry: fn(&Access) -> serde_json::Value| all.iter().map(entry).collect::<Vec<_>>();
+pub fn kubeconfig(all: &[KubeconfigContext]) -> String {
+    let list = |entry: fn(&KubeconfigContext) -> serde_json::Value| {
+        all.iter().map(entry).collect::<Vec<_>>()
+    };
     let current = all
         .first()
         .map(|access| access.name.as_str())

@@ -62,8 +62,8 @@ impl Drop for Listener {
 }
 
 impl Server {
-    /// Answers requests over HTTPS. Those who show a certificate of the authority are whom it names, those with a token
-    /// whom it stands for, and all others nobody; a certificate of anybody else is answered with 401. Port 0 is any that is
+    /// Serves requests over HTTPS. A client with a certificate of the authority is the user that it names, one with a token
+    /// the user of the token, any other client is anonymous; any other certificate is answered with 401. Port 0 is any that is
     /// free.
     pub async fn listen(
         &self,

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::failure::{Cause, FieldError};
 use crate::kinds::Kind;
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
-/// Holds an owner until its dependents have been let go.
+/// Holds an owner until its dependents have been orphaned.
 pub const ORPHAN: &str = "orphan";
 /// Holds an owner until its dependents are gone.
 pub const FOREGROUND: &str = "foregroundDeletion";
@@ -137,7 +137,7 @@ pub fn is_deleted(object: &Value) -> bool {
     !text(object, "deletionTimestamp").is_empty()
 }
 
-/// Takes out what says the kind: objects are kept without it.
+/// Removes kind and version: objects are stored without them.
 pub fn strip_type(object: &mut Value) {
     if let Some(object) = object.as_object_mut() {
         object.remove("apiVersion");
@@ -145,7 +145,7 @@ pub fn strip_type(object: &mut Value) {
     }
 }
 
-/// Puts in what says the kind.
+/// Sets kind and version.
 pub fn put_type(object: &mut Value, api_version: &str, kind: &str) {
     if let Some(object) = object.as_object_mut() {
         object.insert("apiVersion".to_owned(), api_version.into());

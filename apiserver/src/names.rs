@@ -30,7 +30,7 @@ fn too_long(most: usize) -> String {
     format!("must be no more than {most} bytes")
 }
 
-/// The same, as the rules for names of objects say it.
+/// The same, in the words of the rules for object names.
 fn name_too_long(most: usize) -> String {
     format!("must be no more than {most} characters")
 }
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_are_right() {
+    fn valid_names_are_accepted() {
         assert!(label("a-1").is_empty());
         assert!(label_1035("a-1").is_empty());
         assert!(subdomain("a.b-c.1").is_empty());
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_wrong() {
+    fn invalid_names_are_reported() {
         assert_eq!(label("A"), [LABEL_RULE]);
         assert_eq!(label_1035("1a"), [LABEL_1035_RULE]);
         assert_eq!(subdomain("a..b"), [SUBDOMAIN_RULE]);

@@ -11,7 +11,7 @@ use crate::fault_injection::Faults;
 use crate::kinds::{self, table_name};
 use crate::meta;
 use crate::queue::{WorkItem, WorkQueue};
-use crate::stack::{self, Large};
+use crate::stack::{self, LargeStack};
 use crate::state::{Options, State};
 use crate::store::{Key, Store, Write};
 
@@ -43,12 +43,15 @@ impl Server {
         let state = Arc::new(State::new(options, store, tokens, queue));
         bootstrap(&state);
         controllers::serve_kept_definitions(&state);
-        tokio::spawn(Large::new(controllers::run(Arc::downgrade(&state), items)));
+        tokio::spawn(LargeStack::new(controllers::run(
+            Arc::downgrade(&state),
+            items,
+        )));
         state.enqueue(WorkItem::Started);
         Self { state }
     }
 
-    /// The faults that tests ask for.
+    /// The injected faults.
     pub fn faults(&self) -> &Faults {
         &self.state.faults
     }
@@ -92,7 +95,7 @@ fn bootstrap(state: &State) {
         meta::begin(&mut object, kind);
         meta::strip_type(&mut object);
         if state.store.get(&kind.table, &key).is_none() {
-            // A fresh store refuses nothing; a full disk is told of by whoever writes to it.
+            // A new store refuses nothing; later writes report a full disk.
             let _ = state.store.write(&kind.table, &key, Write::Create(object));
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::admission::{Admission, Policies, Webhooks};
+use crate::admission::{AdmissionPlugin, Policies, Webhooks};
 use crate::audit::AuditLog;
 use crate::auth::{Authorizer, Tokens};
 use crate::fault_injection::Faults;
@@ -14,18 +14,18 @@ use crate::queue::{GracePeriods, WorkItem, WorkQueue};
 use crate::stack;
 use crate::store::Store;
 
-/// How a server is made.
+/// The options of a server.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Who may change or refuse objects on their way in, in this order.
-    pub admission: Vec<Arc<dyn Admission>>,
-    /// Where requests are recorded.
+    /// The admission plugins, in this order.
+    pub admission: Vec<Arc<dyn AdmissionPlugin>>,
+    /// The audit log.
     pub audit: Option<Arc<AuditLog>>,
-    /// The certificate authority that clients are told to trust, as PEM; empty if there is none.
+    /// The certificate authority that is published to clients, as PEM; empty if there is none.
     pub authority: String,
-    /// Who signs the certificates that clients request; without it requests are kept and not signed.
+    /// The authority that signs certificate signing requests; without it they are stored and not signed.
     pub signer: Option<Arc<Authority>>,
-    /// Whether rights are asked for. Otherwise everybody may do everything.
+    /// Whether requests are authorized by RBAC. Otherwise every user may do everything.
     pub rbac: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::builtin::{each, or};
+use crate::builtin::{items_mut, set_default};
 use crate::meta;
 use crate::store::{Key, Store};
 
@@ -12,11 +12,11 @@ const SYSTEM: [(&str, i64); 2] = [
     ("system-node-critical", 2_000_001_000),
 ];
 
-/// What a real server admits a Pod with: its account and the token of that, its priority, its patience with nodes.
-/// Tells why it does not.
+/// Sets the service account of a Pod and its token, its priority, and its default tolerations.
+/// The error is the reason of a refusal.
 pub(crate) fn admit(object: &mut Value, namespace: &str, store: &Store) -> Result<(), String> {
     let spec = &mut object["spec"];
-    or(spec, "serviceAccountName", "default");
+    set_default(spec, "serviceAccountName", "default");
     let account = text(spec, "serviceAccountName");
     spec["serviceAccount"] = account.as_str().into();
     let Some(stored) = store.get("/serviceaccounts", &Key::new(namespace, &account)) else {
@@ -27,7 +27,7 @@ pub(crate) fn admit(object: &mut Value, namespace: &str, store: &Store) -> Resul
     let account = stored.value();
     mount_token(spec, &account);
     if let Some(secrets) = account.get("imagePullSecrets") {
-        or(spec, "imagePullSecrets", secrets.clone());
+        set_default(spec, "imagePullSecrets", secrets.clone());
     }
     prioritize(spec, store)?;
     for taint in ["not-ready", "unreachable"] {
@@ -45,7 +45,7 @@ fn text(spec: &Value, field: &str) -> String {
     spec[field].as_str().unwrap_or_default().to_owned()
 }
 
-/// Every container finds the account's token, unless the Pod or the account says otherwise.
+/// Mounts the account's token into every container, unless the Pod or the account disables it.
 fn mount_token(spec: &mut Value, account: &Value) {
     const PLACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
     let wanted = [&*spec, account]
@@ -57,7 +57,7 @@ fn mount_token(spec: &mut Value, account: &Value) {
     let name = format!("kube-api-access-{}", meta::suffix());
     let mut mounted = false;
     for list in ["initContainers", "containers"] {
-        for container in each(spec, list) {
+        for container in items_mut(spec, list) {
             let mounts = container.get("volumeMounts").and_then(Value::as_array);
             let has = |mount: &Value| mount.get("mountPath").is_some_and(|path| path == PLACE);
             if mounts.is_some_and(|mounts| mounts.iter().any(has)) {
@@ -77,7 +77,7 @@ fn mount_token(spec: &mut Value, account: &Value) {
 }
 
 fn push(object: &mut Value, list: &str, item: Value) {
-    or(object, list, json!([]));
+    set_default(object, list, json!([]));
     if let Some(items) = object[list].as_array_mut() {
         items.push(item);
     }
@@ -119,7 +119,7 @@ fn prioritize(spec: &mut Value, store: &Store) -> Result<(), String> {
     let value = of("value").unwrap_or_else(|| 0.into());
     let preempts = of("preemptionPolicy").unwrap_or_else(|| "PreemptLowerPriority".into());
     if let (true, Some(class)) = (name.is_empty(), &class) {
-        or(spec, "priorityClassName", meta::text(class, "name"));
+        set_default(spec, "priorityClassName", meta::text(class, "name"));
     }
     for (field, computed, what) in [
         ("priority", value, "the integer value of priority"),
@@ -148,7 +148,7 @@ fn prioritize(spec: &mut Value, store: &Store) -> Result<(), String> {
     Ok(())
 }
 
-/// For five minutes a Pod bears a node that is gone, unless it says how it does.
+/// A Pod tolerates a node that is not ready or unreachable for five minutes, unless it has a toleration of its own.
 fn bear(spec: &mut Value, taint: &str) {
     let all = spec.get("tolerations").and_then(Value::as_array);
     let bears = all.into_iter().flatten().any(|one| {

@@ -7,13 +7,13 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::matching::{Subject, matched, selects};
-use super::seen::{Seen, hold};
+use super::versioned::{VersionedAttributes, hold};
 use super::{Attributes, in_form, is_exempt};
 use crate::cel::with_budget;
-use crate::failure::Failure;
 use crate::kinds::{Kind, Kinds};
 use crate::meta;
 use crate::schema::scope::compile;
+use crate::status_error::StatusError;
 use crate::store::{Key, Store};
 
 const POLICIES: &str = "admissionregistration.k8s.io/validatingadmissionpolicies";
@@ -31,13 +31,13 @@ struct Bound {
     binding: Value,
 }
 
-/// What is said of a write.
-struct Verdict {
+/// A validation that a write violates.
+struct PolicyViolation {
     message: String,
     reason: String,
 }
 
-impl Verdict {
+impl PolicyViolation {
     /// Of no reason of its own.
     fn plain(message: String) -> Self {
         Self {
@@ -49,15 +49,15 @@ impl Verdict {
 
 /// What follows from the verdicts.
 #[derive(Default)]
-pub(crate) struct Outcome {
+pub(crate) struct AdmissionOutcome {
     /// What is sent as warnings.
     pub(crate) warnings: Vec<String>,
     /// The first refusal.
-    pub(crate) refusal: Option<Failure>,
+    pub(crate) refusal: Option<StatusError>,
 }
 
-impl Outcome {
-    /// Says something beside the answer, once.
+impl AdmissionOutcome {
+    /// Adds warnings that are not there yet.
     pub(super) fn warn(&mut self, warnings: Vec<String>) {
         for warning in warnings {
             if !self.warnings.contains(&warning) {
@@ -81,21 +81,21 @@ impl Policies {
         bound
     }
 
-    /// Whether there may be something to say at all.
+    /// Whether any policy is bound.
     pub(crate) fn are_bound(store: &Store) -> bool {
         store.count(BINDINGS) > 0
     }
 
-    /// What the policies say of a write. `new` is null of a deletion.
-    pub(crate) fn judge(
+    /// Evaluates the policies for a write. `new` is null for a deletion.
+    pub(crate) fn validate_admission(
         &self,
         store: &Store,
         kinds: &Kinds,
         of: &Attributes<'_>,
         (new, old): (&Value, &Value),
         dry_run: bool,
-    ) -> Outcome {
-        let mut outcome = Outcome::default();
+    ) -> AdmissionOutcome {
+        let mut outcome = AdmissionOutcome::default();
         if is_exempt(of.kind) {
             return outcome;
         }
@@ -119,7 +119,7 @@ impl Policies {
                 continue;
             }
             let shown = |object| in_form((of.kind, &kind), of.subresource, object);
-            let seen = Seen {
+            let seen = VersionedAttributes {
                 of,
                 kind: &kind,
                 new: &shown(new),
@@ -132,7 +132,7 @@ impl Policies {
                 Err(None) => continue,
                 Err(Some(message)) => {
                     if fails(policy) {
-                        bound.tell(of, &Verdict::plain(message), &mut outcome);
+                        bound.tell(of, &PolicyViolation::plain(message), &mut outcome);
                     }
                     continue;
                 }
@@ -150,7 +150,7 @@ impl Policies {
 }
 
 impl Bound {
-    fn tell(&self, of: &Attributes<'_>, verdict: &Verdict, outcome: &mut Outcome) {
+    fn tell(&self, of: &Attributes<'_>, verdict: &PolicyViolation, outcome: &mut AdmissionOutcome) {
         let (policy, binding) = (
             meta::text(&self.policy, "name"),
             meta::text(&self.binding, "name"),
@@ -167,7 +167,7 @@ impl Bound {
                     } else {
                         of.name
                     };
-                    let refused = Failure::forbidden(&of.kind.about(), name, &message);
+                    let refused = StatusError::forbidden(&of.kind.group_resource(), name, &message);
                     outcome.refusal = Some(refused.because(&verdict.reason, &message));
                 }
                 Some("Warn") => outcome.warnings.push(format!(
@@ -271,12 +271,16 @@ fn found_params(store: &Store, kind: &Kind, place: &str, reference: &Value) -> V
         .collect()
 }
 
-/// What a policy says against a write.
-fn verdicts(policy: &Value, seen: &Seen<'_>, params: &Value) -> Vec<Verdict> {
+/// The validations of a policy that a write violates.
+fn verdicts(
+    policy: &Value,
+    seen: &VersionedAttributes<'_>,
+    params: &Value,
+) -> Vec<PolicyViolation> {
     let list = |field: &str| policy[field].as_array().into_iter().flatten();
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let failure = |message: String| {
-        let verdict = Verdict::plain(message);
+        let verdict = PolicyViolation::plain(message);
         fails(policy).then_some(verdict).into_iter().collect()
     };
     let mut scope = seen.scope();
@@ -302,7 +306,7 @@ fn verdicts(policy: &Value, seen: &Seen<'_>, params: &Value) -> Vec<Verdict> {
                 } else {
                     message
                 };
-                verdicts.push(Verdict {
+                verdicts.push(PolicyViolation {
                     message,
                     reason: text(validation, "reason"),
                 });

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::{ApplyRequest, Conflicts, FieldManager, apply, track};
-use crate::failure::Failure;
 use crate::kinds::Kind;
 use crate::pki::csr::REQUESTS;
 use crate::schema::Types;
+use crate::status_error::StatusError;
 
 /// Records in the `managedFields` of `new` which fields differ from `old`. Both are in the stored version.
 pub(crate) fn track_kind(
@@ -42,7 +42,7 @@ pub(crate) fn apply_kind(
     desired: &Value,
     manager: &FieldManager,
     conflicts: Conflicts,
-) -> Result<Value, Failure> {
+) -> Result<Value, StatusError> {
     let none = Types::default();
     let (types, id) = schema(kind, &none);
     let reset: &[&[&str]] = match (manager.subresource.as_str(), kind.has_status()) {

@@ -38,10 +38,10 @@ impl Entry {
 
     /// How an error about a conflict calls the manager.
     pub(super) fn shown(&self) -> String {
-        let mut shown = crate::failure::go_quoted(&self.manager);
+        let mut shown = crate::status_error::go_quoted(&self.manager);
         if !self.subresource.is_empty() {
             shown.push_str(" with subresource ");
-            shown.push_str(&crate::failure::go_quoted(&self.subresource));
+            shown.push_str(&crate::status_error::go_quoted(&self.subresource));
         }
         if self.operation == Operation::Update {
             shown.push_str(" using ");

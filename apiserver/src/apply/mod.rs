@@ -10,8 +10,8 @@ mod typed;
 
 use serde_json::{Map, Value, json};
 
-use crate::failure::Failure;
 use crate::schema::{self, TypeId, Types};
+use crate::status_error::StatusError;
 pub(crate) use kind::{apply_kind, invalid_managed_fields, track_kind};
 use managers::{Entry, Operation};
 use set::Set;
@@ -68,7 +68,7 @@ pub struct ApplyRequest<'a> {
     pub desired: &'a Value,
     /// The field manager that applies it.
     pub manager: &'a FieldManager,
-    /// What to do when somebody else manages a field that would change.
+    /// What to do when another manager owns a field that would change.
     pub conflicts: Conflicts,
     /// The fields that this request does not write, such as `["status"]`, or `["spec"]` of a status.
     pub reset: &'a [&'a [&'a str]],
@@ -76,7 +76,7 @@ pub struct ApplyRequest<'a> {
 
 /// The object that comes of applying, with its `managedFields`; if nothing changes it is the live one as it is. It has
 /// to be decoded and defaulted yet.
-pub fn apply(request: &ApplyRequest<'_>) -> Result<Value, Failure> {
+pub fn apply(request: &ApplyRequest<'_>) -> Result<Value, StatusError> {
     let typed = Typed::new(request.types, request.id);
     let mut desired = request.desired.clone();
     let _ = managers::take(&mut desired);
@@ -170,7 +170,7 @@ pub fn track(
             if entries.is_empty() {
                 entries = former;
             }
-            // What nobody has managed so far nobody begins to.
+            // A field without a manager so far gets none.
             if entries.is_empty() {
                 return;
             }
@@ -264,7 +264,7 @@ fn remove(value: &mut Value, path: &[&str]) {
 }
 
 /// What is applied is not of its type: 500 without a reason.
-fn untyped(desired: &Value, errors: &[String]) -> Failure {
+fn untyped(desired: &Value, errors: &[String]) -> StatusError {
     let text = |pointer: &str| {
         desired
             .pointer(pointer)
@@ -277,7 +277,7 @@ fn untyped(desired: &Value, errors: &[String]) -> Failure {
     };
     let version = text("/apiVersion");
     let slash = if version.contains('/') { "" } else { "/" };
-    Failure {
+    StatusError {
         code: 500,
         reason: "".into(),
         message: format!(
@@ -291,7 +291,7 @@ fn untyped(desired: &Value, errors: &[String]) -> Failure {
 }
 
 /// Others manage what would change: 409 with a cause for every field.
-fn conflict(conflicts: &[(String, Set)]) -> Failure {
+fn conflict(conflicts: &[(String, Set)]) -> StatusError {
     let mut causes = Vec::new();
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for (manager, set) in conflicts {
@@ -322,7 +322,7 @@ fn conflict(conflicts: &[(String, Set)]) -> Failure {
             format!("Apply failed with {many} conflicts: {}", all.join("\n"))
         }
     };
-    Failure {
+    StatusError {
         code: 409,
         reason: "Conflict".into(),
         message,

@@ -141,7 +141,7 @@ fn replayed(kinds: &Kinds, case: &Value) -> (Value, Value) {
 
 /// Recorded by `tests/record/apply.sh`.
 #[test]
-fn a_story_of_writes_comes_out_as_in_kubernetes() {
+fn sequence_of_applies_matches_kubernetes() {
     let kinds = Kinds::read();
     let mut wrong = Vec::new();
     for (number, line) in include_str!("../../tests/fixtures/apply.jsonl")
@@ -169,7 +169,7 @@ fn a_story_of_writes_comes_out_as_in_kubernetes() {
 
 /// Recorded by `tests/record/orders`.
 #[test]
-fn merged_lists_have_the_order_that_kubernetes_gives_them() {
+fn merged_lists_keep_the_order_of_kubernetes() {
     let set =
         json!({ "type": "array", "items": { "type": "string" }, "x-kubernetes-list-type": "set" });
     let schema = json!({ "type": "object", "properties": { "set": set } });

@@ -25,7 +25,7 @@ pub(super) enum Shape<'a> {
     Atomic,
     /// By its fields.
     Map(Option<&'a Node>),
-    /// By its items, which are told apart by these fields, or by their value.
+    /// By its items, which are identified by these fields, or by their value.
     List(&'a [String], Option<&'a Edge>),
 }
 
@@ -362,13 +362,13 @@ impl<'a> Typed<'a> {
 fn go_syntax(value: &Value) -> String {
     match value {
         Value::Null => "interface {}(nil)".to_owned(),
-        Value::String(text) => crate::failure::go_quoted(text),
+        Value::String(text) => crate::status_error::go_quoted(text),
         Value::Array(list) => {
             let all: Vec<String> = list.iter().map(go_syntax).collect();
             format!("[]interface {{}}{{{}}}", all.join(", "))
         }
         Value::Object(object) => {
-            let quoted = crate::failure::go_quoted;
+            let quoted = crate::status_error::go_quoted;
             let all: Vec<String> = object
                 .iter()
                 .map(|(key, value)| format!("{}:{}", quoted(key), go_syntax(value)))

@@ -1,13 +1,13 @@
-//! Nobody gives rights that they do not have.
+//! The escalation check: users cannot grant rights that they do not have.
 
 use serde_json::Value;
 
 use super::rbac::ROLES;
 use super::{AccessRequest, Authorizer};
-use crate::failure::Failure;
 use crate::identity::Identity;
 use crate::kinds::Kind;
 use crate::meta;
+use crate::status_error::StatusError;
 
 impl Authorizer<'_> {
     /// Refuses a role, or a binding to one, that gives more than the writer has: unless the writer may escalate, or bind
@@ -18,7 +18,7 @@ impl Authorizer<'_> {
         kind: &Kind,
         new: &Value,
         old: Option<&Value>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StatusError> {
         if kind.group != ROLES || !self.is_enabled() {
             return Ok(());
         }
@@ -34,7 +34,7 @@ impl Authorizer<'_> {
                     return Ok(());
                 }
                 let mut rules = list(new, "rules");
-                // What is gathered may come to be anything.
+                // An aggregated role may get any rule later.
                 if new
                     .get("aggregationRule")
                     .is_some_and(|rule| !rule.is_null())
@@ -80,10 +80,10 @@ impl Authorizer<'_> {
             user.user,
             groups.join(" ")
         );
-        Err(Failure::forbidden(&kind.about(), name, &why))
+        Err(StatusError::forbidden(&kind.group_resource(), name, &why))
     }
 
-    /// Whether somebody has every right of a rule.
+    /// Whether a user has every right of a rule.
     fn has_all(&self, user: &Identity, rule: &Value, namespace: &str) -> bool {
         let verbs = texts(rule, "verbs");
         let every = |check: &dyn Fn(&str) -> bool| verbs.iter().all(|verb| check(verb));

@@ -1,9 +1,11 @@
 //! Who asks, and what they may do.
 
+mod authenticate;
 mod escalation;
 mod rbac;
 mod signers;
 mod tokens;
 
+pub(crate) use authenticate::authenticate;
 pub(crate) use rbac::{AccessRequest, Authorizer};
 pub(crate) use tokens::{AUDIENCE, TOKEN_SECRET, Tokens, secret_account};

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::failure::{About, Failure, go_quoted};
 use crate::identity::Identity;
+use crate::status_error::{GroupResource, StatusError, go_quoted};
 use crate::store::{Key, Store};
 
-/// What somebody wants to do.
+/// A request as the authorizer sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AccessRequest {
     pub(crate) verb: String,
@@ -19,11 +19,11 @@ pub(crate) struct AccessRequest {
     pub(crate) path: Option<String>,
 }
 
-/// Whether somebody may do something, and why.
+/// The decision about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub(crate) allowed: bool,
-    /// By which binding it is allowed, or why it could not be told; empty if nothing is to be said.
+    /// The binding that allows it, or the error; empty if there is neither.
     pub(crate) reason: String,
 }
 
@@ -48,12 +48,12 @@ impl<'a> Authorizer<'a> {
         self.rbac
     }
 
-    /// Whether somebody may do something.
+    /// Whether a user may do something.
     pub(crate) fn may(&self, user: &Identity, asked: &AccessRequest) -> bool {
         self.decide(user, asked).allowed
     }
 
-    /// Whether somebody may do something, and by which binding.
+    /// Decides about a request, with the binding that allows it.
     pub(crate) fn decide(&self, user: &Identity, asked: &AccessRequest) -> Decision {
         if !self.rbac || user.groups.iter().any(|group| group == "system:masters") {
             return Decision {
@@ -95,7 +95,7 @@ impl<'a> Authorizer<'a> {
         }
     }
 
-    /// The rules that are for somebody in a namespace and in the whole cluster.
+    /// The rules of a user in a namespace and in the whole cluster.
     pub(crate) fn rules_for(&self, user: &Identity, namespace: &str) -> Vec<Value> {
         let of_cluster = self.bindings_of_cluster();
         let everywhere = of_cluster
@@ -127,7 +127,7 @@ impl<'a> Authorizer<'a> {
         )
     }
 
-    /// Whether somebody may do something to a resource of the whole cluster, or anywhere.
+    /// Whether a user may do something to a cluster-scoped resource, or in all namespaces.
     pub(crate) fn allows(
         &self,
         user: &Identity,
@@ -148,12 +148,12 @@ impl<'a> Authorizer<'a> {
         )
     }
 
-    /// Refuses what somebody may not do.
+    /// Refuses a request that is not allowed.
     pub(crate) fn check_right(
         &self,
         user: &Identity,
         asked: &AccessRequest,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StatusError> {
         let decision = self.decide(user, asked);
         if decision.allowed {
             return Ok(());
@@ -161,7 +161,7 @@ impl<'a> Authorizer<'a> {
         Err(refusal(user, asked, &decision.reason))
     }
 
-    /// The rules that a binding gives to somebody.
+    /// The rules that a binding grants to a user.
     fn rules_of(&self, binding: &Value, user: &Identity, namespace: &str) -> Vec<Value> {
         if meant(binding, user, namespace).is_none() {
             return Vec::new();
@@ -218,13 +218,13 @@ impl<'a> Authorizer<'a> {
     }
 }
 
-/// The subject of a binding that somebody is.
+/// The subject of a binding that matches a user.
 fn meant<'a>(binding: &'a Value, user: &Identity, namespace: &str) -> Option<&'a Value> {
     let mut subjects = binding["subjects"].as_array().into_iter().flatten();
     subjects.find(|subject| is_meant(subject, user, namespace))
 }
 
-/// That a binding allows something, as a kube-apiserver says it.
+/// The reason for an allowed request, in the words of a kube-apiserver.
 fn by_binding(binding: &Value, subject: &Value, namespace: &str) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let name = crate::meta::text(binding, "name");
@@ -312,11 +312,11 @@ fn resource_matches(rule: &str, resource: &str) -> bool {
     }
 }
 
-fn refusal(user: &Identity, asked: &AccessRequest, reason: &str) -> Failure {
+fn refusal(user: &Identity, asked: &AccessRequest, reason: &str) -> StatusError {
     let who = go_quoted(&user.user);
     if let Some(path) = &asked.path {
-        let mut failure = Failure::forbidden(
-            &About::default(),
+        let mut failure = StatusError::forbidden(
+            &GroupResource::default(),
             "",
             &format!("User {who} cannot {} path {}", asked.verb, go_quoted(path)),
         );
@@ -345,5 +345,9 @@ fn refusal(user: &Identity, asked: &AccessRequest, reason: &str) -> Failure {
         go_quoted(&asked.group)
     );
     let resource = asked.resource.split('/').next().unwrap_or_default();
-    Failure::forbidden(&About::new(&asked.group, resource), &asked.name, &why)
+    StatusError::forbidden(
+        &GroupResource::new(&asked.group, resource),
+        &asked.name,
+        &why,
+    )
 }

@@ -1,21 +1,21 @@
-//! Who may have certificates signed, and of whom.
+//! The checks of certificate signing requests against the rights of a user on their signer.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::{AccessRequest, Authorizer};
-use crate::failure::Failure;
 use crate::identity::Identity;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::pki::csr::{CLIENT, REQUESTS, Request};
+use crate::status_error::StatusError;
 
 /// What only a signer changes.
 const CERTIFICATE: &str = "/status/certificate";
 
 impl Authorizer<'_> {
-    /// Refuses a request for a certificate that nobody gives, and writes of its approval or its certificate by those who
+    /// Refuses a certificate that is never signed, and writes of the approval or the certificate by users who
     /// may not do so in the name of its signer.
     pub(crate) fn check_signer(
         &self,
@@ -24,7 +24,7 @@ impl Authorizer<'_> {
         part: Option<&str>,
         new: &Value,
         old: Option<&Value>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StatusError> {
         if *kind.table != *REQUESTS {
             return Ok(());
         }
@@ -32,7 +32,7 @@ impl Authorizer<'_> {
         let Some(old) = old else {
             return if asks_for_everything(new) {
                 let why = "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed";
-                Err(Failure::forbidden(&kind.about(), name, why))
+                Err(StatusError::forbidden(&kind.group_resource(), name, why))
             } else {
                 Ok(())
             };
@@ -52,7 +52,7 @@ impl Authorizer<'_> {
             return Ok(());
         }
         let why = format!("user not permitted to {verb} requests with signerName {signer:?}");
-        Err(Failure::forbidden(&kind.about(), name, &why))
+        Err(StatusError::forbidden(&kind.group_resource(), name, &why))
     }
 }
 

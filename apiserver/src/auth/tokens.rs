@@ -11,7 +11,7 @@ use crate::identity::Identity;
 use crate::meta;
 use crate::store::{Key, Store};
 
-/// Who service accounts' tokens are for, if nobody else is named.
+/// The default audience of service account tokens.
 pub(crate) const AUDIENCE: &str = "https://kubernetes.default.svc";
 
 /// Who signs the tokens that Secrets have, by their name.
@@ -35,7 +35,7 @@ pub(crate) fn secret_account(secret: &Value) -> (&str, &str) {
 
 /// The tokens of a server.
 pub(crate) struct Tokens {
-    /// Known only here, so that nobody else can sign.
+    /// The signing key. It never leaves this type.
     secret: String,
 }
 
@@ -102,7 +102,7 @@ impl Tokens {
     /// The claims of a token, if it is valid.
     pub(crate) fn verify(&self, store: &Store, token: &str) -> Option<Claims> {
         let (text, signature) = token.rsplit_once('.')?;
-        // Compared as digests, so that time tells nothing.
+        // Digests are compared, so that the time of the comparison reveals nothing.
         let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
         if Sha256::digest(self.signature(text)) != Sha256::digest(signature) {
             return None;

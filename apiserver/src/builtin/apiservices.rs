@@ -21,7 +21,7 @@ pub(crate) fn group_version(service: &Value) -> (&str, &str) {
 /// The type of the condition.
 const AVAILABLE: &str = "Available";
 
-/// What the condition says.
+/// The condition `Available`.
 pub(crate) struct Availability {
     status: &'static str,
     reason: &'static str,

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-/// Puts a value where none is. What is no object, but should be, becomes one only if it is missing.
-pub(crate) fn or(object: &mut Value, field: &str, value: impl Into<Value>) {
+/// Sets a field that is absent, null or empty. A null becomes an object; other values stay.
+pub(crate) fn set_default(object: &mut Value, field: &str, value: impl Into<Value>) {
     if object.is_null() {
         *object = json!({});
     }
@@ -15,7 +15,11 @@ pub(crate) fn or(object: &mut Value, field: &str, value: impl Into<Value>) {
     }
 }
 
-pub(crate) fn each<'a>(object: &'a mut Value, list: &str) -> impl Iterator<Item = &'a mut Value> {
+/// The items of a list field.
+pub(crate) fn items_mut<'a>(
+    object: &'a mut Value,
+    list: &str,
+) -> impl Iterator<Item = &'a mut Value> {
     let list = object.get_mut(list).and_then(Value::as_array_mut);
     list.into_iter().flatten()
 }

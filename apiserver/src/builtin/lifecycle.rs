@@ -37,7 +37,7 @@ pub(crate) fn drops_status(kind: &Kind) -> bool {
     !kind.is("apiregistration.k8s.io", "apiservices") || kind.custom.is_some()
 }
 
-/// Whether whoever makes an object may say its status: a kubelet says that of its node.
+/// Whether a create request may set the status: a kubelet sets that of its node.
 pub(crate) fn begins_with_status(kind: &Kind) -> bool {
     !drops_status(kind) || kind.is("", "nodes")
 }
@@ -103,7 +103,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
             object["status"] = super::apiservices::new_status(object);
         }
         ("certificates.k8s.io", "certificatesigningrequests") => {
-            super::requests::begin(fields, user);
+            super::certificates::begin(fields, user);
         }
         ("apiextensions.k8s.io", "customresourcedefinitions") => {
             fields.insert("status".to_owned(), json!({ "conditions": null, "acceptedNames": { "plural": "", "kind": "" }, "storedVersions": null }));
@@ -190,7 +190,7 @@ pub(crate) fn prepare_part(kind: &Kind, part: &str, new: &mut Value, old: &Value
                     None => status.remove("conditions"),
                 };
             }
-            super::requests::date(&mut kept);
+            super::certificates::date(&mut kept);
         }
         "ephemeralcontainers" => {
             if let Some(containers) = wanted.pointer("/spec/ephemeralContainers") {
@@ -230,7 +230,7 @@ fn without_empty_rules(role: &mut Value) {
 /// How often the template of a `DaemonSet` has changed.
 const COUNT: &str = "deprecated.daemonset.template.generation";
 
-/// Whether what a kind keeps in texts can be read. Tells why it cannot.
+/// Checks values that a kind stores as text. The error is its message.
 pub(crate) fn readable(kind: &Kind, object: &Value) -> Result<(), String> {
     let count = object
         .pointer(&format!("/metadata/annotations/{COUNT}"))
@@ -239,7 +239,7 @@ pub(crate) fn readable(kind: &Kind, object: &Value) -> Result<(), String> {
         Some(count) if kind.is("apps", "daemonsets") && count.parse::<i64>().is_err() => {
             Err(format!(
                 "strconv.ParseInt: parsing {}: invalid syntax",
-                crate::failure::go_quoted(count)
+                crate::status_error::go_quoted(count)
             ))
         }
         _ => Ok(()),
@@ -256,11 +256,11 @@ fn count_template(new: &mut Value, old: Option<&Value>) {
         before.saturating_add(i64::from(!same))
     });
     let metadata = &mut new["metadata"];
-    super::edit::or(metadata, "annotations", json!({}));
+    super::edit::set_default(metadata, "annotations", json!({}));
     metadata["annotations"][COUNT] = count.to_string().into();
 }
 
-/// What is for candidates of a leader, which the server only keeps when it is told to.
+/// The fields of coordinated leader election, which the server drops while the feature gate is off.
 fn without_candidates(lease: &mut Value) {
     if let Some(spec) = lease.get_mut("spec").and_then(Value::as_object_mut) {
         spec.remove("strategy");
@@ -296,7 +296,7 @@ pub(crate) fn may_go(kind: &Kind, object: &Value) -> bool {
         return meta::is_deleted(object);
     }
     if kind.is("", "pods") && meta::is_deleted(object) {
-        // A Pod on a node goes when its kubelet says so.
+        // A Pod on a node is deleted by its kubelet.
         let grace = object
             .pointer("/metadata/deletionGracePeriodSeconds")
             .and_then(Value::as_i64);
@@ -309,7 +309,7 @@ pub(crate) fn may_go(kind: &Kind, object: &Value) -> bool {
     own.is_none_or(Vec::is_empty)
 }
 
-/// What a kind says of itself when it is going.
+/// The status of a kind that is terminating.
 pub(crate) fn mark_deleted(kind: &Kind, object: &mut Value) {
     if kind.is("", "namespaces") {
         object["status"]["phase"] = "Terminating".into();
@@ -335,7 +335,7 @@ pub(crate) fn mark_deleted(kind: &Kind, object: &mut Value) {
     }
 }
 
-/// Why nobody may delete an object, if that is so.
+/// Why an object must not be deleted.
 pub(crate) fn protection(kind: &Kind, name: &str) -> Option<&'static str> {
     if kind.is("", "namespaces") && ["default", "kube-system", "kube-public"].contains(&name) {
         return Some("this namespace may not be deleted");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::edit::or;
+use super::edit::set_default;
 use crate::meta;
 
 /// What a new Pod is.
@@ -58,7 +58,7 @@ fn requests_from_limits(container: &mut Value) {
         .cloned();
     for (resource, limit) in limits.into_iter().flatten() {
         let resources = &mut container["resources"];
-        or(resources, "requests", json!({}));
-        or(&mut resources["requests"], &resource, limit);
+        set_default(resources, "requests", json!({}));
+        set_default(&mut resources["requests"], &resource, limit);
     }
 }

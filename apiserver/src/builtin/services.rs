@@ -1,8 +1,8 @@
-//! Services: what they are where nothing is said, and the addresses and ports that the cluster gives them.
+//! Services: their defaults, and the fields that a change of their type resets.
 
 use serde_json::{Value, json};
 
-use super::edit::{each, or, remove};
+use super::edit::{items_mut, remove, set_default};
 
 /// How long a client is sent to the same Pod: three hours.
 const STICKS: i64 = 10800;
@@ -10,21 +10,21 @@ const STICKS: i64 = 10800;
 /// Fills in what is not given.
 pub(super) fn default(object: &mut Value) {
     let spec = &mut object["spec"];
-    or(spec, "sessionAffinity", "None");
-    or(spec, "type", "ClusterIP");
+    set_default(spec, "sessionAffinity", "None");
+    set_default(spec, "type", "ClusterIP");
     match spec["sessionAffinity"].as_str() {
         Some("None") => remove(spec, "sessionAffinityConfig"),
         Some("ClientIP") => {
-            or(spec, "sessionAffinityConfig", json!({}));
-            or(&mut spec["sessionAffinityConfig"], "clientIP", json!({}));
+            set_default(spec, "sessionAffinityConfig", json!({}));
+            set_default(&mut spec["sessionAffinityConfig"], "clientIP", json!({}));
             let client = &mut spec["sessionAffinityConfig"]["clientIP"];
-            or(client, "timeoutSeconds", STICKS);
+            set_default(client, "timeoutSeconds", STICKS);
         }
         _ => {}
     }
     let of_type = spec["type"].as_str().unwrap_or_default().to_owned();
-    for port in each(spec, "ports") {
-        or(port, "protocol", "TCP");
+    for port in items_mut(spec, "ports") {
+        set_default(port, "protocol", "TCP");
         let number = port.get("port").cloned().unwrap_or_default();
         // The type always writes it: nothing is zero there.
         if port.get("targetPort").is_none_or(|target| *target == 0) {
@@ -32,15 +32,15 @@ pub(super) fn default(object: &mut Value) {
         }
     }
     if of_type != "ExternalName" {
-        or(spec, "internalTrafficPolicy", "Cluster");
+        set_default(spec, "internalTrafficPolicy", "Cluster");
     }
     if of_type == "NodePort" || of_type == "LoadBalancer" {
-        or(spec, "externalTrafficPolicy", "Cluster");
+        set_default(spec, "externalTrafficPolicy", "Cluster");
     }
     if of_type == "LoadBalancer" {
-        or(spec, "allocateLoadBalancerNodePorts", true);
+        set_default(spec, "allocateLoadBalancerNodePorts", true);
     }
-    or(object, "status", json!({ "loadBalancer": {} }));
+    set_default(object, "status", json!({ "loadBalancer": {} }));
 }
 
 /// The first of all addresses is the one address.
@@ -63,7 +63,7 @@ pub(super) fn change(new: &mut Value, old: &Value) {
     if is_empty(new, "clusterIP") && is_empty(new, "clusterIPs") {
         for field in ["clusterIP", "clusterIPs"] {
             if let Some(value) = old.get(field) {
-                or(new, field, value.clone());
+                set_default(new, field, value.clone());
             }
         }
     }
@@ -73,7 +73,7 @@ pub(super) fn change(new: &mut Value, old: &Value) {
     begin(new);
     for field in ["ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"] {
         if let Some(value) = old.get(field) {
-            or(new, field, value.clone());
+            set_default(new, field, value.clone());
         }
     }
     change_ports(new, old);
@@ -105,7 +105,7 @@ fn change_ports(new: &mut Value, old: &Value) {
     if has_node_ports(new) {
         let before: Vec<Value> = old["ports"].as_array().cloned().unwrap_or_default();
         let number = |port: &Value| port.get("nodePort").and_then(Value::as_i64).unwrap_or(0);
-        for port in each(new, "ports") {
+        for port in items_mut(new, "ports") {
             let same = before.iter().find(|one| {
                 one.get("port") == port.get("port") && one.get("protocol") == port.get("protocol")
             });
@@ -121,7 +121,7 @@ fn change_ports(new: &mut Value, old: &Value) {
         return;
     }
     // What was given to the service because of its type goes with it.
-    for port in each(new, "ports") {
+    for port in items_mut(new, "ports") {
         let was_given = old["ports"]
             .as_array()
             .into_iter()

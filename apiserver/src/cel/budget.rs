@@ -139,7 +139,7 @@ mod tests {
 
     use crate::schema::{Types, validate};
 
-    /// What a rule says of a list of as many numbers.
+    /// The errors of a rule for a list of as many numbers.
     fn said(rule: &str, numbers: usize) -> Vec<String> {
         let schema = json!({ "type": "object", "properties": { "list": {
             "type": "array", "items": { "type": "integer" },

@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use crate::aggregation::TABLE;
 use crate::builtin::apiservices::{Availability, group_version, is_remote, set_condition};
-use crate::failure::go_quoted;
 use crate::queue::WorkItem;
 use crate::state::State;
-use crate::store::{Key, Stale, Write};
+use crate::status_error::go_quoted;
+use crate::store::{Key, Write, WriteError};
 
 /// Sets the conditions of all `APIServices`: each may depend on any service.
 pub(super) fn update_availability(state: &State) {
@@ -24,8 +24,8 @@ pub(super) fn update_availability(state: &State) {
             .write(TABLE, &key, Write::Replace(stored.revision, new))
         {
             // Who is refused by the disk is refused again.
-            Ok(_) | Err(Stale::Unwritten | Stale::Gone) => {}
-            Err(Stale::Changed) => state.enqueue(WorkItem::Availability),
+            Ok(_) | Err(WriteError::NotPersisted | WriteError::NotFound) => {}
+            Err(WriteError::Conflict) => state.enqueue(WorkItem::Availability),
         }
     }
 }
@@ -71,7 +71,7 @@ fn availability(state: &State, apiservice: &Value) -> Availability {
     Availability::unavailable("FailedDiscoveryCheck", message)
 }
 
-/// Why a port of a service leads nowhere, if its endpoints say so.
+/// Why a port of a service has no endpoint.
 fn endpoints_failure(
     state: &State,
     namespace: &str,

@@ -9,7 +9,7 @@ use crate::pki::Authority;
 use crate::pki::csr::{CLIENT, KUBELET, REQUESTS, Request, texts};
 use crate::queue::WorkItem;
 use crate::state::State;
-use crate::store::{Key, Stale, Write};
+use crate::store::{Key, Write, WriteError};
 
 /// Signs what was approved, if it is for one of the signers whose certificates this server takes.
 pub(super) fn sign_approved(state: &State, name: &str) {
@@ -33,7 +33,7 @@ pub(super) fn sign_approved(state: &State, name: &str) {
         .write(REQUESTS, &key, Write::Replace(stored.revision, object))
     {
         // Who is refused by the disk is refused again.
-        Ok(_) | Err(Stale::Unwritten) => {}
+        Ok(_) | Err(WriteError::NotPersisted) => {}
         Err(_) => state.enqueue(WorkItem::CertificateSigningRequest(name.to_owned())),
     }
 }

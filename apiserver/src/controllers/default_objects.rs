@@ -29,7 +29,7 @@ pub(super) fn create_default_objects(state: &State, namespace: &str) {
         let key = super::key_of(&object);
         if state.store.get(&kind.table, &key).is_none() {
             meta::begin(&mut object, kind);
-            // Somebody else may just have made it, which is as well.
+            // A concurrent request may just have created it, which is fine.
             let _ = state.store.write(&kind.table, &key, Write::Create(object));
         }
     }

@@ -8,7 +8,7 @@ use crate::builtin::CRD_CLEANUP as CLEANUP;
 use crate::meta;
 use crate::queue::WorkItem;
 use crate::state::State;
-use crate::store::{Key, Stale, Write};
+use crate::store::{Key, Write, WriteError};
 
 pub(super) const TABLE: &str = "apiextensions.k8s.io/customresourcedefinitions";
 
@@ -19,7 +19,7 @@ pub(crate) fn serve_kept_definitions(state: &State) {
     }
 }
 
-/// Serves what a CRD defines, and says so in its status.
+/// Serves the resources of a CRD and sets its status to established.
 pub(super) fn serve_crd(state: &State, crd: &Value, old: Option<&Value>) {
     if old.is_some_and(|old| old.get("spec") == crd.get("spec")) {
         return;
@@ -69,7 +69,7 @@ pub(super) fn stop_serving_crd(state: &State, name: &str) {
     }
 }
 
-/// Deletes the objects of a CRD that is going, and lets it go when none is left.
+/// Deletes the custom resources of a terminating CRD, and removes its finalizer when none is left.
 pub(super) fn finalize_crd(state: &State, name: &str) {
     let key = Key::new("", name);
     let Some(stored) = state.store.get(TABLE, &key) else {
@@ -109,7 +109,7 @@ pub(super) fn finalize_crd(state: &State, name: &str) {
             ));
         }
         // Who is refused by the disk is refused again.
-        Ok(_) | Err(Stale::Unwritten) => {}
+        Ok(_) | Err(WriteError::NotPersisted) => {}
         Err(_) => state.enqueue(WorkItem::CrdTermination(name.to_owned())),
     }
 }

@@ -8,19 +8,19 @@ use crate::kinds::Kind;
 use crate::meta::{self, FOREGROUND, ORPHAN};
 use crate::queue::WorkItem;
 use crate::state::State;
-use crate::store::{Key, Stale, Write};
+use crate::store::{Key, Write, WriteError};
 
-/// How often a change is tried anew when somebody else was faster.
+/// The attempts of a change that conflicts with others.
 const ATTEMPTS: usize = 20;
 
-/// Looks at those whose owner has gone.
+/// Collects the dependents of a deleted owner.
 pub(super) fn collect_dependents(state: &State, uid: &str) {
     for (table, key) in state.store.dependents(uid) {
         collect_dependent(state, &table, &key);
     }
 }
 
-/// Looks at an owner that may wait for a dependent that has gone, or is its dependent no more.
+/// Enqueues an owner that may wait for a dependent that was deleted or released.
 pub(super) fn enqueue_owner(state: &State, namespace: &str, reference: &Value) {
     let text = |key: &str| {
         reference
@@ -75,7 +75,7 @@ pub(super) fn collect_dependent(state: &State, table: &str, key: &Key) {
     }
 }
 
-/// Whether an owner is gone for certain: one whose kind nobody knows, or that cannot own this, is not.
+/// Whether an owner was certainly deleted: one of an unknown kind, or one that cannot own this object, was not.
 fn is_owner_gone(state: &State, owner: &Value, dependent: &Key) -> bool {
     let text = |key: &str| owner.get(key).and_then(Value::as_str).unwrap_or_default();
     let kinds = state.kinds();
@@ -132,7 +132,7 @@ fn delete_dependents(state: &State, owner: &Value) -> bool {
             .any(|one| one.get("blockOwnerDeletion") == Some(&Value::Bool(true)));
         let lives = others.iter().any(|one| !is_owner_gone(state, one, &key));
         if lives {
-            // Somebody else's, too: only this owner lets it go.
+            // It has another owner too: only the reference to this one is removed.
             remove_owner_reference(state, &table, &key, uid);
             continue;
         }
@@ -159,7 +159,7 @@ pub(super) fn delete(state: &State, table: &str, key: &Key) -> bool {
     delete_if(state, table, key, None)
 }
 
-/// The same; if a revision is given, only the object in that state: another one is looked at again.
+/// The same; with a revision, only the object at that revision: a newer one is enqueued again.
 fn delete_if(state: &State, table: &str, key: &Key, revision: Option<u64>) -> bool {
     for _ in 0..ATTEMPTS {
         let Some(stored) = state.store.get(table, key) else {
@@ -196,7 +196,7 @@ fn delete_if(state: &State, table: &str, key: &Key, revision: Option<u64>) -> bo
                 }
                 return may_go;
             }
-            Err(Stale::Unwritten) => return false,
+            Err(WriteError::NotPersisted) => return false,
             Err(_) => {}
         }
     }
@@ -218,7 +218,7 @@ fn update_object(state: &State, table: &str, key: &Key, change: impl Fn(&mut Val
             return;
         };
         match super::update_or_delete(state, &kind, key, stored.revision, object, &old) {
-            Ok(_) | Err(Stale::Unwritten) => return,
+            Ok(_) | Err(WriteError::NotPersisted) => return,
             Err(_) => {}
         }
     }
@@ -229,7 +229,7 @@ fn kind_of_table(state: &State, table: &str) -> Option<Arc<Kind>> {
     let (group, resource) = table.split_once('/')?;
     let kinds = state.kinds();
     let served = kinds.preferred(group, resource);
-    served.or_else(|| kinds.kept_in(table)).map(Arc::clone)
+    served.or_else(|| kinds.stored_in(table)).map(Arc::clone)
 }
 
 fn key_text(key: &Key) -> String {

@@ -20,7 +20,7 @@ use crate::meta;
 use crate::pki::csr::REQUESTS;
 use crate::queue::WorkItem;
 use crate::state::State;
-use crate::store::{Key, Stale, Write};
+use crate::store::{Key, Write, WriteError};
 
 /// The number of reconciliations between two yields to other tasks.
 const STEPS: usize = 256;
@@ -118,7 +118,7 @@ fn enqueue_all(state: &State) {
     }
 }
 
-/// Keeps a changed object, or lets it go if it waits for nothing any more. Answers its last state.
+/// Stores a changed object, or deletes it if it is terminating without finalizers. Returns its last state.
 pub(crate) fn update_or_delete(
     state: &State,
     kind: &Kind,
@@ -126,7 +126,7 @@ pub(crate) fn update_or_delete(
     revision: u64,
     new: Value,
     old: &Value,
-) -> Result<Value, Stale> {
+) -> Result<Value, WriteError> {
     let goes = meta::is_deleted(&new)
         && meta::finalizers(&new).is_empty()
         && crate::builtin::may_go(kind, &new);
@@ -173,7 +173,7 @@ pub(crate) fn after_write(state: &State, kind: &Kind, object: &Value, old: Optio
     if kind.is("", "secrets") {
         token_secrets::enqueue_token_secret(state, object);
     }
-    // Made while its namespace went: nobody would look for it any more.
+    // Created while its namespace terminated: nothing else would enqueue it.
     if old.is_none() && !key.namespace.is_empty() {
         let namespace = state
             .store

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::meta;
 use crate::queue::WorkItem;
 use crate::state::State;
-use crate::store::{Key, Stale, Write};
+use crate::store::{Key, Write, WriteError};
 
 /// Has the content of a namespace deleted that was just marked as deleted, after its grace.
 pub(super) fn terminate_namespace(state: &State, name: Arc<str>) {
@@ -17,7 +17,7 @@ pub(super) fn terminate_namespace(state: &State, name: Arc<str>) {
         .add_at(end, WorkItem::NamespaceTermination(name));
 }
 
-/// Deletes what is in a namespace that is going, and lets it go when nothing is left.
+/// Deletes the content of a terminating namespace, and finalizes the namespace when nothing is left.
 pub(super) fn finalize_namespace(state: &State, name: &str) {
     let key = Key::new("", name);
     // What is newer than this may be in a namespace that was made anew.
@@ -76,12 +76,12 @@ pub(super) fn finalize_namespace(state: &State, name: &str) {
             state.enqueue(WorkItem::OwnerDeleted(uid));
         }
         // Who is refused by the disk is refused again.
-        Ok(_) | Err(Stale::Unwritten) => {}
+        Ok(_) | Err(WriteError::NotPersisted) => {}
         Err(_) => state.enqueue(WorkItem::NamespaceTermination(key.name)),
     }
 }
 
-/// Says in a namespace's status that something in it does not go.
+/// Sets the condition that a terminating namespace still has content.
 fn set_content_remaining(
     state: &State,
     key: &Key,

@@ -9,7 +9,7 @@ use crate::auth::{TOKEN_SECRET, secret_account};
 use crate::meta;
 use crate::queue::WorkItem;
 use crate::state::State;
-use crate::store::{Key, Stale, Write};
+use crate::store::{Key, Write, WriteError};
 
 const SECRETS: &str = "/secrets";
 const ACCOUNTS: &str = "/serviceaccounts";
@@ -26,7 +26,7 @@ pub(super) fn enqueue_token_secret(state: &State, secret: &Value) {
     }
 }
 
-/// Has every Secret with a token looked at, in one namespace or in all.
+/// Enqueues every Secret with a token, in one namespace or in all.
 pub(super) fn enqueue_token_secrets(state: &State, namespace: Option<&str>) {
     for (key, stored) in state.store.all(SECRETS) {
         let is_wanted = namespace.is_none_or(|namespace| *key.namespace == *namespace);
@@ -57,8 +57,8 @@ pub(super) fn fill_token_secret(state: &State, key: &Key) {
         .write(SECRETS, key, Write::Replace(stored.revision, secret))
     {
         // Who is refused by the disk is refused again.
-        Ok(_) | Err(Stale::Gone | Stale::Unwritten) => {}
-        Err(Stale::Changed) => state.enqueue(WorkItem::TokenSecret(key.clone())),
+        Ok(_) | Err(WriteError::NotFound | WriteError::NotPersisted) => {}
+        Err(WriteError::Conflict) => state.enqueue(WorkItem::TokenSecret(key.clone())),
     }
 }
 
@@ -128,7 +128,7 @@ pub(super) fn release_token(state: &State, secret: &Value) {
         account.remove("secrets");
     }
     let revision = meta::text(&account, "resourceVersion").parse();
-    // Whoever has changed the account meanwhile may name a Secret that is not there, as anybody may.
+    // A concurrent change of the account may name a Secret that does not exist, as any user may.
     let _ = state.store.write(
         ACCOUNTS,
         &key,

@@ -90,7 +90,7 @@ impl Journal {
             let source = io::Error::other("a change before it could not be written");
             return Err(DataError::Write { path, source });
         }
-        // Most of it has been forced to the disk before, when nobody waited for it.
+        // Most of it was synced before, while no request waited for it.
         self.log.sync_data().map_err(DataError::write(&path))?;
         let (log, length) = begin_log(&self.folder, revision).inspect_err(|_| {
             // What goes on in the old log must not be followed by this one.
@@ -119,7 +119,7 @@ impl Journal {
         }
     }
 
-    /// Nobody can make a snapshot.
+    /// Snapshots fail.
     pub(crate) fn not_turned(&mut self, source: io::Error) {
         let path = self.folder.path.clone();
         self.turned(Err(DataError::Write { path, source }));

@@ -11,7 +11,7 @@ use crate::pki::Authority;
 /// The authority of a folder: a new one if it has none.
 pub(super) fn authority(folder: &Path) -> Result<Authority, DataError> {
     let (certificate, key) = (folder.join("authority.crt"), folder.join("authority.key"));
-    // The key is written first: without a certificate nobody has ever relied on it.
+    // The key is written first: a key without a certificate was never used.
     let Some(pem) = text(&certificate)? else {
         let authority = Authority::new()?;
         put_file(&key, |file| file.write_all(authority.key().as_bytes()))?;

@@ -1,4 +1,4 @@
-//! The marker of a data folder: a file that says that the folder is Reeve's, what it keeps, and in which format. Nothing
+//! The marker of a data folder: a file that marks the folder as Reeve's, with what it stores and in which format. Nothing
 //! is changed in a folder that has none, unless it is empty.
 
 use std::fmt;
@@ -44,7 +44,7 @@ struct Marker {
     keeps: DataKind,
 }
 
-/// What every format says, whatever else it says.
+/// The fields that every format has.
 #[derive(Deserialize)]
 struct Format {
     format: u64,

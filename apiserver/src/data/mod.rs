@@ -129,7 +129,7 @@ pub enum DataError {
         /// What is wrong with its name.
         why: String,
     },
-    /// What a file says cannot be what was written.
+    /// The content of a file is not what was written.
     #[error("{path} is damaged at byte {offset}: {why}")]
     Damaged {
         /// The file.

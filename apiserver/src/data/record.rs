@@ -19,7 +19,7 @@ const FORM: u32 = 1;
 /// How many bytes come before a body.
 pub(super) const HEAD: usize = 12;
 
-/// What the first record of a file says.
+/// The content of the first record of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Title {
     form: u32,

@@ -31,7 +31,7 @@ struct Reading {
     tables: std::collections::BTreeSet<TableName>,
 }
 
-/// Reads the newest snapshot and the logs after it. A last record that was not written to its end is cut off: nobody was
+/// Reads the newest snapshot and the logs after it. A last record that is incomplete is cut off: no client was
 /// told that it was written. Everything else that is not as it was written is an error.
 pub(crate) fn restore(folder: &Folder) -> Result<Restored, DataError> {
     let snapshots = folder.revisions("snapshot")?;

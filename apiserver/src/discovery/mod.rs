@@ -1,4 +1,4 @@
-//! What there is: versions, groups, resources, and their schemas.
+//! Discovery: versions, groups, resources, and their schemas.
 
 mod openapi;
 mod openapi_v2;
@@ -188,10 +188,10 @@ fn version_hash(kind: &Kind) -> String {
         || kind.resource.starts_with("mutatingadmissionpolic");
     let kept = if older {
         format!("{}/v1beta1", kind.group)
-    } else if kind.kept_as.contains('/') {
-        kind.kept_as.clone()
+    } else if kind.storage_version.contains('/') {
+        kind.storage_version.clone()
     } else {
-        format!("/{}", kind.kept_as)
+        format!("/{}", kind.storage_version)
     };
     let digest = Sha256::digest(format!("{kept}/{}", kind.kind));
     let first = digest.get(..8).unwrap_or_default();

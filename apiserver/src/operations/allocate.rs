@@ -6,9 +6,9 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Value, json};
 
-use crate::builtin::{self, each, has_node_ports, or};
-use crate::failure::{Cause, FieldError};
+use crate::builtin::{self, has_node_ports, items_mut, set_default};
 use crate::kinds::Kind;
+use crate::status_error::{Cause, FieldError};
 use crate::store::{Key, Store};
 
 /// The addresses of services.
@@ -62,7 +62,7 @@ pub(super) fn allocate(
     Vec::new()
 }
 
-/// Gives a service an address and ports that no other has. Tells why it cannot.
+/// Allocates an address and node ports for a service.
 fn allocate_service(
     object: &mut Value,
     store: &Store,
@@ -147,7 +147,7 @@ fn address(spec: &mut Value, taken: &Taken, errors: &mut Vec<FieldError>) {
         }
     }
     let address = spec["clusterIP"].clone();
-    or(spec, "clusterIPs", json!([address]));
+    set_default(spec, "clusterIPs", json!([address]));
     // Without an address and without Pods of its own it may have any.
     let any = spec["clusterIP"] == "None" && spec.get("selector").is_none();
     let (families, policy) = if any {
@@ -155,8 +155,8 @@ fn address(spec: &mut Value, taken: &Taken, errors: &mut Vec<FieldError>) {
     } else {
         (json!(["IPv4"]), "SingleStack")
     };
-    or(spec, "ipFamilies", families);
-    or(spec, "ipFamilyPolicy", policy);
+    set_default(spec, "ipFamilies", families);
+    set_default(spec, "ipFamilyPolicy", policy);
 }
 
 fn is_in_range(address: &str) -> bool {
@@ -170,7 +170,7 @@ fn check_ports(
     range: &RangeInclusive<i64>,
     errors: &mut Vec<FieldError>,
 ) {
-    for (place, port) in each(spec, "ports").enumerate() {
+    for (place, port) in items_mut(spec, "ports").enumerate() {
         let number = port.get("nodePort").and_then(Value::as_i64).unwrap_or(0);
         if number == 0 {
             continue;
@@ -196,7 +196,7 @@ fn check_ports(
 }
 
 fn give_ports(spec: &mut Value, taken: &mut Taken) {
-    for port in each(spec, "ports") {
+    for port in items_mut(spec, "ports") {
         if port.get("nodePort").and_then(Value::as_i64).unwrap_or(0) != 0 {
             continue;
         }

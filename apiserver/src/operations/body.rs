@@ -2,22 +2,22 @@
 
 use serde_json::Value;
 
-use super::Call;
+use super::ObjectRequest;
 use crate::builtin;
 use crate::conversion;
 use crate::decode::{TYPE_META, UNTYPED, unconvertible, unrecognized, unregistered};
-use crate::failure::{Failure, go_quoted};
 use crate::request::query::FieldValidation;
 use crate::schema;
+use crate::status_error::{StatusError, go_quoted};
 
-impl Call {
+impl ObjectRequest {
     /// Reads the object that is to be written: checks its kind, drops what the schema does not know, and brings it
-    /// into the form that is kept, without what says the kind.
+    /// into the stored form, without kind and version.
     pub(crate) fn decoded(
         &mut self,
         body: Value,
         validation: FieldValidation,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, StatusError> {
         let object = self.checked_kind(body)?;
         self.known_fields(object, validation)
     }
@@ -27,7 +27,7 @@ impl Call {
         &mut self,
         mut object: Value,
         validation: FieldValidation,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, StatusError> {
         let kind = std::sync::Arc::clone(&self.kind);
         if let Some((types, id)) = &kind.schema {
             let preserve = self
@@ -44,7 +44,7 @@ impl Call {
             let decoded = schema::decode(types, *id, &mut object)
                 .and_then(|()| builtin::readable(&self.kind, &object));
             decoded.map_err(|why| {
-                Failure::bad_request(format!(
+                StatusError::bad_request(format!(
                     "{} in version {} cannot be handled as a {}: {why}",
                     self.kind.kind,
                     go_quoted(&self.kind.version),
@@ -52,7 +52,7 @@ impl Call {
                 ))
             })?;
         }
-        conversion::to_kept(&self.kind, &mut object);
+        conversion::to_storage(&self.kind, &mut object);
         crate::meta::strip_type(&mut object);
         Ok(object)
     }
@@ -61,7 +61,7 @@ impl Call {
         &mut self,
         unknown: &[String],
         validation: FieldValidation,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StatusError> {
         let told = unknown
             .iter()
             .map(|path| format!("unknown field {}", go_quoted(path)));
@@ -71,7 +71,7 @@ impl Call {
             FieldValidation::Warn => self.warnings.extend(told),
             FieldValidation::Strict => {
                 let told: Vec<String> = told.collect();
-                return Err(Failure::bad_request(format!(
+                return Err(StatusError::bad_request(format!(
                     "{} in version {} cannot be handled as a {}: strict decoding error: {}",
                     self.kind.kind,
                     go_quoted(&self.kind.version),
@@ -83,7 +83,7 @@ impl Call {
         Ok(())
     }
 
-    fn checked_kind(&self, body: Value) -> Result<Value, Failure> {
+    fn checked_kind(&self, body: Value) -> Result<Value, StatusError> {
         let want = self.kind.api_version();
         let kind = &self.kind.kind;
         let Some(object) = body.as_object() else {
@@ -97,7 +97,7 @@ impl Call {
                 format!("json: cannot unmarshal {json_type} into Go value of type {TYPE_META}");
             let why = format!("{UNTYPED}{why}");
             let shown = body.to_string();
-            return Err(Failure::bad_request(unrecognized(
+            return Err(StatusError::bad_request(unrecognized(
                 kind,
                 &why,
                 shown.as_bytes(),
@@ -140,46 +140,51 @@ impl Call {
         } else {
             unregistered(&given_kind, &version)
         };
-        Err(Failure::bad_request(format!(
+        Err(StatusError::bad_request(format!(
             "{given_kind} in version {} cannot be handled as a {kind}: {why}",
             go_quoted(number)
         )))
     }
 
-    fn check_custom_kind(&self, version: &str, kind: &str, body: &Value) -> Result<(), Failure> {
+    fn check_custom_kind(
+        &self,
+        version: &str,
+        kind: &str,
+        body: &Value,
+    ) -> Result<(), StatusError> {
         let want = self.kind.api_version();
         if kind.is_empty() {
             let text = body.to_string();
             let short: String = text.chars().take(30).collect();
-            return Err(Failure::bad_request(format!(
+            return Err(StatusError::bad_request(format!(
                 "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{text}' \
                  ({short} ...)",
                 self.kind.kind
             )));
         }
         if version != want {
-            return Err(Failure::bad_request(format!(
+            return Err(StatusError::bad_request(format!(
                 "the API version in the data ({version}) does not match the expected API version ({want})"
             )));
         }
         self.check_is_of_kind(body)
     }
 
-    /// A custom resource that says that it is of another kind is wrong, rather than unreadable.
-    pub(super) fn check_is_of_kind(&self, object: &Value) -> Result<(), Failure> {
+    /// A custom resource of another kind is invalid, not undecodable.
+    pub(super) fn check_is_of_kind(&self, object: &Value) -> Result<(), StatusError> {
         let kind = object.get("kind").and_then(Value::as_str);
         let kind = kind.unwrap_or_default();
         if kind == self.kind.kind || self.kind.custom.is_none() {
             return Ok(());
         }
-        let error = crate::failure::FieldError::of_value(
-            crate::failure::Cause::Invalid,
+        let error = crate::status_error::FieldError::of_value(
+            crate::status_error::Cause::Invalid,
             "kind",
             &kind.into(),
             &format!("must be {}", self.kind.kind),
         );
-        let about = crate::failure::About::new(&self.kind.group, kind);
-        Err(Failure::invalid(
+        let about = crate::status_error::GroupResource::new(&self.kind.group, kind);
+        Err(StatusError::invalid(
             &about,
             crate::meta::text(object, "name"),
             &[error],

@@ -5,23 +5,23 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::prepare::Part;
-use super::{Call, Deed, Origin, Reply};
-use crate::admission::{Action, pods};
+use super::{AdmissionRequest, ObjectRequest, Origin, Reply};
+use crate::admission::{Operation, pods};
 use crate::apply::{self, FieldManager};
 use crate::builtin;
 use crate::controllers;
-use crate::failure::{About, Failure};
 use crate::identity::Identity;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::request::query::WriteOptions;
-use crate::store::{Key, Stale, Write};
+use crate::status_error::{GroupResource, StatusError};
+use crate::store::{Key, Write, WriteError};
 
 /// How often a name is made up anew when it is taken.
 const NAMES: usize = 8;
 
-impl Call {
-    pub(crate) async fn create(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+impl ObjectRequest {
+    pub(crate) async fn create(mut self, body: &[u8]) -> Result<(Self, Reply), StatusError> {
         let options = WriteOptions::of(&self.query, "CreateOptions")?;
         let body = crate::decode::parse(&self.content_type, body, &self.kind.kind)?;
         let object = self.decoded(body, options.field_validation)?;
@@ -30,7 +30,7 @@ impl Call {
     }
 
     /// Asks for the right to create, of those who came with another one.
-    pub(crate) fn check_may_create(&self) -> Result<(), Failure> {
+    pub(crate) fn check_may_create(&self) -> Result<(), StatusError> {
         self.state.authorizer().check_right(
             &self.user,
             &crate::auth::AccessRequest {
@@ -49,19 +49,19 @@ impl Call {
         &mut self,
         mut object: Value,
         options: &WriteOptions,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, StatusError> {
         self.place(&mut object)?;
-        // What is only tried is not looked at where it would be kept.
+        // A dry run does not reach the check of the storage.
         if !meta::text(&object, "resourceVersion").is_empty() && !options.dry_run {
-            return Err(Failure::internal_text(
+            return Err(StatusError::internal_text(
                 "resourceVersion should not be set on objects to be created",
             ));
         }
         self.warnings.extend(builtin::name_owners_once(&mut object));
-        let kept = self.kept_kind();
+        let kept = self.storage_kind();
         self.check_namespace(meta::text(&object, "name"))?;
         let asked = meta::text(&object, "name").to_owned();
-        let sent = self.may_be_mutated().then(|| object.clone());
+        let sent = self.has_mutating_admission().then(|| object.clone());
         self.begin(&kept, &mut object);
         // What is noted is what was asked for: not what the kind and others add.
         if self.origin != Origin::Apply {
@@ -71,15 +71,15 @@ impl Call {
         if let Some(sent) = sent {
             let mut sent = new_as_sent(&kept, sent, &object, &self.user);
             self.admit_builtin(&kept, &mut sent, &asked)?;
-            let sent = self.presented(sent);
-            let deed = Deed {
-                action: Action::Create,
+            let sent = self.in_request_version(sent);
+            let request = AdmissionRequest {
+                operation: Operation::Create,
                 name: &asked,
                 new: &sent,
                 old: &Value::Null,
                 dry_run: options.dry_run,
             };
-            if let Some(mutated) = self.mutated(&deed).await? {
+            if let Some(mutated) = self.mutate(&request).await? {
                 object = self.taken_over(mutated, &object);
                 self.place(&mut object)?;
                 self.begin(&kept, &mut object);
@@ -90,7 +90,7 @@ impl Call {
         let made_up = given.is_empty() && !base.is_empty();
         let said = self.warnings.len();
         for attempt in 1.. {
-            // Those who are asked again say it again.
+            // Webhooks that are called again return their warnings again.
             self.warnings.truncate(said);
             let mut object = object.clone();
             if made_up {
@@ -110,7 +110,7 @@ impl Call {
                 outcome => return outcome,
             }
         }
-        Err(Failure::internal("no name is free"))
+        Err(StatusError::internal("no name is free"))
     }
 
     /// Makes what was sent a new object of its kind.
@@ -131,10 +131,10 @@ impl Call {
         mut object: Value,
         kept: &Kind,
         options: &WriteOptions,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, StatusError> {
         let name = meta::text(&object, "name").to_owned();
         builtin::prepare_create(kept, &mut object, &self.user);
-        self.admit(Action::Create, &name, &mut object, None)?;
+        self.admit(Operation::Create, &name, &mut object, None)?;
         self.admit_builtin(kept, &mut object, &name)?;
         self.state
             .authorizer()
@@ -144,17 +144,17 @@ impl Call {
             .check_signer(&self.user, kept, None, &object, None)?;
         let errors = Self::wrong(kept, None, &object, None);
         self.refuse_wrong(&name, &errors)?;
-        if self.may_be_judged() {
-            let deed = Deed {
-                action: Action::Create,
+        if self.has_validating_admission() {
+            let request = AdmissionRequest {
+                operation: Operation::Create,
                 name: &name,
-                new: &self.presented(object.clone()),
+                new: &self.in_request_version(object.clone()),
                 old: &Value::Null,
                 dry_run: options.dry_run,
             };
-            self.judge(&deed).await?;
+            self.validate_admission(&request).await?;
         }
-        if self.may_be_mutated() {
+        if self.has_mutating_admission() {
             crate::decode::drop_unknown(kept, &mut object);
         }
         let key = Key::new(self.namespace(), &name);
@@ -169,33 +169,38 @@ impl Call {
             if self.state.store.get(&self.kind.table, &key).is_some() {
                 return Err(self.taken(&key, &name));
             }
-            return Ok(self.presented(object));
+            return Ok(self.in_request_version(object));
         }
         let written = self
             .state
             .store
             .write(&self.kind.table, &key, Write::Create(object))
             .map_err(|stale| match stale {
-                Stale::Unwritten => Failure::unwritten(),
+                WriteError::NotPersisted => StatusError::unwritten(),
                 _ => self.taken(&key, &name),
             })?;
         let object = written.stored.value();
         controllers::after_write(&self.state, kept, &object, None);
-        Ok(self.presented(object))
+        Ok(self.in_request_version(object))
     }
 
-    /// What a server looks at itself, before webhooks are asked and after they have answered.
-    fn admit_builtin(&self, kept: &Kind, object: &mut Value, name: &str) -> Result<(), Failure> {
+    /// The built-in admission plugins, which run before and after the webhooks.
+    fn admit_builtin(
+        &self,
+        kept: &Kind,
+        object: &mut Value,
+        name: &str,
+    ) -> Result<(), StatusError> {
         if !kept.is("", "pods") {
             return Ok(());
         }
         pods::admit(object, self.namespace(), &self.state.store)
-            .map_err(|why| Failure::forbidden(&self.kind.about(), name, &why))
+            .map_err(|why| StatusError::forbidden(&self.kind.group_resource(), name, &why))
     }
 
     /// The name is taken, if only for as long as its object takes to go.
-    fn taken(&self, key: &Key, name: &str) -> Failure {
-        let mut failure = Failure::already_exists(&self.kind.about(), name);
+    fn taken(&self, key: &Key, name: &str) -> StatusError {
+        let mut failure = StatusError::already_exists(&self.kind.group_resource(), name);
         let holder = self.state.store.get(&self.kind.table, key);
         if holder.is_some_and(|holder| meta::is_deleted(&holder.value())) {
             failure.message = format!("object is being deleted: {}", failure.message);
@@ -216,11 +221,11 @@ impl Call {
     }
 
     /// Puts the object into the namespace of the path, and refuses one of another.
-    pub(crate) fn place(&self, object: &mut Value) -> Result<(), Failure> {
+    pub(crate) fn place(&self, object: &mut Value) -> Result<(), StatusError> {
         let given = meta::text(object, "namespace").to_owned();
         let namespace = self.namespace().to_owned();
         if !given.is_empty() && given != namespace {
-            return Err(Failure::bad_request(
+            return Err(StatusError::bad_request(
                 "the namespace of the provided object does not match the namespace sent on the request",
             ));
         }
@@ -234,9 +239,9 @@ impl Call {
         Ok(())
     }
 
-    /// What webhooks have made of an object, as it is kept. `tracked` has those who wrote it, for one that tells nonsense.
+    /// The object after webhooks, in the stored form. `tracked` has the managed fields for one with invalid ones.
     pub(super) fn taken_over(&mut self, mut object: Value, tracked: &Value) -> Value {
-        crate::conversion::to_kept(&self.kind, &mut object);
+        crate::conversion::to_storage(&self.kind, &mut object);
         meta::strip_type(&mut object);
         if let Some(why) = apply::invalid_managed_fields(&object) {
             self.warnings.push(format!(
@@ -249,7 +254,7 @@ impl Call {
     }
 
     /// Refuses to make something in a namespace that is not there, or is going.
-    fn check_namespace(&self, name: &str) -> Result<(), Failure> {
+    fn check_namespace(&self, name: &str) -> Result<(), StatusError> {
         let namespace = self.namespace();
         if namespace.is_empty() {
             return Ok(());
@@ -259,7 +264,10 @@ impl Call {
             .store
             .get("/namespaces", &Key::new("", namespace));
         let Some(found) = found else {
-            return Err(Failure::not_found(&About::new("", "namespaces"), namespace));
+            return Err(StatusError::not_found(
+                &GroupResource::new("", "namespaces"),
+                namespace,
+            ));
         };
         if !meta::is_deleted(&found.value()) {
             return Ok(());
@@ -267,7 +275,7 @@ impl Call {
         let why = format!(
             "unable to create new content in namespace {namespace} because it is being terminated"
         );
-        let mut failure = Failure::forbidden(&self.kind.about(), name, &why);
+        let mut failure = StatusError::forbidden(&self.kind.group_resource(), name, &why);
         if let Some(Value::Object(details)) = &mut failure.details {
             details.insert(
                 "causes".to_owned(),

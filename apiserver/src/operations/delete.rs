@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{ATTEMPTS, Call, Deed, Reply};
-use crate::admission::Action;
+use super::{ATTEMPTS, AdmissionRequest, ObjectRequest, Reply};
+use crate::admission::Operation;
 use crate::builtin;
 use crate::controllers;
-use crate::failure::Failure;
 use crate::meta::{self, FOREGROUND, ORPHAN};
 use crate::request::query::{DeleteOptions, Propagation};
-use crate::store::{Key, Stale, Stored, Write};
+use crate::status_error::StatusError;
+use crate::store::{Key, Stored, Write, WriteError};
 
 /// What came of a deletion.
 enum Deleted {
@@ -19,14 +19,16 @@ enum Deleted {
     Waits(Value),
 }
 
-impl Call {
-    pub(crate) async fn delete(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+impl ObjectRequest {
+    pub(crate) async fn delete(mut self, body: &[u8]) -> Result<(Self, Reply), StatusError> {
         let options = self.delete_options(body)?;
         let key = self.key();
         let deleted = self.delete_one(&key, &options).await?;
         let reply = match deleted {
-            Deleted::Waits(object) => self.presented(object),
-            Deleted::Gone(object) if builtin::answers_deleted(&self.kind) => self.presented(object),
+            Deleted::Waits(object) => self.in_request_version(object),
+            Deleted::Gone(object) if builtin::answers_deleted(&self.kind) => {
+                self.in_request_version(object)
+            }
             Deleted::Gone(object) => {
                 let mut details = json!({
                     "name": &*key.name, "kind": self.kind.resource, "uid": meta::text(&object, "uid"),
@@ -40,7 +42,7 @@ impl Call {
         Ok((self, Reply::Object(200, reply)))
     }
 
-    fn delete_options(&mut self, body: &[u8]) -> Result<DeleteOptions, Failure> {
+    fn delete_options(&mut self, body: &[u8]) -> Result<DeleteOptions, StatusError> {
         let body = if body.is_empty() {
             Value::Null
         } else {
@@ -54,7 +56,10 @@ impl Call {
         Ok(options)
     }
 
-    pub(crate) async fn delete_collection(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+    pub(crate) async fn delete_collection(
+        mut self,
+        body: &[u8],
+    ) -> Result<(Self, Reply), StatusError> {
         let options = self.delete_options(body)?;
         let listed = self.selected()?;
         for (key, _) in &listed.objects {
@@ -66,19 +71,24 @@ impl Call {
         Ok((self, Reply::List(listed)))
     }
 
-    async fn delete_one(&mut self, key: &Key, options: &DeleteOptions) -> Result<Deleted, Failure> {
+    async fn delete_one(
+        &mut self,
+        key: &Key,
+        options: &DeleteOptions,
+    ) -> Result<Deleted, StatusError> {
         let said = self.warnings.len();
         for _ in 0..ATTEMPTS {
-            // Those who are asked again say it again.
+            // Webhooks that are called again return their warnings again.
             self.warnings.truncate(said);
             let stored = self.state.store.get(&self.kind.table, key);
-            let stored = stored.ok_or_else(|| Failure::not_found(&self.kind.about(), &key.name))?;
+            let stored = stored
+                .ok_or_else(|| StatusError::not_found(&self.kind.group_resource(), &key.name))?;
             if let Some(deleted) = self.try_delete(key, &stored, options).await? {
                 return Ok(deleted);
             }
         }
-        Err(Failure::conflict(
-            &self.kind.about(),
+        Err(StatusError::conflict(
+            &self.kind.group_resource(),
             &key.name,
             super::update::MODIFIED,
         ))
@@ -89,16 +99,20 @@ impl Call {
         key: &Key,
         stored: &Stored,
         options: &DeleteOptions,
-    ) -> Result<Option<Deleted>, Failure> {
+    ) -> Result<Option<Deleted>, StatusError> {
         let old = stored.value();
         self.check_delete(key, &old, options)?;
         if let Some(why) = builtin::protection(&self.kind, &key.name) {
-            return Err(Failure::forbidden(&self.kind.about(), &key.name, why));
+            return Err(StatusError::forbidden(
+                &self.kind.group_resource(),
+                &key.name,
+                why,
+            ));
         }
-        self.admit(Action::Delete, &key.name, &mut Value::Null, Some(&old))?;
+        self.admit(Operation::Delete, &key.name, &mut Value::Null, Some(&old))?;
         let grace = builtin::grace(&self.kind, &old, options.grace_period);
         if self.kind.is("", "pods") {
-            // What is not said is said by the Pod.
+            // The Pod has the default.
             self.deletion
                 .insert("gracePeriodSeconds".to_owned(), grace.into());
         }
@@ -143,36 +157,41 @@ impl Call {
         Ok(Some(Deleted::Waits(object)))
     }
 
-    /// Lets everybody look at a deletion who may refuse it.
-    async fn check_deletion(&mut self, old: &Value, dry_run: bool) -> Result<(), Failure> {
-        let is_mutated = self.may_be_mutated();
-        if !is_mutated && !self.may_be_judged() {
+    /// Runs the admission of a deletion.
+    async fn check_deletion(&mut self, old: &Value, dry_run: bool) -> Result<(), StatusError> {
+        let is_mutated = self.has_mutating_admission();
+        if !is_mutated && !self.has_validating_admission() {
             return Ok(());
         }
-        let deed = Deed {
-            action: Action::Delete,
+        let request = AdmissionRequest {
+            operation: Operation::Delete,
             // Who deletes many has named none.
             name: &self.name.clone().unwrap_or_default(),
             new: &Value::Null,
-            old: &self.presented(old.clone()),
+            old: &self.in_request_version(old.clone()),
             dry_run,
         };
         if is_mutated {
-            self.mutated(&deed).await?;
+            self.mutate(&request).await?;
         }
-        self.judge(&deed).await
+        self.validate_admission(&request).await
     }
 
-    /// What was written; nothing if somebody else was faster.
-    fn written(&self, key: &Key, write: Write) -> Result<Option<Value>, Failure> {
+    /// The written object; nothing after a conflict.
+    fn written(&self, key: &Key, write: Write) -> Result<Option<Value>, StatusError> {
         match self.state.store.write(&self.kind.table, key, write) {
             Ok(written) => Ok(Some(written.stored.value())),
-            Err(Stale::Unwritten) => Err(Failure::unwritten()),
-            Err(Stale::Changed | Stale::Gone) => Ok(None),
+            Err(WriteError::NotPersisted) => Err(StatusError::unwritten()),
+            Err(WriteError::Conflict | WriteError::NotFound) => Ok(None),
         }
     }
 
-    fn check_delete(&self, key: &Key, old: &Value, options: &DeleteOptions) -> Result<(), Failure> {
+    fn check_delete(
+        &self,
+        key: &Key,
+        old: &Value,
+        options: &DeleteOptions,
+    ) -> Result<(), StatusError> {
         if let Some(uid) = &options.uid {
             let real = meta::text(old, "uid");
             if uid != real {
@@ -180,7 +199,11 @@ impl Call {
                     "the UID in the precondition ({uid}) does not match the UID in record ({real}). \
                      The object might have been deleted and then recreated"
                 );
-                return Err(Failure::conflict(&self.kind.about_kind(), &key.name, &why));
+                return Err(StatusError::conflict(
+                    &self.kind.group_kind(),
+                    &key.name,
+                    &why,
+                ));
             }
         }
         if let Some(version) = &options.resource_version {
@@ -190,7 +213,11 @@ impl Call {
                     "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record \
                      ({real}). The object might have been modified"
                 );
-                return Err(Failure::conflict(&self.kind.about_kind(), &key.name, &why));
+                return Err(StatusError::conflict(
+                    &self.kind.group_kind(),
+                    &key.name,
+                    &why,
+                ));
             }
         }
         Ok(())

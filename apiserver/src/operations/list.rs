@@ -5,12 +5,12 @@ use base64::{DecodeError, Engine as _};
 use serde_json::{Value, json};
 use std::cell::LazyCell;
 
-use super::{Call, Reply};
+use super::{ObjectRequest, Reply};
 use crate::builtin;
 use crate::encode::ObjectList;
-use crate::failure::{Failure, FieldError, go_quoted};
 use crate::kinds::Kind;
 use crate::request::selectors::{FieldSelector, LabelSelector};
+use crate::status_error::{FieldError, StatusError, go_quoted};
 use crate::store::{Key, Page, Store, Stored, TooOld};
 
 /// How the tokens of pages are written.
@@ -93,16 +93,16 @@ impl Selection {
     }
 }
 
-impl Call {
+impl ObjectRequest {
     /// What the query selects.
-    pub(crate) fn selection(&self) -> Result<Selection, Failure> {
+    pub(crate) fn selection(&self) -> Result<Selection, StatusError> {
         let labels = LabelSelector::parse(self.query.get("labelSelector").unwrap_or_default())?;
         let fields = FieldSelector::parse(self.query.get("fieldSelector").unwrap_or_default())?;
         for one in &fields.0 {
             let known = ["metadata.name", "metadata.namespace"].contains(&one.field.as_str())
                 || builtin::selectable(&self.kind, &one.field);
             if !known {
-                return Err(Failure::bad_request(builtin::unknown_field(
+                return Err(StatusError::bad_request(builtin::unknown_field(
                     &self.kind, &one.field,
                 )));
             }
@@ -132,7 +132,7 @@ impl Call {
     }
 
     /// The objects that the query selects, a page of them if it asks for pages.
-    pub(crate) fn selected(&self) -> Result<ObjectList, Failure> {
+    pub(crate) fn selected(&self) -> Result<ObjectList, StatusError> {
         let selection = self.selection()?;
         let limit = self.query.number("limit")?.filter(|limit| *limit > 0);
         let limit = limit.and_then(|limit| usize::try_from(limit).ok());
@@ -164,10 +164,10 @@ impl Call {
         })
     }
 
-    fn check_version(&self, version: Option<&str>, continues: bool) -> Result<(), Failure> {
+    fn check_version(&self, version: Option<&str>, continues: bool) -> Result<(), StatusError> {
         let refuse = |field: &str, why: &str| {
-            let error = FieldError::new(crate::failure::Cause::Forbidden, field, why);
-            Err(Failure::invalid_options("ListOptions", &[error]))
+            let error = FieldError::new(crate::status_error::Cause::Forbidden, field, why);
+            Err(StatusError::invalid_options("ListOptions", &[error]))
         };
         let matching = self.query.text("resourceVersionMatch");
         match (matching, version) {
@@ -175,7 +175,7 @@ impl Call {
                 let allowed = ["Exact", "NotOlderThan", ""];
                 let field = "resourceVersionMatch";
                 let error = FieldError::not_supported(field, &other.into(), &allowed);
-                return Err(Failure::invalid_options("ListOptions", &[error]));
+                return Err(StatusError::invalid_options("ListOptions", &[error]));
             }
             (Some(_), None) if !continues => {
                 return refuse(
@@ -193,12 +193,15 @@ impl Call {
         }
         if let Some(version) = version {
             if continues && version != "0" {
-                return Err(Failure::bad_request(
+                return Err(StatusError::bad_request(
                     "specifying resource version is not allowed when using continue",
                 ));
             }
             let number: u64 = version.parse().map_err(|_| {
-                Failure::bad_request(format!("invalid resource version: {}", no_version(version)))
+                StatusError::bad_request(format!(
+                    "invalid resource version: {}",
+                    no_version(version)
+                ))
             })?;
             if number > self.state.store.revision() {
                 return Err(too_large(number, self.state.store.revision()));
@@ -207,14 +210,14 @@ impl Call {
         Ok(())
     }
 
-    pub(crate) fn list(self) -> Result<(Self, Reply), Failure> {
+    pub(crate) fn list(self) -> Result<(Self, Reply), StatusError> {
         let listed = self.selected()?;
         Ok((self, Reply::List(listed)))
     }
 }
 
-pub(super) fn too_large(asked: u64, newest: u64) -> Failure {
-    Failure {
+pub(super) fn too_large(asked: u64, newest: u64) -> StatusError {
+    StatusError {
         code: 504,
         reason: "Timeout".into(),
         message: format!("Timeout: Too large resource version: {asked}, current: {newest}"),
@@ -225,16 +228,16 @@ pub(super) fn too_large(asked: u64, newest: u64) -> Failure {
     }
 }
 
-fn expired_token(continues: bool) -> Failure {
+fn expired_token(continues: bool) -> StatusError {
     if continues {
-        return Failure::expired(
+        return StatusError::expired(
             "The provided continue parameter is too old to display a consistent list result. You can start a new list \
              without the continue parameter, or use the continue token in this response to retrieve the remainder of \
              the results. Continuing with the provided token results in an inconsistent list - objects that were \
              created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
         );
     }
-    Failure::expired("The resourceVersion for the provided list is too old.")
+    StatusError::expired("The resourceVersion for the provided list is too old.")
 }
 
 fn write_token(revision: u64, last: &Key) -> String {
@@ -243,9 +246,9 @@ fn write_token(revision: u64, last: &Key) -> String {
     URL_SAFE_NO_PAD.encode(text.to_string())
 }
 
-fn read_token(token: &str) -> Result<(u64, Key), Failure> {
+fn read_token(token: &str) -> Result<(u64, Key), StatusError> {
     let wrong = |why: String| {
-        Failure::bad_request(format!(
+        StatusError::bad_request(format!(
             "invalid continue token: continue key is not valid: {why}"
         ))
     };
@@ -278,7 +281,7 @@ fn read_token(token: &str) -> Result<(u64, Key), Failure> {
     Ok((revision, Key::new(text("ns"), text("start"))))
 }
 
-/// What is said of a resource version that is no number.
+/// The message for a resource version that is not a number.
 pub(super) fn no_version(text: &str) -> String {
     let quoted = go_quoted(text);
     format!(

@@ -1,11 +1,12 @@
-//! What can be done with objects.
+//! The requests for objects.
 
-mod admitted;
+mod admission;
 mod allocate;
 mod bind;
 mod body;
 mod create;
 mod delete;
+mod dispatch;
 mod list;
 mod patch;
 mod prepare;
@@ -20,24 +21,24 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
-pub(crate) use admitted::Deed;
+pub(crate) use admission::AdmissionRequest;
 pub(crate) use watch::Lines;
 
 use crate::encode::ObjectList;
-use crate::failure::Failure;
 use crate::identity::Identity;
 use crate::kinds::Kind;
 use crate::request::Transport;
 use crate::request::accept::Form;
 use crate::request::query::Query;
 use crate::state::State;
+use crate::status_error::StatusError;
 use crate::store::{Key, Stored};
 
-/// How often a change that names no state is made anew when somebody else was faster.
+/// The attempts of a change without a resource version that conflicts with others.
 const ATTEMPTS: usize = 100;
 
 /// A request about objects of one kind.
-pub(crate) struct Call {
+pub(crate) struct ObjectRequest {
     pub(crate) state: Arc<State>,
     pub(crate) kind: Arc<Kind>,
     /// The namespace of the path.
@@ -51,9 +52,9 @@ pub(crate) struct Call {
     /// What the client calls itself.
     pub(crate) agent: String,
     pub(crate) content_type: String,
-    /// What is said beside the answer.
+    /// The warnings of the answer.
     pub(crate) warnings: Vec<String>,
-    /// What is said beside a refusal.
+    /// The warnings of a refusal.
     pub(crate) refused_with: Arc<Mutex<Vec<String>>>,
     pub(crate) origin: Origin,
     /// What was sent, of a part that is of another kind than the object.
@@ -84,7 +85,7 @@ pub(crate) enum Reply {
     Lines(Lines),
 }
 
-impl Call {
+impl ObjectRequest {
     /// The key of the object that the path names.
     pub(crate) fn key(&self) -> Key {
         let namespace = if self.kind.namespaced {
@@ -102,30 +103,30 @@ impl Call {
         }
     }
 
-    fn current(&self) -> Result<Arc<Stored>, Failure> {
+    fn current(&self) -> Result<Arc<Stored>, StatusError> {
         let key = self.key();
         let found = self.state.store.get(&self.kind.table, &key);
-        found.ok_or_else(|| Failure::not_found(&self.kind.about(), &key.name))
+        found.ok_or_else(|| StatusError::not_found(&self.kind.group_resource(), &key.name))
     }
 
     /// What is sent of an object where the path leads: itself, or its scale.
-    pub(crate) fn shown(&self, object: &Value) -> Result<Value, Failure> {
+    pub(crate) fn shown(&self, object: &Value) -> Result<Value, StatusError> {
         if self.subresource.as_deref() == Some("scale") {
             return self.scale_of(object);
         }
-        Ok(self.presented(object.clone()))
+        Ok(self.in_request_version(object.clone()))
     }
 
     /// An object in the version that was asked for.
-    pub(crate) fn presented(&self, mut object: Value) -> Value {
-        crate::conversion::from_kept(&self.kind, &mut object);
+    pub(crate) fn in_request_version(&self, mut object: Value) -> Value {
+        crate::conversion::from_storage(&self.kind, &mut object);
         crate::meta::put_type(&mut object, &self.kind.api_version(), &self.kind.kind);
         object
     }
 
     /// The version of the kind that its objects are kept in, which has the schema.
-    fn kept_kind(&self) -> Arc<Kind> {
-        let kept = &self.kind.kept_as;
+    fn storage_kind(&self) -> Arc<Kind> {
+        let kept = &self.kind.storage_version;
         if *kept == self.kind.api_version() {
             return Arc::clone(&self.kind);
         }

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::Call;
-use crate::failure::{Failure, FieldError};
+use super::ObjectRequest;
 use crate::kinds::Kind;
+use crate::status_error::{FieldError, StatusError};
 use crate::{builtin, meta, schema};
 
 /// What may be written.
@@ -18,7 +18,7 @@ pub(crate) enum Part {
     Other,
 }
 
-impl Call {
+impl ObjectRequest {
     pub(crate) fn part(&self) -> Part {
         match self.subresource.as_deref() {
             // What is scaled is the object itself.
@@ -38,10 +38,10 @@ impl Call {
         let mut errors = meta::check(object, kind);
         if let Some(old) = old {
             errors.extend(meta::check_update(object, old));
-            // Of built-in kinds this is looked at twice, and told twice.
+            // A kube-apiserver validates this twice for built-in kinds, and reports it twice.
             if kind.custom.is_none() {
                 errors.extend(errors.clone());
-                // These are looked at in both places by both.
+                // Both places validate these.
                 let told = meta::check_map(object);
                 errors.extend(told.iter().chain(&told).cloned().collect::<Vec<_>>());
             }
@@ -64,11 +64,15 @@ impl Call {
     }
 
     /// Refuses an object with which something is wrong.
-    pub(crate) fn refuse_wrong(&self, name: &str, errors: &[FieldError]) -> Result<(), Failure> {
+    pub(crate) fn refuse_wrong(
+        &self,
+        name: &str,
+        errors: &[FieldError],
+    ) -> Result<(), StatusError> {
         if errors.is_empty() {
             return Ok(());
         }
-        Err(Failure::invalid(&self.kind.about_kind(), name, errors))
+        Err(StatusError::invalid(&self.kind.group_kind(), name, errors))
     }
 }
 

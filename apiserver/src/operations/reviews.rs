@@ -1,26 +1,26 @@
-//! Questions about who somebody is and what they may do, and requests for tokens. None of these is kept.
+//! Reviews of identities and rights, and token requests. None of them is stored.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Call, Deed, Reply};
-use crate::admission::Action;
+use super::{AdmissionRequest, ObjectRequest, Reply};
+use crate::admission::Operation;
 use crate::apply;
 use crate::auth::{AUDIENCE, AccessRequest};
-use crate::failure::{Cause, Failure, FieldError};
 use crate::identity::Identity;
 use crate::meta;
 use crate::request::query::WriteOptions;
+use crate::status_error::{Cause, FieldError, StatusError};
 
 /// Answers a question.
-type Reviewer = fn(&Call, Value) -> Result<Value, Failure>;
+type Reviewer = fn(&ObjectRequest, Value) -> Result<Value, StatusError>;
 
 /// How long a token lives that is asked for without a number of seconds.
 const LIFETIME: i64 = 3600;
 /// The shortest and longest life of a token, in seconds.
 const LIFE: std::ops::RangeInclusive<i64> = 600..=4_294_967_296;
 
-impl Call {
+impl ObjectRequest {
     /// Whether objects of this kind are questions, which are answered and not kept.
     pub(crate) fn is_review(&self) -> bool {
         self.reviewer().is_some()
@@ -45,8 +45,8 @@ impl Call {
     }
 
     /// Answers a review.
-    pub(crate) async fn review(&mut self, body: &[u8]) -> Result<Value, Failure> {
-        let reviewer = self.reviewer().ok_or_else(Failure::no_such_path)?;
+    pub(crate) async fn review(&mut self, body: &[u8]) -> Result<Value, StatusError> {
+        let reviewer = self.reviewer().ok_or_else(StatusError::no_such_path)?;
         let mut body = crate::decode::parse(&self.content_type, body, &self.kind.kind)?;
         self.check_request(&body)?;
         meta::strip_type(&mut body);
@@ -59,47 +59,50 @@ impl Call {
             body["status"] = json!({ "allowed": false });
         }
         meta::put_type(&mut body, &self.kind.api_version(), &self.kind.kind);
-        let body = self.looked_at(body).await?;
+        let body = self.admit_review(body).await?;
         reviewer(self, body)
     }
 
     /// What webhooks leave of a question, unless they refuse it.
-    pub(crate) async fn looked_at(&mut self, mut body: Value) -> Result<Value, Failure> {
-        let (is_mutated, is_judged) = (self.may_be_mutated(), self.may_be_judged());
+    pub(crate) async fn admit_review(&mut self, mut body: Value) -> Result<Value, StatusError> {
+        let (is_mutated, is_judged) = (
+            self.has_mutating_admission(),
+            self.has_validating_admission(),
+        );
         let name = self.name.clone().unwrap_or_default();
         let dry_run = self.query.get("dryRun").is_some();
         for mutates in [true, false] {
-            let deed = Deed {
-                action: Action::Create,
+            let request = AdmissionRequest {
+                operation: Operation::Create,
                 name: &name,
                 new: &body,
                 old: &Value::Null,
                 dry_run,
             };
             if mutates && is_mutated {
-                body = self.mutated(&deed).await?.unwrap_or(body);
+                body = self.mutate(&request).await?.unwrap_or(body);
             } else if !mutates && is_judged {
-                self.judge(&deed).await?;
+                self.validate_admission(&request).await?;
             }
         }
         Ok(body)
     }
 
     /// Refuses what is no object, or has a spec that is none.
-    fn check_request(&self, body: &Value) -> Result<(), Failure> {
+    fn check_request(&self, body: &Value) -> Result<(), StatusError> {
         let spec = body.get("spec").unwrap_or(&Value::Null);
         if body.is_object() && (spec.is_object() || spec.is_null()) {
             return Ok(());
         }
-        Err(Failure::bad_request(format!(
+        Err(StatusError::bad_request(format!(
             "{} in version {} cannot be handled as a {}: it and its spec have to be objects",
             self.kind.kind,
-            crate::failure::go_quoted(&self.kind.version),
+            crate::status_error::go_quoted(&self.kind.version),
             self.kind.kind
         )))
     }
 
-    fn of_subject(&self, review: Value) -> Result<Value, Failure> {
+    fn of_subject(&self, review: Value) -> Result<Value, StatusError> {
         let text = |path: &str| {
             review
                 .pointer(path)
@@ -119,7 +122,7 @@ impl Call {
                 &"".into(),
                 "at least one of user or group must be specified",
             );
-            return Err(Failure::invalid(&nameless(), "", &[error]));
+            return Err(StatusError::invalid(&nameless(), "", &[error]));
         }
         let user = Identity {
             user: text("/spec/user").to_owned(),
@@ -129,11 +132,11 @@ impl Call {
         self.answered(review, &user)
     }
 
-    fn of_self(&self, review: Value) -> Result<Value, Failure> {
+    fn of_self(&self, review: Value) -> Result<Value, StatusError> {
         self.answered(review, &self.user)
     }
 
-    fn answered(&self, mut review: Value, user: &Identity) -> Result<Value, Failure> {
+    fn answered(&self, mut review: Value, user: &Identity) -> Result<Value, StatusError> {
         let spec = review.get("spec").cloned().unwrap_or_default();
         let asked = match (
             spec.get("resourceAttributes"),
@@ -179,7 +182,7 @@ impl Call {
                     spec.get("resourceAttributes").unwrap_or(&Value::Null),
                     "exactly one of nonResourceAttributes or resourceAttributes must be specified",
                 );
-                return Err(Failure::invalid(&nameless(), "", &[error]));
+                return Err(StatusError::invalid(&nameless(), "", &[error]));
             }
         };
         let decision = self.state.authorizer().decide(user, &asked);
@@ -258,15 +261,16 @@ impl Call {
     }
 
     /// `serviceaccounts/token`.
-    pub(crate) async fn request_token(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+    pub(crate) async fn request_token(mut self, body: &[u8]) -> Result<(Self, Reply), StatusError> {
         let mut request = crate::decode::parse(&self.content_type, body, &self.kind.kind)?;
         self.check_request(&request)?;
         let key = self.key();
         let account = self.state.store.get(&self.kind.table, &key);
-        let account = account.ok_or_else(|| Failure::not_found(&self.kind.about(), &key.name))?;
+        let account = account
+            .ok_or_else(|| StatusError::not_found(&self.kind.group_resource(), &key.name))?;
         let uid = meta::text(&account.value(), "uid").to_owned();
         meta::put_type(&mut request, "authentication.k8s.io/v1", "TokenRequest");
-        let mut request = self.looked_at(request).await?;
+        let mut request = self.admit_review(request).await?;
         let audiences = request.pointer("/spec/audiences").and_then(Value::as_array);
         let audiences: Vec<String> = match audiences {
             Some(list) if !list.is_empty() => list
@@ -288,8 +292,9 @@ impl Call {
                 &seconds.into(),
                 why,
             );
-            let about = crate::failure::About::new("authentication.k8s.io", "TokenRequest");
-            return Err(Failure::invalid(&about, "", &[error]));
+            let about =
+                crate::status_error::GroupResource::new("authentication.k8s.io", "TokenRequest");
+            return Err(StatusError::invalid(&about, "", &[error]));
         }
         let identity = Identity::service_account(&key.namespace, &key.name, &uid);
         let token =
@@ -315,7 +320,7 @@ impl Call {
 }
 
 /// How long a requested token should live, as Go's type holds it.
-fn seconds_of(request: &Value) -> Result<i64, Failure> {
+fn seconds_of(request: &Value) -> Result<i64, StatusError> {
     let asked = request.pointer("/spec/expirationSeconds");
     let Some(asked) = asked.filter(|asked| !asked.is_null()) else {
         return Ok(LIFETIME);
@@ -325,7 +330,7 @@ fn seconds_of(request: &Value) -> Result<i64, Failure> {
             Value::Number(number) => format!("number {number}"),
             other => crate::schema::json_kind(other).to_owned(),
         };
-        Failure::bad_request(format!(
+        StatusError::bad_request(format!(
             "TokenRequest in version \"v1\" cannot be handled as a TokenRequest: json: cannot unmarshal {what} into Go \
              struct field TokenRequestSpec.spec.expirationSeconds of type int64"
         ))
@@ -333,8 +338,8 @@ fn seconds_of(request: &Value) -> Result<i64, Failure> {
 }
 
 /// A review that is wrong is refused without saying what it is.
-fn nameless() -> crate::failure::About {
-    crate::failure::About::new("authorization.k8s.io", "")
+fn nameless() -> crate::status_error::GroupResource {
+    crate::status_error::GroupResource::new("authorization.k8s.io", "")
 }
 
 fn user_info(user: &Identity) -> Value {

@@ -1,4 +1,4 @@
-//! Certificates for loopback HTTPS: an authority of one's own, whom clients trust and who vouches for them.
+//! Certificates for loopback HTTPS: the certificate authority of a server, which signs its own and its clients' certificates.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub enum AuthorityError {
     /// The library refused.
     #[error("cannot make a certificate of {of}")]
     Make {
-        /// Of whom.
+        /// The subject of the certificate.
         of: String,
         /// The error of the certificate library.
         #[source]
@@ -53,7 +53,7 @@ impl AuthorityError {
     }
 }
 
-/// A certificate authority. Nobody else has its key.
+/// A certificate authority with its private key.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: String,
@@ -159,7 +159,7 @@ impl Authority {
         Ok(builder.allow_unauthenticated().build()?)
     }
 
-    /// What a listener on this machine's own addresses needs. Clients are told whose certificates are `trusted`.
+    /// The TLS configuration of a listener on loopback addresses. Clients are sent the names of the `trusted` authorities.
     pub(crate) fn server_config(
         &self,
         trusted: Arc<dyn ClientCertVerifier>,
@@ -187,7 +187,7 @@ impl Authority {
     }
 }
 
-/// What an authority says of itself. What it signs depends on it: it has to stay as it is.
+/// The subject of an authority. Signed certificates depend on it, so it must not change.
 fn own_params() -> CertificateParams {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

@@ -61,7 +61,7 @@ pub enum SignError {
 }
 
 impl Request {
-    /// Reads `spec.request`, decoded. The error says what is wrong with it.
+    /// Parses the decoded `spec.request`.
     pub(crate) fn read(pem: &[u8]) -> Result<Self, String> {
         let (kind, der) = <(SectionKind, Vec<u8>)>::from_pem_slice(pem)
             .map_err(|_| "PEM block type must be CERTIFICATE REQUEST".to_owned())?;
@@ -72,7 +72,7 @@ impl Request {
         Ok(Self { request })
     }
 
-    /// Whether whoever made it has the key.
+    /// Whether the request is signed with its own key.
     pub(crate) fn is_signed(&self) -> bool {
         let contents = |algorithm: &AlgorithmIdentifierOwned| {
             // Without the head of the sequence, which is as long as that of all short ones.
@@ -153,7 +153,7 @@ impl Request {
             .find(|extension| extension.extn_id == ALTERNATIVE_NAMES)
     }
 
-    /// The certificate, in PEM, signed by whoever has this certificate and this key.
+    /// The certificate, in PEM, signed with this certificate and this key.
     pub(crate) fn signed(
         &self,
         issuer: &CertificateDer<'_>,

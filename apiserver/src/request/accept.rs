@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use http::header::ACCEPT;
 
-use crate::failure::Failure;
+use crate::status_error::StatusError;
 
 /// What objects are turned into before they are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub fn clauses(headers: &HeaderMap) -> Vec<Clause<'_>> {
 }
 
 /// The form to answer in.
-pub fn form(headers: &HeaderMap) -> Result<Form, Failure> {
+pub fn form(headers: &HeaderMap) -> Result<Form, StatusError> {
     for clause in clauses(headers) {
         let encoding = match clause.media {
             "application/json" | "*/*" | "application/*" => Encoding::Json,
@@ -103,7 +103,7 @@ pub fn form(headers: &HeaderMap) -> Result<Form, Failure> {
             row_object: RowObject::default(),
         });
     }
-    Err(Failure {
+    Err(StatusError {
         code: 406,
         reason: "NotAcceptable".into(),
         message:

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::failure::{Failure, go_quoted};
+use crate::status_error::{StatusError, go_quoted};
 
 /// What one requirement asks of a label.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,10 +29,10 @@ pub struct LabelSelector(Vec<(String, Wants)>);
 
 impl LabelSelector {
     /// Reads a selector such as `a=b,c in (d,e),!f`.
-    pub fn parse(text: &str) -> Result<Self, Failure> {
+    pub fn parse(text: &str) -> Result<Self, StatusError> {
         Transport::new(text)
             .selector()
-            .map_err(Failure::bad_request)
+            .map_err(StatusError::bad_request)
     }
 
     /// Reads the `matchLabels` and `matchExpressions` of an object; `None` if they make no sense.
@@ -330,7 +330,7 @@ pub struct FieldRequirement {
 
 impl FieldSelector {
     /// Reads a selector such as `metadata.name=x,status.phase!=Running`.
-    pub fn parse(text: &str) -> Result<Self, Failure> {
+    pub fn parse(text: &str) -> Result<Self, StatusError> {
         let mut all = Vec::new();
         for part in terms(text) {
             let split = part
@@ -345,7 +345,7 @@ impl FieldSelector {
                         .map(|(field, value)| (field, value, false))
                 });
             let Some((field, value, not)) = split else {
-                return Err(Failure::bad_request(format!(
+                return Err(StatusError::bad_request(format!(
                     "invalid selector: '{text}'; can't understand '{part}'"
                 )));
             };

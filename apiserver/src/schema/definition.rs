@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::resources::mixed_case;
 use super::structural;
-use crate::failure::{Cause, FieldError};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
 /// What is wrong with a `CustomResourceDefinition`.
 pub fn check_crd(crd: &Value) -> Vec<FieldError> {
@@ -107,7 +107,7 @@ fn check_names(names: &Value, errors: &mut Vec<FieldError>) {
     };
     check("plural", text("plural"), names::label_1035);
     check("kind", kind, mixed_case);
-    // What follows from the kind is not told apart from it.
+    // Errors that follow from the kind are not reported separately.
     if !kind.is_empty() {
         if !text("singular").is_empty() {
             check("singular", &singular, names::label_1035);
@@ -185,7 +185,7 @@ fn check_versions(versions: &[Value], errors: &mut Vec<FieldError>) {
         };
         errors.push(FieldError::invalid("status.storedVersions", &stored, &why));
     }
-    // What is the same in all versions is told once, where the server keeps it.
+    // An error that is the same in all versions is reported once, at the path where the server stores it.
     let same = |key: &str| {
         let first = versions.first().map(|version| &version[key]);
         versions.iter().all(|version| Some(&version[key]) == first)

@@ -62,7 +62,7 @@ pub struct Edge {
     pub id: TypeId,
     /// What is put where nothing is.
     pub default: Option<Value>,
-    /// What Go's type tells beyond the schema.
+    /// What Go's type adds to the schema.
     pub(super) go: GoField,
 }
 
@@ -91,14 +91,14 @@ pub enum Additional {
 /// How the items of an array belong together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ListType {
-    /// Not told: as atomic.
+    /// Not declared: treated as atomic.
     #[default]
     Unset,
     /// The array is one value.
     Atomic,
-    /// Items are told apart by their value.
+    /// Items are identified by their value.
     Set,
-    /// Items are told apart by these of their fields.
+    /// Items are identified by these fields.
     Map(Vec<String>),
 }
 
@@ -148,7 +148,7 @@ pub struct Checks {
 pub struct Rule {
     /// The expression.
     pub rule: String,
-    /// What is said when it does not hold.
+    /// The message of a violation.
     pub message: String,
     /// An expression that makes the message.
     pub message_expression: String,
@@ -194,7 +194,7 @@ pub struct Node {
     pub preserve_unknown: bool,
     /// `x-kubernetes-embedded-resource`.
     pub embedded: bool,
-    /// What a resource's schema says of its metadata besides what is always so.
+    /// What a resource's schema adds to the standard metadata.
     pub own_metadata: Option<TypeId>,
     /// `x-kubernetes-list-type` with its keys.
     pub list_type: ListType,

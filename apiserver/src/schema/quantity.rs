@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_is_refused() {
+    fn invalid_quantity_is_refused() {
         for given in ["", "x", "1.2.3", "true"] {
             assert_eq!(quantity(&given.into()).unwrap_err(), NO_NUMBER, "{given}");
         }

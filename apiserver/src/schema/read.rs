@@ -142,7 +142,7 @@ impl Types {
     }
 }
 
-/// The types that are not what their schema says.
+/// The types that differ from their schema.
 fn special(name: &str) -> Option<Special> {
     Some(match name.rsplit_once("pkg.")?.1 {
         "apis.meta.v1.Time" => Special::Time,
@@ -279,7 +279,7 @@ impl Transport {
         Ok(())
     }
 
-    /// Resources have a version, a kind and metadata, whether their schema says so or not.
+    /// Resources have a version, a kind and metadata, even if their schema does not declare them.
     fn make_resource(&mut self, node: &mut Node) {
         node.embedded = true;
         for name in ["apiVersion", "kind"] {

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::failure::{Cause, FieldError};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
-/// How a name with a capital is told what it should be.
+/// The suggestion for a name with a capital letter.
 pub(super) fn mixed_case(text: &str) -> Vec<String> {
     let wrong = names::label_1035(&text.to_lowercase());
     wrong

@@ -12,9 +12,9 @@ use super::model::{Additional, Node, Rule, TypeId, Types, ValueType};
 use super::program::Programs;
 use super::scalars::type_name;
 use crate::cel::{self, FUNCTIONS};
-use crate::failure::{Cause, FieldError, go_quoted};
+use crate::status_error::{Cause, FieldError, go_quoted};
 
-/// What is said when the rules have spent what they may on an object.
+/// The message when the rules exceed the budget of an object.
 const EXCEEDED: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
@@ -61,7 +61,7 @@ pub(super) fn check(
     });
 }
 
-/// What is said if the rule does not hold.
+/// The error if the rule does not hold.
 fn broken(
     rule: &Rule,
     programs: &Programs,

@@ -34,7 +34,7 @@ fn looks_like_time(text: &str) -> bool {
     bytes.len() >= 20 && bytes.get(4) == Some(&b'-') && bytes.get(10) == Some(&b'T')
 }
 
-/// The elements of the layout in order; the first that does not match is told.
+/// The elements of the layout in order; the error names the first that does not match.
 const ELEMENTS: [(&str, usize); 11] = [
     ("2006", 4),
     ("-", 0),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::model::Types;
 use super::{MAX_DEPTH, prune, validate};
 use crate::cel;
-use crate::failure::{Cause, FieldError, go_quoted};
+use crate::status_error::{Cause, FieldError, go_quoted};
 
 /// Where a schema stands.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::resources;
 use super::rules;
 use super::scalars::{type_name, whole};
 use crate::cel;
-use crate::failure::{Cause, FieldError};
+use crate::status_error::{Cause, FieldError};
 
 /// What is wrong with `value`. With `old`, the value that it takes the place of, what has not changed is not held
 /// against it.
@@ -71,7 +71,7 @@ struct Validator<'a> {
     types: &'a Types,
     path: String,
     errors: Vec<FieldError>,
-    /// Of embedded resources and of lists: told after all others.
+    /// Errors of embedded resources and of lists: they come after all others.
     late: Vec<FieldError>,
 }
 
@@ -494,7 +494,7 @@ fn index_of(index: usize) -> String {
     format!("[{index}]")
 }
 
-/// What tells items apart: the values of their keys, or themselves.
+/// The identity of items: the values of their keys, or the items themselves.
 fn identity(item: &Value, keys: &[String]) -> Value {
     if keys.is_empty() {
         return item.clone();
@@ -519,7 +519,7 @@ fn repeated<'a>(
     })
 }
 
-/// The items of an old list by what tells them apart; other lists' items are not followed.
+/// The items of an old list by their identity; items of other lists are not matched.
 struct Correlated<'a>(HashMap<String, &'a Value>);
 
 impl<'a> Correlated<'a> {

@@ -215,7 +215,7 @@ impl Log {
         last.map_or(0, |change| change.revision)
     }
 
-    /// Nobody follows these namespaces alone any more.
+    /// These namespaces have no cursor of their own any more.
     pub fn unfollow(&mut self, is_followed: impl Fn(&str) -> bool) {
         self.lost.retain(|namespace, _| is_followed(namespace));
     }

@@ -27,13 +27,13 @@ pub use crate::stored::{Key, Stored, TableName};
 
 /// Why a change was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stale {
+pub enum WriteError {
     /// The object has another revision, or is there although it should not be.
-    Changed,
+    Conflict,
     /// The object is not there.
-    Gone,
+    NotFound,
     /// The disk does not take it. Nothing will be changed any more.
-    Unwritten,
+    NotPersisted,
 }
 
 /// What a change does.
@@ -43,7 +43,7 @@ pub enum Write {
     Create(Value),
     /// Replaces the object of that revision.
     Replace(u64, Value),
-    /// Takes the object of that revision away; its last state is told to those who watch.
+    /// Deletes the object of that revision; watches get its last state.
     Delete(u64, Value),
 }
 
@@ -75,7 +75,7 @@ pub struct Store {
 }
 
 struct Shared {
-    /// Held by whoever changes an object, so that changes are written to disk one after another while others read.
+    /// Held during a change, so that changes are written to disk one after another while others read.
     /// Always taken before `inner`.
     journal: Mutex<Option<Journal>>,
     inner: RwLock<Inner>,
@@ -93,7 +93,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Those that are `wanted`, at most `limit`. What is left is only told by whether there is any.
+    /// Those that are `wanted`, at most `limit`, and whether more remain.
     #[must_use]
     pub fn narrowed(
         self,
@@ -220,7 +220,7 @@ impl Store {
 
     /// Makes a change. The object's resource version is set here. If objects are kept on disk, it is there when this
     /// answers, and was before anybody could see it.
-    pub fn write(&self, table: &str, key: &Key, write: Write) -> Result<Written, Stale> {
+    pub fn write(&self, table: &str, key: &Key, write: Write) -> Result<Written, WriteError> {
         let mut journal = self.shared.journal.lock();
         let (before, revision) = self.shared.inner.read().check(table, key, &write)?;
         let (kind, object) = match write {
@@ -238,7 +238,9 @@ impl Store {
                 revision,
                 object: if gone { &[] } else { &stored.bytes },
             };
-            journal.append(&entry).map_err(|_| Stale::Unwritten)?;
+            journal
+                .append(&entry)
+                .map_err(|_| WriteError::NotPersisted)?;
         }
         let mut inner = self.shared.inner.write();
         inner.revision = revision;
@@ -263,14 +265,14 @@ impl Store {
         }
     }
 
-    /// Forgets a table that is empty, because its resource is gone. Those who follow it are told what happened up to
+    /// Removes the empty table of a resource that is not served any more. Its cursors get the changes up to
     /// here, and then that it is over.
     pub fn forget(&self, table: &str) {
         let mut inner = self.shared.inner.write();
         let is_empty = |table: &Table| table.objects.is_empty();
         if inner.tables.get(table).is_some_and(is_empty) {
             inner.tables.remove(table);
-            // Should it come back, nobody is to miss what it has forgotten.
+            // If the table is created again, a watch from before must expire.
             inner.forgotten = inner.revision;
         }
     }
@@ -336,16 +338,16 @@ impl Inner {
         table: &str,
         key: &Key,
         write: &Write,
-    ) -> Result<(Option<Arc<Stored>>, u64), Stale> {
+    ) -> Result<(Option<Arc<Stored>>, u64), WriteError> {
         let objects = self.tables.get(table).map(|table| &table.objects);
         let before = objects.and_then(|objects| objects.get(key)).cloned();
         match (write, &before) {
-            (Write::Create(_), Some(_)) => return Err(Stale::Changed),
-            (Write::Replace(..) | Write::Delete(..), None) => return Err(Stale::Gone),
+            (Write::Create(_), Some(_)) => return Err(WriteError::Conflict),
+            (Write::Replace(..) | Write::Delete(..), None) => return Err(WriteError::NotFound),
             (Write::Replace(revision, _) | Write::Delete(revision, _), Some(stored))
                 if stored.revision != *revision =>
             {
-                return Err(Stale::Changed);
+                return Err(WriteError::Conflict);
             }
             _ => {}
         }

@@ -70,7 +70,7 @@ impl Shared {
             let Some(journal) = &mut *journal else {
                 return;
             };
-            // Nothing changes until the journal is let go.
+            // Nothing changes while the journal is locked.
             let revision = self.inner.read().revision;
             journal.turn(revision).map(|mut turn| {
                 turn.objects = self.inner.read().everything();

@@ -570,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_find() {
+    fn json_paths_select_values() {
         let object =
             json!({ "a": { "b.c": 1 }, "l": [{ "t": "x", "v": 1 }, { "t": "y", "v": 2 }] });
         assert_eq!(at_path(&object, ".l[?(@.t==\"y\")].v"), [&json!(2)]);

@@ -16,12 +16,12 @@ const VERSIONS: [(&str, &str); 2] = [
     ("v1", "admission.k8s.io/v1"),
     ("v1beta1", "admission.k8s.io/v1beta1"),
 ];
-/// How long a webhook has that does not say how long it needs, in seconds.
-const PATIENCE: u64 = 10;
-/// How long any has, in seconds.
-const MOST_PATIENCE: u64 = 30;
+/// The default timeout of a webhook in seconds.
+const DEFAULT_TIMEOUT: u64 = 10;
+/// The maximum timeout in seconds.
+const MAX_TIMEOUT: u64 = 30;
 
-/// Somebody who is asked about writes: one entry of a configuration.
+/// A webhook: one entry of a configuration.
 pub(super) struct Hook {
     pub(super) name: String,
     /// How long it has to answer.
@@ -34,7 +34,7 @@ pub(super) struct Hook {
 
 impl Hook {
     fn read(entry: Value) -> Self {
-        let seconds = entry["timeoutSeconds"].as_u64().unwrap_or(PATIENCE);
+        let seconds = entry["timeoutSeconds"].as_u64().unwrap_or(DEFAULT_TIMEOUT);
         let versions = entry["admissionReviewVersions"].as_array();
         let review_version = versions.into_iter().flatten().find_map(|version| {
             let mut known = VERSIONS.iter();
@@ -43,7 +43,7 @@ impl Hook {
         });
         Self {
             name: entry["name"].as_str().unwrap_or_default().to_owned(),
-            seconds: seconds.clamp(1, MOST_PATIENCE),
+            seconds: seconds.clamp(1, MAX_TIMEOUT),
             review_version,
             entry,
         }
@@ -54,7 +54,7 @@ impl Hook {
     }
 
     /// Whether a write goes on of which it cannot be asked.
-    pub(super) fn ignores(&self) -> bool {
+    pub(super) fn ignores_failure(&self) -> bool {
         self.text("failurePolicy") == "Ignore"
     }
 
@@ -69,7 +69,7 @@ impl Hook {
     }
 
     /// How long it may take to answer.
-    pub(super) fn patience(&self) -> Duration {
+    pub(super) fn timeout(&self) -> Duration {
         Duration::from_secs(self.seconds)
     }
 

@@ -6,7 +6,7 @@ use super::config::Hook;
 use crate::admission::matching::{
     Subject, Versions, kind_for as kind_for_rules, of_namespace, of_object, of_rule,
 };
-use crate::admission::seen::{Seen, hold};
+use crate::admission::versioned::{VersionedAttributes, hold};
 use crate::cel::with_budget;
 use crate::kinds::{Kind, Kinds};
 
@@ -24,8 +24,8 @@ pub(super) fn kind_for(hook: &Hook, kinds: &Kinds, subject: &Subject<'_>) -> Opt
     })
 }
 
-/// Whether the conditions of a webhook hold. The error says which one cannot be evaluated.
-pub(super) fn holds(hook: &Hook, seen: &Seen<'_>) -> Result<bool, String> {
+/// Whether the `matchConditions` of a webhook hold. The error names the one that cannot be evaluated.
+pub(super) fn holds(hook: &Hook, seen: &VersionedAttributes<'_>) -> Result<bool, String> {
     if hook.list("matchConditions").next().is_none() {
         return Ok(true);
     }

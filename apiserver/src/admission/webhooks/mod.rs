@@ -1,12 +1,12 @@
 //! Webhooks: programs elsewhere that are asked about writes, and may change or refuse them.
 
-mod call;
+mod client;
 mod config;
 mod matching;
-mod patching;
+mod patch;
+mod response;
 mod review;
-mod trust;
-mod verdict;
+mod tls;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,29 +15,29 @@ use futures::future::join_all;
 use serde_json::Value;
 
 use super::matching::Subject;
-use super::policies::{Outcome, namespace};
-use super::seen::Seen;
+use super::policies::{AdmissionOutcome, namespace};
+use super::versioned::VersionedAttributes;
 use super::{Attributes, in_form, is_exempt};
 use crate::decode::reread;
-use crate::failure::{Failure, go_quoted};
 use crate::kinds::{Kind, KindRegistry};
 use crate::meta;
+use crate::status_error::{StatusError, go_quoted};
 use crate::store::Store;
-use call::Callers;
+use client::WebhookClients;
 use config::{Hook, Hooks, MUTATING, VALIDATING};
-use patching::patched;
-use verdict::{Expected, Verdict};
+use patch::patched;
+use response::{Expected, WebhookResponse};
 
 /// All webhooks of a server.
 #[derive(Default)]
 pub(crate) struct Webhooks {
     mutating: Hooks,
     validating: Hooks,
-    callers: Callers,
+    callers: WebhookClients,
 }
 
 /// A write that webhooks are asked about.
-pub(crate) struct Occasion<'a> {
+pub(crate) struct WebhookRequest<'a> {
     pub(crate) of: &'a Attributes<'a>,
     /// The object as it was; null of a new one.
     pub(crate) old: &'a Value,
@@ -49,15 +49,15 @@ pub(crate) struct Occasion<'a> {
 
 /// What webhooks make of an object.
 #[derive(Default)]
-pub(crate) struct Mutated {
+pub(crate) struct MutationOutcome {
     /// It, if it has been changed.
     pub(crate) object: Option<Value>,
-    /// What else is said.
-    pub(crate) outcome: Outcome,
+    /// The warnings and the refusal.
+    pub(crate) outcome: AdmissionOutcome,
 }
 
 /// A webhook that is to be asked, with what it is shown.
-struct Call<'a> {
+struct WebhookCall<'a> {
     hook: &'a Hook,
     kind: Arc<Kind>,
     new: Value,
@@ -65,12 +65,12 @@ struct Call<'a> {
 }
 
 impl Webhooks {
-    /// Whether somebody may be asked who changes objects.
+    /// Whether a mutating webhook exists that may be called.
     pub(crate) fn may_mutate(store: &Store, kind: &Kind) -> bool {
         !is_exempt(kind) && store.count(MUTATING) > 0
     }
 
-    /// Whether somebody may be asked who refuses.
+    /// Whether a validating webhook exists that may be called.
     pub(crate) fn may_validate(store: &Store, kind: &Kind) -> bool {
         !is_exempt(kind) && store.count(VALIDATING) > 0
     }
@@ -80,12 +80,12 @@ impl Webhooks {
         &self,
         store: &Store,
         kinds: &KindRegistry,
-        occasion: &Occasion<'_>,
+        request: &WebhookRequest<'_>,
         new: &Value,
-    ) -> Mutated {
-        let mut mutated = Mutated::default();
+    ) -> MutationOutcome {
+        let mut mutated = MutationOutcome::default();
         if let Err(failure) = self
-            .mutations(store, kinds, occasion, new, &mut mutated)
+            .mutations(store, kinds, request, new, &mut mutated)
             .await
         {
             mutated.outcome.refusal = Some(failure);
@@ -97,12 +97,12 @@ impl Webhooks {
         &self,
         store: &Store,
         kinds: &KindRegistry,
-        occasion: &Occasion<'_>,
+        request: &WebhookRequest<'_>,
         new: &Value,
-        mutated: &mut Mutated,
-    ) -> Result<(), Failure> {
+        mutated: &mut MutationOutcome,
+    ) -> Result<(), StatusError> {
         let hooks = self.mutating.of(store, MUTATING);
-        let namespace = namespace(store, occasion.of.namespace);
+        let namespace = namespace(store, request.of.namespace);
         let (mut invoked, mut again) = (BTreeSet::new(), BTreeSet::new());
         for round in 0..2 {
             for (place, hook) in hooks.iter().enumerate() {
@@ -110,10 +110,10 @@ impl Webhooks {
                     continue;
                 }
                 let object = mutated.object.as_ref().unwrap_or(new);
-                let Some(call) = called(kinds, hook, occasion, object, &namespace)? else {
+                let Some(call) = called(kinds, hook, request, object, &namespace)? else {
                     continue;
                 };
-                if let Some(object) = self.mutation(store, occasion, &call, mutated).await? {
+                if let Some(object) = self.mutation(store, request, &call, mutated).await? {
                     mutated.object = Some(object);
                     again.extend(invoked.iter().copied());
                 }
@@ -132,12 +132,12 @@ impl Webhooks {
     async fn mutation(
         &self,
         store: &Store,
-        occasion: &Occasion<'_>,
-        call: &Call<'_>,
-        mutated: &mut Mutated,
-    ) -> Result<Option<Value>, Failure> {
+        request: &WebhookRequest<'_>,
+        call: &WebhookCall<'_>,
+        mutated: &mut MutationOutcome,
+    ) -> Result<Option<Value>, StatusError> {
         let name = &call.hook.name;
-        let answer = match self.asked(store, occasion, call, true).await {
+        let answer = match self.call(store, request, call, true).await {
             Ok(answer) => answer,
             Err(why) => return uncalled(call.hook, &why).map(|()| None),
         };
@@ -149,12 +149,12 @@ impl Webhooks {
             return Ok(None);
         };
         if call.new.is_null() {
-            return Err(Failure::internal_because(&format!(
+            return Err(StatusError::internal_because(&format!(
                 "admission webhook {} attempted to modify the object, which is not supported for this operation",
                 go_quoted(name)
             )));
         }
-        let patch = match patching::read(&patch) {
+        let patch = match patch::read(&patch) {
             Ok(patch) => patch,
             Err(why) => return uncalled(call.hook, &why).map(|()| None),
         };
@@ -169,7 +169,7 @@ impl Webhooks {
         if patched == call.new {
             return Ok(None);
         }
-        let of = occasion.of;
+        let of = request.of;
         let object = reread(&call.kind, of.subresource, patched)?;
         let kept = in_form((&call.kind, of.kind), of.subresource, &object);
         Ok(Some(kept.into_owned()))
@@ -180,15 +180,15 @@ impl Webhooks {
         &self,
         store: &Store,
         kinds: &KindRegistry,
-        occasion: &Occasion<'_>,
+        request: &WebhookRequest<'_>,
         new: &Value,
-    ) -> Outcome {
-        let mut outcome = Outcome::default();
+    ) -> AdmissionOutcome {
+        let mut outcome = AdmissionOutcome::default();
         let hooks = self.validating.of(store, VALIDATING);
-        let namespace = namespace(store, occasion.of.namespace);
+        let namespace = namespace(store, request.of.namespace);
         let mut calls = Vec::new();
         for hook in hooks.iter() {
-            match called(kinds, hook, occasion, new, &namespace) {
+            match called(kinds, hook, request, new, &namespace) {
                 Ok(call) => calls.extend(call),
                 Err(failure) => {
                     outcome.refusal = Some(failure);
@@ -198,7 +198,7 @@ impl Webhooks {
         }
         let asked = calls
             .iter()
-            .map(|call| self.asked(store, occasion, call, false));
+            .map(|call| self.call(store, request, call, false));
         for (call, answer) in calls.iter().zip(join_all(asked).await) {
             let refusal = match answer {
                 Ok(answer) => {
@@ -212,21 +212,21 @@ impl Webhooks {
         outcome
     }
 
-    /// What a webhook says. The error says why it says nothing that counts.
-    async fn asked(
+    /// Calls a webhook. The error is the reason of a failed call or of an invalid response.
+    async fn call(
         &self,
         store: &Store,
-        occasion: &Occasion<'_>,
-        call: &Call<'_>,
+        request: &WebhookRequest<'_>,
+        call: &WebhookCall<'_>,
         may_patch: bool,
-    ) -> Result<Verdict, String> {
+    ) -> Result<WebhookResponse, String> {
         let hook = call.hook;
         let Some(api_version) = hook.review_version else {
             return Err("webhook does not accept known AdmissionReview versions".to_owned());
         };
         let uid = meta::uid();
         let states = (&call.new, &call.old);
-        let review = review::asked(occasion, &call.kind, (api_version, &uid), states);
+        let review = review::call(request, &call.kind, (api_version, &uid), states);
         let answer = self.callers.ask(store, hook, &review).await;
         let answer = answer.map_err(|why| format!("failed to call webhook: {why}"))?;
         let expected = Expected {
@@ -235,7 +235,7 @@ impl Webhooks {
             uid: &uid,
             may_patch,
         };
-        verdict::read(&expected, &answer)
+        response::read(&expected, &answer)
     }
 }
 
@@ -243,43 +243,49 @@ impl Webhooks {
 fn called<'a>(
     kinds: &KindRegistry,
     hook: &'a Hook,
-    occasion: &Occasion<'_>,
+    request: &WebhookRequest<'_>,
     new: &Value,
     namespace: &Value,
-) -> Result<Option<Call<'a>>, Failure> {
-    let of = occasion.of;
+) -> Result<Option<WebhookCall<'a>>, StatusError> {
+    let of = request.of;
     let subject = Subject {
         of,
         new,
-        old: occasion.old,
+        old: request.old,
         namespace,
     };
     let Some(kind) = matching::kind_for(hook, &kinds.current(), &subject) else {
         return Ok(None);
     };
     let shown = |object| in_form((of.kind, &kind), of.subresource, object).into_owned();
-    let (new, old) = (shown(new), shown(occasion.old));
-    let seen = Seen {
+    let (new, old) = (shown(new), shown(request.old));
+    let seen = VersionedAttributes {
         of,
         kind: &kind,
         new: &new,
         old: &old,
         namespace,
-        dry_run: occasion.dry_run,
+        dry_run: request.dry_run,
     };
     match matching::holds(hook, &seen) {
         Ok(true) => {}
         Ok(false) => return Ok(None),
-        Err(_) if hook.ignores() => return Ok(None),
-        Err(why) => return Err(Failure::forbidden(&of.kind.about(), of.name, &why)),
+        Err(_) if hook.ignores_failure() => return Ok(None),
+        Err(why) => {
+            return Err(StatusError::forbidden(
+                &of.kind.group_resource(),
+                of.name,
+                &why,
+            ));
+        }
     }
-    if occasion.dry_run && !hook.has_no_side_effects() {
-        return Err(Failure::bad_request(format!(
+    if request.dry_run && !hook.has_no_side_effects() {
+        return Err(StatusError::bad_request(format!(
             "admission webhook {} does not support dry run",
             go_quoted(&hook.name)
         )));
     }
-    Ok(Some(Call {
+    Ok(Some(WebhookCall {
         hook,
         kind,
         new,
@@ -288,11 +294,11 @@ fn called<'a>(
 }
 
 /// What follows where a webhook cannot be asked.
-fn uncalled(hook: &Hook, why: &str) -> Result<(), Failure> {
+fn uncalled(hook: &Hook, why: &str) -> Result<(), StatusError> {
     let why = format!("failed calling webhook {}: {why}", go_quoted(&hook.name));
-    if hook.ignores() {
+    if hook.ignores_failure() {
         tracing::warn!("{why}; it is ignored");
         return Ok(());
     }
-    Err(Failure::internal_because(&why))
+    Err(StatusError::internal_because(&why))
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::at::{At, Errors, immutable, one_of, optional_name};
 use super::common;
+use super::field::{Errors, FieldValue, immutable, one_of, optional_name};
 use crate::names;
 
 const MODES: [&str; 4] = [
@@ -17,7 +17,7 @@ const OF_CLAIMS: &str = "spec is immutable after creation except resources.reque
     bound claims";
 
 /// A claim.
-pub(super) fn claim(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+pub(super) fn claim(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, errors: &mut Errors) {
     let spec = object.get("spec");
     claim_spec(&spec, errors);
     if let Some(old) = old {
@@ -25,7 +25,7 @@ pub(super) fn claim(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) 
     }
 }
 
-pub(super) fn modes(at: &At<'_>, without: &str, errors: &mut Errors) {
+pub(super) fn modes(at: &FieldValue<'_>, without: &str, errors: &mut Errors) {
     if at.is_empty() {
         errors.push(at.required(without));
     }
@@ -42,7 +42,7 @@ pub(super) fn modes(at: &At<'_>, without: &str, errors: &mut Errors) {
 }
 
 /// A claim's spec, which may be that of a template.
-pub(super) fn claim_spec(spec: &At<'_>, errors: &mut Errors) {
+pub(super) fn claim_spec(spec: &FieldValue<'_>, errors: &mut Errors) {
     let selector = spec.get("selector");
     if selector.is_set() {
         common::selector(&selector, errors);
@@ -50,7 +50,7 @@ pub(super) fn claim_spec(spec: &At<'_>, errors: &mut Errors) {
     let why = "at least 1 access mode is required";
     modes(&spec.get("accessModes"), why, errors);
     let requests = spec.get("resources.requests");
-    let storage = At {
+    let storage = FieldValue {
         value: requests.key("storage").value,
         path: format!("{}[storage]", spec.get("resources").path),
     };
@@ -69,7 +69,7 @@ pub(super) fn claim_spec(spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn source_of_claim(source: &At<'_>, errors: &mut Errors) {
+fn source_of_claim(source: &FieldValue<'_>, errors: &mut Errors) {
     for field in ["name", "kind"] {
         let at = source.get(field);
         if at.is_empty() {
@@ -85,20 +85,25 @@ fn source_of_claim(source: &At<'_>, errors: &mut Errors) {
     }
 }
 
-pub(super) fn positive(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn positive(at: &FieldValue<'_>, errors: &mut Errors) {
     if common::amount(at).is_some_and(|amount| amount <= 0) {
         errors.push(at.invalid("must be greater than zero"));
     }
 }
 
-fn claim_update(new: &At<'_>, old: &At<'_>, object: &At<'_>, errors: &mut Errors) {
+fn claim_update(
+    new: &FieldValue<'_>,
+    old: &FieldValue<'_>,
+    object: &FieldValue<'_>,
+    errors: &mut Errors,
+) {
     let bound = object.get("status.phase").text() == "Bound";
     let rest = |spec: &Value| {
         let mut rest = spec.clone();
         let Some(fields) = rest.as_object_mut() else {
             return rest;
         };
-        // A claim is told its volume once.
+        // The volume of a claim is set once.
         if old.get("volumeName").is_empty() {
             fields.remove("volumeName");
         }
@@ -114,16 +119,17 @@ fn claim_update(new: &At<'_>, old: &At<'_>, object: &At<'_>, errors: &mut Errors
         errors.push(new.forbidden(OF_CLAIMS));
     }
     mode_stays(new, old, errors);
-    let size = |spec: &At<'_>| common::amount(&spec.get("resources.requests").key("storage"));
+    let size =
+        |spec: &FieldValue<'_>| common::amount(&spec.get("resources.requests").key("storage"));
     if bound && size(new) < size(old) {
         let at = new.get("resources.requests.storage");
         errors.push(at.forbidden("field can not be less than status.capacity"));
     }
 }
 
-/// Its path is not told.
-pub(super) fn mode_stays(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
-    let after = At {
+/// A kube-apiserver reports the field without its path.
+pub(super) fn mode_stays(new: &FieldValue<'_>, old: &FieldValue<'_>, errors: &mut Errors) {
+    let after = FieldValue {
         value: new.get("volumeMode").value,
         path: "volumeMode".to_owned(),
     };

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_has_a_field_of_its_own() {
+    fn timestamp_error_names_the_zone_field() {
         assert!(zone("Europe/Prague").is_empty());
         assert_eq!(zone("Nope/Nope"), ["unknown time zone Nope/Nope"]);
         assert_eq!(

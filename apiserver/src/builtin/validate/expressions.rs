@@ -1,9 +1,9 @@
-//! Expressions of admission policies and webhooks: whether they can be compiled at all, as far as that can be told
+//! Expressions of admission policies and webhooks: whether they compile, as far as that is known
 //! without types.
 
 use kube_cel::cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 
-use super::at::{At, Errors};
+use super::field::{Errors, FieldValue};
 use crate::cel;
 
 /// What names functions rather than values.
@@ -62,21 +62,21 @@ impl Scope {
     }
 
     /// An expression that is true or false.
-    pub(super) fn boolean(&self, at: &At<'_>, errors: &mut Errors) {
+    pub(super) fn boolean(&self, at: &FieldValue<'_>, errors: &mut Errors) {
         self.of_type(at, Some("bool"), errors);
     }
 
     /// An expression that is a text.
-    pub(super) fn text(&self, at: &At<'_>, errors: &mut Errors) {
+    pub(super) fn text(&self, at: &FieldValue<'_>, errors: &mut Errors) {
         self.of_type(at, Some("string"), errors);
     }
 
     /// An expression of whatever type.
-    pub(super) fn any(&self, at: &At<'_>, errors: &mut Errors) {
+    pub(super) fn any(&self, at: &FieldValue<'_>, errors: &mut Errors) {
         self.of_type(at, None, errors);
     }
 
-    fn of_type(&self, at: &At<'_>, wanted: Option<&str>, errors: &mut Errors) {
+    fn of_type(&self, at: &FieldValue<'_>, wanted: Option<&str>, errors: &mut Errors) {
         let expression = match cel::parse(at.text()) {
             Ok(expression) => expression,
             Err(why) => {
@@ -182,7 +182,7 @@ mod tests {
 
     fn said(expression: &str) -> Vec<String> {
         let value = Value::from(expression);
-        let at = At {
+        let at = FieldValue {
             value: &value,
             path: "e".to_owned(),
         };

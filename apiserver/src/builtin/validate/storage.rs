@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::at::{At, Errors, immutable, one_of, optional_name, required_one_of};
 use super::claims::{VOLUME_MODES, mode_stays, modes, positive};
-use super::{placing, volumes};
-use crate::failure::{Cause, FieldError};
+use super::field::{Errors, FieldValue, immutable, one_of, optional_name, required_one_of};
+use super::{scheduling, volumes};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
 const RECLAIMS: [&str; 3] = ["Delete", "Recycle", "Retain"];
 const OF_SOURCES: &str = "spec.persistentvolumesource is immutable after creation";
@@ -26,7 +26,7 @@ const NO_SOURCES: [&str; 10] = [
 ];
 
 /// A volume.
-pub(super) fn volume(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+pub(super) fn volume(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, errors: &mut Errors) {
     let spec = object.get("spec");
     modes(&spec.get("accessModes"), "", errors);
     let capacity = spec.get("capacity");
@@ -50,7 +50,7 @@ pub(super) fn volume(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors)
     if affinity.is_set() {
         let required = affinity.get("required");
         if required.is_set() {
-            placing::node_selector(&required, errors);
+            scheduling::node_selector(&required, errors);
         } else {
             errors.push(required.required("must specify required node constraints"));
         }
@@ -63,7 +63,7 @@ pub(super) fn volume(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors)
 }
 
 /// Where the bytes of a volume are.
-fn source(spec: &At<'_>, errors: &mut Errors) {
+fn source(spec: &FieldValue<'_>, errors: &mut Errors) {
     let fields = spec.value.as_object();
     let mut kinds: Vec<&String> = fields
         .into_iter()
@@ -96,7 +96,7 @@ fn source(spec: &At<'_>, errors: &mut Errors) {
                     errors.push(at.get("path").required(""));
                 }
                 if !spec.get("nodeAffinity").is_set() {
-                    let place = At {
+                    let place = FieldValue {
                         value: at.value,
                         path: "spec.nodeAffinity".to_owned(),
                     };
@@ -118,7 +118,7 @@ fn source(spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn volume_update(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
+fn volume_update(new: &FieldValue<'_>, old: &FieldValue<'_>, errors: &mut Errors) {
     let sources = |spec: &Value| {
         let mut sources = spec.clone();
         if let Some(fields) = sources.as_object_mut() {
@@ -138,7 +138,7 @@ fn volume_update(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
 }
 
 /// A class of storage.
-pub(super) fn class(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+pub(super) fn class(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, errors: &mut Errors) {
     let provisioner = object.get("provisioner");
     if provisioner.is_empty() {
         errors.push(provisioner.required(""));
@@ -174,7 +174,7 @@ pub(super) fn class(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) 
             if one.get("values").is_empty() {
                 errors.push(one.get("values").required(""));
             }
-            super::at::named(&one.get("key"), names::qualified_name, errors);
+            super::field::named(&one.get("key"), names::qualified_name, errors);
         }
     }
     let Some(old) = old else {
@@ -191,14 +191,14 @@ pub(super) fn class(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) 
 }
 
 /// A driver of volumes.
-pub(super) fn driver(object: &At<'_>, errors: &mut Errors) {
+pub(super) fn driver(object: &FieldValue<'_>, errors: &mut Errors) {
     let spec = object.get("spec");
     let policies = ["File", "None", "ReadWriteOnceWithFSType"];
-    super::at::one_of(&spec.get("fsGroupPolicy"), &policies, errors);
+    super::field::one_of(&spec.get("fsGroupPolicy"), &policies, errors);
     let modes = spec.get("volumeLifecycleModes");
     for mode in modes.items() {
-        // Which of them it is is not told.
-        super::at::one_of(
+        // A kube-apiserver reports no index.
+        super::field::one_of(
             &modes.with(mode.value),
             &["Persistent", "Ephemeral"],
             errors,

@@ -43,7 +43,7 @@ fn is_trusted(authority: &Authority, certificate: &CertificateDer<'_>) -> bool {
 }
 
 #[test]
-fn a_request_of_another_key_is_not_signed_by_its_own() {
+fn request_signed_with_another_key_is_detected() {
     let mut request = Request::read(asked("jane", "tea").as_bytes()).unwrap();
     assert!(request.is_signed());
     let other = Request::read(asked("jane", "tea").as_bytes()).unwrap();
@@ -52,7 +52,7 @@ fn a_request_of_another_key_is_not_signed_by_its_own() {
 }
 
 #[test]
-fn a_certificate_ends_when_it_was_asked_to() {
+fn certificate_expires_after_requested_seconds() {
     let authority = Authority::new().unwrap();
     let request = Request::read(asked("jane", "tea").as_bytes()).unwrap();
     let pem = authority

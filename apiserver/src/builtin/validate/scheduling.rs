@@ -1,7 +1,7 @@
 //! Where Pods may and should run.
 
-use super::at::{At, Errors, one_of, required_one_of};
 use super::common;
+use super::field::{Errors, FieldValue, one_of, required_one_of};
 use crate::names;
 
 /// The range of weights.
@@ -9,11 +9,11 @@ const WEIGHTS: &str = "must be in the range 1-100";
 const EMPTY: &str = "can not be empty";
 
 /// What Pods bear.
-pub(super) fn tolerations(all: &At<'_>, errors: &mut Errors) {
+pub(super) fn tolerations(all: &FieldValue<'_>, errors: &mut Errors) {
     for one in all.items() {
         let (key, operator, value) = (one.get("key"), one.get("operator"), one.get("value"));
         let effect = one.get("effect");
-        super::at::optional_name(&key, names::qualified_name, errors);
+        super::field::optional_name(&key, names::qualified_name, errors);
         if key.is_empty() && operator.text() != "Exists" {
             errors.push(operator.invalid_text(
                 "operator must be Exists when `key` is empty, which means \"match all values and all keys\"",
@@ -50,7 +50,7 @@ pub(super) fn tolerations(all: &At<'_>, errors: &mut Errors) {
 }
 
 /// What nodes and which neighbours Pods want.
-pub(super) fn affinity(affinity: &At<'_>, errors: &mut Errors) {
+pub(super) fn affinity(affinity: &FieldValue<'_>, errors: &mut Errors) {
     let nodes = affinity.get("nodeAffinity");
     let required = nodes.get("requiredDuringSchedulingIgnoredDuringExecution");
     if required.is_set() {
@@ -81,7 +81,7 @@ pub(super) fn affinity(affinity: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn weight(at: &At<'_>, errors: &mut Errors) {
+fn weight(at: &FieldValue<'_>, errors: &mut Errors) {
     if at
         .number()
         .is_none_or(|weight| !(1..=100).contains(&weight))
@@ -91,7 +91,7 @@ fn weight(at: &At<'_>, errors: &mut Errors) {
 }
 
 /// A selector of nodes.
-pub(super) fn node_selector(selector: &At<'_>, errors: &mut Errors) {
+pub(super) fn node_selector(selector: &FieldValue<'_>, errors: &mut Errors) {
     let terms = selector.get("nodeSelectorTerms");
     if terms.is_empty() {
         errors.push(terms.required("must have at least one node selector term"));
@@ -101,7 +101,7 @@ pub(super) fn node_selector(selector: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn node_term(term: &At<'_>, errors: &mut Errors) {
+fn node_term(term: &FieldValue<'_>, errors: &mut Errors) {
     for one in term.get("matchExpressions").items() {
         if !["Gt", "Lt"].contains(&one.get("operator").text()) {
             common::expression(&one, errors);
@@ -129,13 +129,13 @@ fn node_term(term: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn pod_term(term: &At<'_>, errors: &mut Errors) {
+fn pod_term(term: &FieldValue<'_>, errors: &mut Errors) {
     common::selector(&term.get("labelSelector"), errors);
     common::selector(&term.get("namespaceSelector"), errors);
     for namespace in term.get("namespaces").items() {
         for why in names::label(namespace.text()) {
             errors.push(
-                At {
+                FieldValue {
                     value: namespace.value,
                     path: format!("{}.namespace", term.path),
                 }
@@ -147,12 +147,12 @@ fn pod_term(term: &At<'_>, errors: &mut Errors) {
     if topology.is_empty() {
         errors.push(topology.required(EMPTY));
     }
-    super::at::named(&topology, names::qualified_name, errors);
+    super::field::named(&topology, names::qualified_name, errors);
 }
 
 /// How Pods spread.
-pub(super) fn spreading(all: &At<'_>, errors: &mut Errors) {
-    let pair = |one: &At<'_>| {
+pub(super) fn spreading(all: &FieldValue<'_>, errors: &mut Errors) {
+    let pair = |one: &FieldValue<'_>| {
         let of = |field: &str| one.get(field).text().to_owned();
         (of("topologyKey"), of("whenUnsatisfiable"))
     };
@@ -165,14 +165,14 @@ pub(super) fn spreading(all: &At<'_>, errors: &mut Errors) {
         if topology.is_empty() {
             errors.push(topology.required(EMPTY));
         } else {
-            super::at::named(&topology, names::qualified_name, errors);
+            super::field::named(&topology, names::qualified_name, errors);
         }
         let otherwise = one.get("whenUnsatisfiable");
         required_one_of(&otherwise, &["DoNotSchedule", "ScheduleAnyway"], errors);
         let pair = pair(&one);
         if pairs.iter().skip(place + 1).any(|later| *later == pair) {
             let shown = format!("{{{}, {}}}", pair.0, pair.1);
-            let place = At {
+            let place = FieldValue {
                 value: &shown.into(),
                 path: format!("{}.{{topologyKey, whenUnsatisfiable}}", one.path),
             };

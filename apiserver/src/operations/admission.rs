@@ -1,16 +1,18 @@
-//! Those who look at a write before it is done, and may change or refuse it.
+//! Admission of a write: plugins, policies and webhooks may change or refuse it.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::Call;
-use crate::admission::{Action, Attributes, Occasion, Outcome, Policies, Webhooks};
-use crate::failure::Failure;
+use super::ObjectRequest;
+use crate::admission::{
+    AdmissionOutcome, Attributes, Operation, Policies, WebhookRequest, Webhooks,
+};
+use crate::status_error::StatusError;
 
 /// What is about to be done to an object, or to the part of it that the path names.
-pub(crate) struct Deed<'a> {
-    pub(crate) action: Action,
+pub(crate) struct AdmissionRequest<'a> {
+    pub(crate) operation: Operation,
     /// The object's name, as it was asked for.
     pub(crate) name: &'a str,
     /// What is to be, as it is sent; null of a deletion.
@@ -20,10 +22,10 @@ pub(crate) struct Deed<'a> {
     pub(crate) dry_run: bool,
 }
 
-impl<'a> Deed<'a> {
+impl<'a> AdmissionRequest<'a> {
     /// What webhooks are asked about.
-    fn occasion(&self, of: &'a Attributes<'a>, options: &'a Value) -> Occasion<'a> {
-        Occasion {
+    fn for_webhooks(&self, of: &'a Attributes<'a>, options: &'a Value) -> WebhookRequest<'a> {
+        WebhookRequest {
             of,
             old: self.old,
             options,
@@ -32,57 +34,60 @@ impl<'a> Deed<'a> {
     }
 }
 
-impl Call {
-    /// Lets those look at a write in this process who may change or refuse it.
+impl ObjectRequest {
+    /// Runs the admission plugins of this process.
     pub(super) fn admit(
         &self,
-        action: Action,
+        operation: Operation,
         name: &str,
         new: &mut Value,
         old: Option<&Value>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StatusError> {
         if self.state.options.admission.is_empty() {
             return Ok(());
         }
         let allowed = self.allowed();
-        let of = self.attributes(action, name, &allowed);
+        let of = self.attributes(operation, name, &allowed);
         for admission in &self.state.options.admission {
             admission.admit(&of, new, old)?;
         }
         Ok(())
     }
 
-    /// Whether somebody may want to change what is written.
-    pub(crate) fn may_be_mutated(&self) -> bool {
+    /// Whether a mutating webhook may be configured for the kind.
+    pub(crate) fn has_mutating_admission(&self) -> bool {
         Webhooks::may_mutate(&self.state.store, &self.kind)
     }
 
-    /// Whether somebody may want to refuse what is written.
-    pub(crate) fn may_be_judged(&self) -> bool {
+    /// Whether a policy or a validating webhook may be configured for the kind.
+    pub(crate) fn has_validating_admission(&self) -> bool {
         Policies::are_bound(&self.state.store)
             || Webhooks::may_validate(&self.state.store, &self.kind)
     }
 
     /// What webhooks make of what is to be written; nothing if they leave it as it is.
-    pub(crate) async fn mutated(&mut self, deed: &Deed<'_>) -> Result<Option<Value>, Failure> {
+    pub(crate) async fn mutate(
+        &mut self,
+        request: &AdmissionRequest<'_>,
+    ) -> Result<Option<Value>, StatusError> {
         let state = Arc::clone(&self.state);
-        let options = self.options(deed);
+        let options = self.options(request);
         let mutated = {
             let allowed = self.allowed();
-            let of = self.attributes(deed.action, deed.name, &allowed);
-            let occasion = deed.occasion(&of, &options);
+            let of = self.attributes(request.operation, request.name, &allowed);
+            let webhook_request = request.for_webhooks(&of, &options);
             state
                 .webhooks
-                .mutate(&state.store, &state.kinds, &occasion, deed.new)
+                .mutate(&state.store, &state.kinds, &webhook_request, request.new)
                 .await
         };
-        self.heed(mutated.outcome)?;
+        self.apply_outcome(mutated.outcome)?;
         self.check_is_served()?;
         Ok(mutated.object)
     }
 
-    /// Keeps what is said, and refuses what is refused.
-    fn heed(&mut self, outcome: Outcome) -> Result<(), Failure> {
+    /// Collects the warnings, and returns the refusal.
+    fn apply_outcome(&mut self, outcome: AdmissionOutcome) -> Result<(), StatusError> {
         self.warnings.extend(outcome.warnings);
         let Some(refusal) = outcome.refusal else {
             return Ok(());
@@ -92,33 +97,40 @@ impl Call {
     }
 
     /// Lets the policies of the cluster judge a write, and then its webhooks.
-    pub(crate) async fn judge(&mut self, deed: &Deed<'_>) -> Result<(), Failure> {
+    pub(crate) async fn validate_admission(
+        &mut self,
+        request: &AdmissionRequest<'_>,
+    ) -> Result<(), StatusError> {
         let state = Arc::clone(&self.state);
         if !self.is_exempt_from_policies() && Policies::are_bound(&state.store) {
             let outcome = {
                 let allowed = self.allowed();
-                let of = self.attributes(deed.action, deed.name, &allowed);
-                let states = (deed.new, deed.old);
-                state
-                    .policies
-                    .judge(&state.store, &state.kinds(), &of, states, deed.dry_run)
+                let of = self.attributes(request.operation, request.name, &allowed);
+                let states = (request.new, request.old);
+                state.policies.validate_admission(
+                    &state.store,
+                    &state.kinds(),
+                    &of,
+                    states,
+                    request.dry_run,
+                )
             };
-            self.heed(outcome)?;
+            self.apply_outcome(outcome)?;
         }
         if !Webhooks::may_validate(&state.store, &self.kind) {
             return Ok(());
         }
-        let options = self.options(deed);
+        let options = self.options(request);
         let outcome = {
             let allowed = self.allowed();
-            let of = self.attributes(deed.action, deed.name, &allowed);
-            let occasion = deed.occasion(&of, &options);
+            let of = self.attributes(request.operation, request.name, &allowed);
+            let webhook_request = request.for_webhooks(&of, &options);
             state
                 .webhooks
-                .validate(&state.store, &state.kinds, &occasion, deed.new)
+                .validate(&state.store, &state.kinds, &webhook_request, request.new)
                 .await
         };
-        self.heed(outcome)?;
+        self.apply_outcome(outcome)?;
         self.check_is_served()
     }
 
@@ -130,22 +142,22 @@ impl Call {
         )
     }
 
-    /// Refuses what nobody would find any more: the definition has gone while others were asked.
-    fn check_is_served(&self) -> Result<(), Failure> {
+    /// Refuses a write of a kind whose CRD was deleted while webhooks were called.
+    fn check_is_served(&self) -> Result<(), StatusError> {
         let (kinds, kind) = (self.state.kinds(), &self.kind);
         match kinds.find(&kind.group, &kind.version, &kind.resource) {
             Some(_) => Ok(()),
-            None => Err(Failure::no_such_path()),
+            None => Err(StatusError::no_such_path()),
         }
     }
 
-    /// How something is written, as webhooks are told.
-    fn options(&self, deed: &Deed<'_>) -> Value {
+    /// The options of a write as webhooks receive them.
+    fn options(&self, request: &AdmissionRequest<'_>) -> Value {
         let mut options = Map::new();
-        let kind = match deed.action {
-            Action::Create => "CreateOptions",
-            Action::Update => "UpdateOptions",
-            Action::Delete => {
+        let kind = match request.operation {
+            Operation::Create => "CreateOptions",
+            Operation::Update => "UpdateOptions",
+            Operation::Delete => {
                 options.extend(self.deletion.clone());
                 "DeleteOptions"
             }
@@ -157,7 +169,7 @@ impl Call {
                 options.insert(field.to_owned(), text.into());
             }
         }
-        if deed.dry_run {
+        if request.dry_run {
             options.insert("dryRun".to_owned(), json!(["All"]));
         }
         Value::Object(options)
@@ -173,12 +185,12 @@ impl Call {
 
     fn attributes<'a>(
         &'a self,
-        action: Action,
+        operation: Operation,
         name: &'a str,
         allowed: &'a (dyn Fn(&str, &str, &str, &str) -> bool + Sync),
     ) -> Attributes<'a> {
         Attributes {
-            action,
+            operation,
             kind: &self.kind,
             subresource: self.subresource.as_deref(),
             namespace: self.namespace(),

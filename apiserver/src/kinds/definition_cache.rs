@@ -1,4 +1,4 @@
-//! Servers of one process that are told the same definition share what it comes to: the clusters of a fleet have the same
+//! Servers of one process share the definitions of equal CRDs: the clusters of a fleet have the same
 //! CRDs, and the schemas of these are most of what an empty server would need.
 
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ pub(super) fn definition(crd: &Value) -> Result<Arc<Definition>, CustomError> {
     Ok(made)
 }
 
-/// Of all that [`custom::definition`] looks at.
+/// The digest of everything that [`custom::definition`] reads.
 fn fingerprint(crd: &Value) -> Fingerprint {
     let name = &crd["metadata"]["name"];
     Sha256::digest(format!("{name}\n{}", crd["spec"])).into()
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_is_made_once_and_goes_with_its_last_user() {
+    fn equal_crds_share_a_definition_until_the_last_is_dropped() {
         let first = definition(&crd("leaves")).unwrap();
         let mut told = crd("leaves");
         told["metadata"]["uid"] = json!("another");

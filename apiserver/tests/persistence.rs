@@ -76,7 +76,7 @@ fn tea(name: &str) -> DynamicObject {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn objects_and_custom_kinds_are_there_again_before_the_first_request() {
+async fn objects_and_custom_kinds_are_restored_before_the_first_request() {
     let folder = tempfile::tempdir().unwrap();
     let (server, client) = open(folder.path()).unwrap();
     let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
@@ -126,7 +126,7 @@ async fn objects_and_custom_kinds_are_there_again_before_the_first_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_cluster_begins_with_is_not_made_anew() {
+async fn bootstrap_objects_are_not_recreated() {
     let folder = tempfile::tempdir().unwrap();
     let (server, client) = open(folder.path()).unwrap();
     let namespaces: Api<Namespace> = Api::all(client.clone());
@@ -152,7 +152,7 @@ async fn what_a_cluster_begins_with_is_not_made_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tokens_of_accounts_stay_valid() {
+async fn service_account_tokens_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let (server, client) = open(folder.path()).unwrap();
     let accounts: Api<ServiceAccount> = Api::default_namespaced(client.clone());
@@ -179,7 +179,7 @@ async fn tokens_of_accounts_stay_valid() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_watch_from_before_is_told_to_list_again() {
+async fn watch_from_before_a_restart_expires() {
     use futures::TryStreamExt as _;
     let folder = tempfile::tempdir().unwrap();
     let (server, client) = open(folder.path()).unwrap();
@@ -220,7 +220,7 @@ async fn a_watch_from_before_is_told_to_list_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_going_goes_on_going() {
+async fn deletions_continue_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let (server, client) = open(folder.path()).unwrap();
     let namespaces: Api<Namespace> = Api::all(client.clone());

@@ -10,7 +10,7 @@ use kube::client::Body;
 use reeve_apiserver::{Identity, Options, Server};
 use serde_json::{Value, json};
 
-type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+type AdmissionOutcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 /// How long something may take that needs no time.
@@ -25,7 +25,7 @@ async fn send(
     client: &Client,
     request: http::request::Builder,
     body: &Value,
-) -> Outcome<(StatusCode, Value)> {
+) -> AdmissionOutcome<(StatusCode, Value)> {
     let bytes = match body {
         Value::Null => Vec::new(),
         body => body.to_string().into_bytes(),
@@ -38,14 +38,14 @@ async fn send(
     Ok((parts.status, answer.unwrap_or_default()))
 }
 
-async fn create(client: &Client, path: &str, object: &Value) -> Outcome {
+async fn create(client: &Client, path: &str, object: &Value) -> AdmissionOutcome {
     let (status, answer) = send(client, Request::post(path), object).await?;
     assert_eq!(status, StatusCode::CREATED, "{answer}");
     Ok(())
 }
 
 /// The lines of a watch until it ends; nothing if it goes on after its first line.
-async fn watched(client: &Client, seconds: i64) -> Outcome<Option<usize>> {
+async fn watched(client: &Client, seconds: i64) -> AdmissionOutcome<Option<usize>> {
     let path = format!("{MAPS}?watch=1&fieldSelector=metadata.name%3Da&timeoutSeconds={seconds}");
     let request = Request::get(path).body(Body::empty())?;
     let response = client.send(request).await?;
@@ -65,7 +65,7 @@ async fn watched(client: &Client, seconds: i64) -> Outcome<Option<usize>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn watch_with_the_longest_timeout_is_served() -> Outcome {
+async fn watch_with_the_longest_timeout_is_served() -> AdmissionOutcome {
     let client = client();
     let map = json!({ "metadata": { "name": "a" } });
     create(&client, MAPS, &map).await?;
@@ -83,7 +83,7 @@ async fn watch_with_the_longest_timeout_is_served() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn token_with_the_longest_lifetime_is_refused() -> Outcome {
+async fn token_with_the_longest_lifetime_is_refused() -> AdmissionOutcome {
     let client = client();
     let account = json!({ "metadata": { "name": "a" } });
     let accounts = "/api/v1/namespaces/default/serviceaccounts";
@@ -98,7 +98,7 @@ async fn token_with_the_longest_lifetime_is_refused() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pod_with_the_longest_grace_period_is_marked_deleted() -> Outcome {
+async fn pod_with_the_longest_grace_period_is_marked_deleted() -> AdmissionOutcome {
     let client = client();
     let account = "/api/v1/namespaces/default/serviceaccounts/default";
     let begun = Instant::now();
@@ -118,7 +118,7 @@ async fn pod_with_the_longest_grace_period_is_marked_deleted() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn page_with_the_largest_limit_has_all_objects() -> Outcome {
+async fn page_with_the_largest_limit_has_all_objects() -> AdmissionOutcome {
     let client = client();
     create(&client, MAPS, &json!({ "metadata": { "name": "a" } })).await?;
     let path = format!("{MAPS}?limit={}", i64::MAX);
@@ -148,7 +148,7 @@ fn definition(place: i64) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn column_of_the_least_place_in_a_list_is_empty() -> Outcome {
+async fn column_with_the_least_list_index_is_empty() -> AdmissionOutcome {
     let client = client();
     let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     create(&client, definitions, &definition(i64::MIN)).await?;

@@ -62,7 +62,7 @@ async fn with_a_tea(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_definition_without_a_served_version_can_go() {
+async fn crd_without_served_version_is_deleted() {
     let (server, client) = start();
     let (definitions, _) = with_a_tea(&client).await.unwrap();
     let unserved = merge(
@@ -87,7 +87,7 @@ async fn a_definition_without_a_served_version_can_go() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_watch_of_a_resource_that_goes_tells_the_last_changes_and_ends() {
+async fn watch_of_a_removed_resource_sends_last_changes_and_ends() {
     let (_server, client) = start();
     let (definitions, teas) = with_a_tea(&client).await.unwrap();
     let list = teas.list(&ListParams::default()).await.unwrap();
@@ -106,7 +106,7 @@ async fn a_watch_of_a_resource_that_goes_tells_the_last_changes_and_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_owner_goes_when_its_last_dependent_names_it_no_more() {
+async fn owner_is_deleted_when_last_dependent_releases_it() {
     let (_server, client) = start();
     let maps: Api<ConfigMap> = Api::default_namespaced(client);
     let post = PostParams::default();
@@ -170,7 +170,7 @@ async fn deleted_namespace_is_terminating_while_a_client_deletes_its_content() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_of_what_a_field_selects_are_full() {
+async fn pages_with_a_field_selector_are_full() {
     let (_server, client) = start();
     let secrets: Api<Secret> = Api::default_namespaced(client);
     for number in 0..10 {
@@ -207,7 +207,7 @@ async fn pages_of_what_a_field_selects_are_full() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_that_says_nothing_is_closed() {
+async fn idle_connection_is_closed_before_handshake() {
     let authority = Authority::new().unwrap();
     let server = Server::start(Options::default());
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));

@@ -7,8 +7,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Client, ResourceExt as _};
-use reeve_apiserver::failure::{About, Failure};
-use reeve_apiserver::{Fault, Identity, Meets, Options, Server};
+use reeve_apiserver::status_error::{GroupResource, StatusError};
+use reeve_apiserver::{Fault, FaultMatch, Identity, Options, Server};
 use serde_json::json;
 
 /// How long may be waited for what has to happen.
@@ -31,16 +31,20 @@ async fn create(maps: &Api<ConfigMap>, name: &str) -> kube::Result<ConfigMap> {
 }
 
 /// Requests of a verb about `ConfigMaps`.
-fn of(verb: &'static str) -> Meets {
-    Meets {
+fn of(verb: &'static str) -> FaultMatch {
+    FaultMatch {
         verb,
         resource: "configmaps",
-        ..Meets::default()
+        ..FaultMatch::default()
     }
 }
 
-fn conflict() -> Failure {
-    Failure::conflict(&About::new("", "configmaps"), "a", "somebody was faster")
+fn conflict() -> StatusError {
+    StatusError::conflict(
+        &GroupResource::new("", "configmaps"),
+        "a",
+        "somebody was faster",
+    )
 }
 
 /// The names of what a watcher sees, for as long as it goes on after errors. Watchers try again after a while that
@@ -88,7 +92,7 @@ async fn sees(names: &mut (impl Stream<Item = String> + Unpin), wanted: &str) ->
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_delay_holds_back_what_it_meets_and_nothing_else() {
+async fn delay_affects_only_matching_requests() {
     let (server, maps) = start();
     let time = Duration::from_millis(300);
     let number = server.faults().add(of("create"), Fault::Delay(time));
@@ -107,13 +111,13 @@ async fn a_delay_holds_back_what_it_meets_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refusal_is_answered_so_many_times() {
+async fn refusal_is_answered_the_given_number_of_times() {
     let (server, maps) = start();
-    let meets = Meets {
+    let meets = FaultMatch {
         times: Some(2),
         ..of("get")
     };
-    let failure = Failure::internal("the disk is full");
+    let failure = StatusError::internal("the disk is full");
     server.faults().add(meets, Fault::Refuse(failure));
     create(&maps, "a").await.unwrap();
     for _ in 0..2 {
@@ -129,15 +133,15 @@ async fn a_refusal_is_answered_so_many_times() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_watcher_gets_over_refused_lists_and_watches() {
+async fn watcher_recovers_from_refused_lists_and_watches() {
     let (server, maps) = start();
     create(&maps, "before").await.unwrap();
     for verb in ["list", "watch"] {
-        let meets = Meets {
+        let meets = FaultMatch {
             times: Some(3),
             ..of(verb)
         };
-        let failure = Failure::internal("not now");
+        let failure = StatusError::internal("not now");
         server.faults().add(meets, Fault::Refuse(failure));
     }
     let mut names = Box::pin(names(maps.clone()));
@@ -147,7 +151,7 @@ async fn a_watcher_gets_over_refused_lists_and_watches() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_watcher_gets_over_dropped_watches() {
+async fn watcher_recovers_from_dropped_watches() {
     let (server, maps) = start();
     create(&maps, "before").await.unwrap();
     let mut names = Box::pin(names(maps.clone()));
@@ -161,7 +165,7 @@ async fn a_watcher_gets_over_dropped_watches() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn dropped_watches_end_at_once_and_without_an_error() {
+async fn dropped_watches_end_at_once_without_an_error() {
     let (server, maps) = start();
     // What the cluster itself makes is another matter.
     let params = WatchParams::default().fields("metadata.name=a");
@@ -170,7 +174,7 @@ async fn dropped_watches_end_at_once_and_without_an_error() {
     let stream = maps.watch(&params, &version).await.unwrap();
     let ended = tokio::spawn(stream.try_collect::<Vec<WatchEvent<ConfigMap>>>());
     // Others do not end.
-    let other = Meets {
+    let other = FaultMatch {
         resource: "secrets",
         ..of("watch")
     };
@@ -187,12 +191,12 @@ async fn dropped_watches_end_at_once_and_without_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_watcher_gets_over_an_expired_resource_version() {
+async fn watcher_recovers_from_an_expired_resource_version() {
     let (server, maps) = start();
     create(&maps, "before").await.unwrap();
     let mut names = Box::pin(names(maps.clone()));
     assert!(sees(&mut names, "before").await);
-    let expired = Meets {
+    let expired = FaultMatch {
         times: Some(2),
         ..of("watch")
     };
@@ -208,7 +212,7 @@ async fn a_watcher_gets_over_an_expired_resource_version() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_expired_watch_is_answered_with_410() {
+async fn expired_watch_is_answered_with_410() {
     let (server, maps) = start();
     server.faults().add(of("watch"), Fault::ExpireWatches);
     match maps.watch(&WatchParams::default(), "1").await.map(|_| ()) {
@@ -221,7 +225,7 @@ async fn an_expired_watch_is_answered_with_410() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_forgotten_log_makes_a_watcher_list_again() {
+async fn watcher_lists_again_after_compaction() {
     let (server, maps) = start();
     let first = create(&maps, "a")
         .await
@@ -241,10 +245,10 @@ async fn a_forgotten_log_makes_a_watcher_list_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_storm_of_conflicts_ends_and_who_tries_again_gets_through() {
+async fn retries_succeed_after_injected_conflicts() {
     let (server, maps) = start();
     create(&maps, "a").await.unwrap();
-    let storm = Meets {
+    let storm = FaultMatch {
         times: Some(20),
         ..of("update")
     };
@@ -272,14 +276,14 @@ async fn a_storm_of_conflicts_ends_and_who_tries_again_gets_through() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_watcher_sees_the_outcome_of_a_storm_once() {
+async fn watcher_sees_the_result_of_retried_writes_once() {
     let (server, maps) = start();
     create(&maps, "a").await.unwrap();
     // What the cluster itself makes is another matter.
     let of_a = names(maps.clone()).filter(|name| std::future::ready(name == "a"));
     let mut names = Box::pin(of_a);
     assert!(sees(&mut names, "a").await);
-    let storm = Meets {
+    let storm = FaultMatch {
         times: Some(5),
         ..of("patch")
     };
@@ -297,11 +301,11 @@ async fn a_watcher_sees_the_outcome_of_a_storm_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fault_that_is_taken_away_meets_nobody() {
+async fn removed_fault_affects_no_request() {
     let (server, maps) = start();
     let number = server
         .faults()
-        .add(Meets::default(), Fault::Refuse(conflict()));
+        .add(FaultMatch::default(), Fault::Refuse(conflict()));
     assert!(create(&maps, "a").await.is_err());
     server.faults().remove(number);
     create(&maps, "a").await.unwrap();

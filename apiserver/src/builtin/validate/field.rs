@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::failure::{Cause, FieldError};
+use crate::status_error::{Cause, FieldError};
 
 /// What is wrong so far.
 pub(super) type Errors = Vec<FieldError>;
@@ -11,12 +11,12 @@ const NOTHING: &Value = &Value::Null;
 
 /// A value, `null` if there is none, and its path.
 #[derive(Clone, Debug)]
-pub(super) struct At<'v> {
+pub(super) struct FieldValue<'v> {
     pub(super) value: &'v Value,
     pub(super) path: String,
 }
 
-impl<'v> At<'v> {
+impl<'v> FieldValue<'v> {
     /// Of a whole object.
     pub(super) fn whole(object: &'v Value) -> Self {
         Self {
@@ -50,22 +50,22 @@ impl<'v> At<'v> {
     }
 
     /// The items of a list.
-    pub(super) fn items(&self) -> impl Iterator<Item = At<'v>> + use<'v> {
+    pub(super) fn items(&self) -> impl Iterator<Item = FieldValue<'v>> + use<'v> {
         let path = self.path.clone();
         let items = self.value.as_array().into_iter().flatten();
-        items.enumerate().map(move |(place, value)| At {
+        items.enumerate().map(move |(place, value)| FieldValue {
             value,
             path: format!("{path}[{place}]"),
         })
     }
 
     /// The entries of a map, by key.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&'v str, At<'v>)> + use<'v> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&'v str, FieldValue<'v>)> + use<'v> {
         let path = self.path.clone();
         let entries = self.value.as_object().into_iter().flatten();
         entries.map(move |(key, value)| {
             let path = format!("{path}[{key}]");
-            (key.as_str(), At { value, path })
+            (key.as_str(), FieldValue { value, path })
         })
     }
 
@@ -149,13 +149,17 @@ impl<'v> At<'v> {
     }
 }
 
-/// What is told of the text by a rule for names.
-pub(super) fn named(at: &At<'_>, rule: fn(&str) -> Vec<String>, errors: &mut Errors) {
+/// The errors of the text by a rule for names.
+pub(super) fn named(at: &FieldValue<'_>, rule: fn(&str) -> Vec<String>, errors: &mut Errors) {
     errors.extend(rule(at.text()).iter().map(|why| at.invalid_text(why)));
 }
 
 /// The same, of a text that has to be there.
-pub(super) fn required_name(at: &At<'_>, rule: fn(&str) -> Vec<String>, errors: &mut Errors) {
+pub(super) fn required_name(
+    at: &FieldValue<'_>,
+    rule: fn(&str) -> Vec<String>,
+    errors: &mut Errors,
+) {
     if at.text().is_empty() {
         errors.push(at.required(""));
     } else {
@@ -164,21 +168,25 @@ pub(super) fn required_name(at: &At<'_>, rule: fn(&str) -> Vec<String>, errors: 
 }
 
 /// The same, of a text that may be absent.
-pub(super) fn optional_name(at: &At<'_>, rule: fn(&str) -> Vec<String>, errors: &mut Errors) {
+pub(super) fn optional_name(
+    at: &FieldValue<'_>,
+    rule: fn(&str) -> Vec<String>,
+    errors: &mut Errors,
+) {
     if !at.text().is_empty() {
         named(at, rule, errors);
     }
 }
 
 /// One of few texts, if there is one.
-pub(super) fn one_of(at: &At<'_>, allowed: &[&str], errors: &mut Errors) {
+pub(super) fn one_of(at: &FieldValue<'_>, allowed: &[&str], errors: &mut Errors) {
     if at.is_set() && !allowed.contains(&at.text()) {
         errors.push(at.unsupported(allowed));
     }
 }
 
 /// One of few texts, which has to be there.
-pub(super) fn required_one_of(at: &At<'_>, allowed: &[&str], errors: &mut Errors) {
+pub(super) fn required_one_of(at: &FieldValue<'_>, allowed: &[&str], errors: &mut Errors) {
     if at.text().is_empty() {
         errors.push(at.required(""));
     } else {
@@ -187,21 +195,21 @@ pub(super) fn required_one_of(at: &At<'_>, allowed: &[&str], errors: &mut Errors
 }
 
 /// A number that is not below zero, if there is one.
-pub(super) fn not_negative(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn not_negative(at: &FieldValue<'_>, errors: &mut Errors) {
     if at.number().is_some_and(|number| number < 0) {
         errors.push(at.invalid("must be greater than or equal to 0"));
     }
 }
 
 /// Fields of an object whose numbers are not below zero.
-pub(super) fn none_negative(at: &At<'_>, fields: &[&str], errors: &mut Errors) {
+pub(super) fn none_negative(at: &FieldValue<'_>, fields: &[&str], errors: &mut Errors) {
     for field in fields {
         not_negative(&at.get(field), errors);
     }
 }
 
 /// A number in a range, if there is one.
-pub(super) fn within(at: &At<'_>, least: i64, most: i64, errors: &mut Errors) {
+pub(super) fn within(at: &FieldValue<'_>, least: i64, most: i64, errors: &mut Errors) {
     if at
         .number()
         .is_some_and(|number| !(least..=most).contains(&number))
@@ -211,7 +219,7 @@ pub(super) fn within(at: &At<'_>, least: i64, most: i64, errors: &mut Errors) {
 }
 
 /// A port; none at all is the port zero.
-pub(super) fn port(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn port(at: &FieldValue<'_>, errors: &mut Errors) {
     let number = at.number().unwrap_or_default();
     if !(1..=65535).contains(&number) {
         let why = "must be between 1 and 65535, inclusive";
@@ -225,15 +233,15 @@ pub(super) fn port(at: &At<'_>, errors: &mut Errors) {
 }
 
 /// What stays as it is.
-pub(super) fn immutable(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
+pub(super) fn immutable(new: &FieldValue<'_>, old: &FieldValue<'_>, errors: &mut Errors) {
     if new.value != old.value {
         errors.push(new.invalid("field is immutable"));
     }
 }
 
-/// Tells which of the texts at `field` of some items came before.
+/// Reports duplicates among the texts at `field` of some items.
 pub(super) fn no_duplicates<'v>(
-    items: impl Iterator<Item = At<'v>>,
+    items: impl Iterator<Item = FieldValue<'v>>,
     field: &str,
     errors: &mut Errors,
 ) {

@@ -26,10 +26,10 @@ use rustls::{CertificateError, ClientConfig, RootCertStore};
 use serde_json::Value;
 
 use super::config::Hook;
-use super::trust::Trust;
+use super::tls::BundleVerifier;
 use crate::decode::TYPE_META;
-use crate::failure::go_quoted;
 use crate::schema::json_kind;
+use crate::status_error::go_quoted;
 use crate::store::{Key, Store};
 
 /// The largest answer that is read.
@@ -42,18 +42,18 @@ type Caller = Client<Connector, Full<Bytes>>;
 
 /// Where a webhook is.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct Endpoint {
     url: Uri,
     /// The host that is connected to, if it is not that of the URL.
     host: Option<String>,
 }
 
-/// Connections to webhooks, by whom they trust and where they really go.
+/// HTTPS clients of webhooks, by the CA bundle that they trust and the host that they connect to.
 #[derive(Default)]
-pub(super) struct Callers(Mutex<HashMap<(String, Option<String>), Caller>>);
+pub(super) struct WebhookClients(Mutex<HashMap<(String, Option<String>), Caller>>);
 
-impl Callers {
-    /// What a webhook answers to a review. The error says why it cannot be asked.
+impl WebhookClients {
+    /// Sends a review to a webhook and returns its answer.
     pub(super) async fn ask(
         &self,
         store: &Store,
@@ -85,20 +85,20 @@ impl Callers {
             let body = body.map_err(|error| error.to_string())?.to_bytes();
             Ok::<_, String>((parts.status.as_u16(), body))
         };
-        let (code, body) = match tokio::time::timeout(hook.patience(), exchange).await {
+        let (code, body) = match tokio::time::timeout(hook.timeout(), exchange).await {
             Ok(outcome) => outcome.map_err(|why| format!("{asking}: {why}"))?,
             Err(_) => return Err(format!("{asking}: context deadline exceeded")),
         };
         read(code, &body)
     }
 
-    fn caller(&self, bundle: &str, place: &Place) -> Result<Caller, String> {
+    fn caller(&self, bundle: &str, place: &Endpoint) -> Result<Caller, String> {
         let key = (bundle.to_owned(), place.host.clone());
         let known = self.0.lock().get(&key).cloned();
         if let Some(caller) = known {
             return Ok(caller);
         }
-        // Reads files where nobody is named to be trusted: others do not wait for that.
+        // Without a CA bundle this reads files, so the lock is not held meanwhile.
         let caller = caller(bundle, place)?;
         let mut known = self.0.lock();
         if known.len() >= MOST_CLIENTS {
@@ -109,7 +109,7 @@ impl Callers {
     }
 }
 
-fn caller(bundle: &str, place: &Place) -> Result<Caller, String> {
+fn caller(bundle: &str, place: &Endpoint) -> Result<Caller, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -123,7 +123,7 @@ fn caller(bundle: &str, place: &Place) -> Result<Caller, String> {
         if bundle.is_empty() {
             builder.with_root_certificates(RootCertStore::empty())
         } else {
-            let trust = Trust::new(bundle, provider)?;
+            let trust = BundleVerifier::new(bundle, provider)?;
             builder
                 .dangerous()
                 .with_custom_certificate_verifier(Arc::new(trust))
@@ -149,7 +149,7 @@ fn certificates(bundle: &str) -> Result<Vec<CertificateDer<'static>>, String> {
 }
 
 /// The URL that a webhook is asked under: its own, or the one of its service.
-fn place(hook: &Hook) -> Result<Place, String> {
+fn place(hook: &Hook) -> Result<Endpoint, String> {
     let config = &hook.entry["clientConfig"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let service = &config["service"];
@@ -169,12 +169,12 @@ fn place(hook: &Hook) -> Result<Place, String> {
     let url = url
         .parse()
         .map_err(|_| format!("{} is no URL", go_quoted(&base)))?;
-    Ok(Place { url, host: None })
+    Ok(Endpoint { url, host: None })
 }
 
 /// The same with the host behind a service: the address of the cluster, or the name that it stands for. There is nobody
 /// here who would lead the former to a Pod, and neither is there beside a kube-apiserver alone.
-fn located(store: &Store, config: &Value, mut place: Place) -> Result<Place, String> {
+fn located(store: &Store, config: &Value, mut place: Endpoint) -> Result<Endpoint, String> {
     let service = &config["service"];
     if !service.is_object() {
         return Ok(place);
@@ -210,8 +210,8 @@ fn located(store: &Store, config: &Value, mut place: Place) -> Result<Place, Str
     }
 }
 
-/// Why there was no exchange, as Go tells it.
-fn told(error: &(dyn Error + 'static), place: &Place) -> String {
+/// The error of a failed call, in the words of Go.
+fn told(error: &(dyn Error + 'static), place: &Endpoint) -> String {
     let mut cause = Some(error);
     let mut last = String::new();
     while let Some(error) = cause {
@@ -230,7 +230,7 @@ fn told(error: &(dyn Error + 'static), place: &Place) -> String {
     last
 }
 
-fn of_io(error: &io::Error, place: &Place) -> Option<String> {
+fn of_io(error: &io::Error, place: &Endpoint) -> Option<String> {
     if error.kind() == io::ErrorKind::ConnectionRefused {
         let host = place
             .host
@@ -293,7 +293,7 @@ fn plain(name: &str) -> Option<String> {
     Some(name.trim_matches('"').to_owned())
 }
 
-/// The body of an answer. The error is what client-go says of one that is none.
+/// Parses the body of an answer, with the errors of client-go.
 fn read(code: u16, body: &[u8]) -> Result<Value, String> {
     let text = String::from_utf8_lossy(body);
     let value = crate::json::parse(body);

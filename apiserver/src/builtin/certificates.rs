@@ -4,9 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use crate::failure::{Cause, FieldError};
 use crate::identity::Identity;
 use crate::pki::csr::{Request, texts};
+use crate::status_error::{Cause, FieldError};
 use crate::{meta, names};
 
 /// A certificate is asked for so many seconds at least.
@@ -39,7 +39,7 @@ const USAGES: [&str; 23] = [
     "timestamping",
 ];
 
-/// Who asks is known, whatever the request says.
+/// Sets the user of the request, whatever its spec names.
 pub(super) fn begin(fields: &mut Map<String, Value>, user: &Identity) {
     fields.insert("status".to_owned(), json!({}));
     let spec = fields.entry("spec").or_insert_with(|| json!({}));
@@ -58,7 +58,7 @@ pub(super) fn begin(fields: &mut Map<String, Value>, user: &Identity) {
     }
 }
 
-/// Says when conditions came that do not say it.
+/// Sets the times of conditions that have none.
 pub(crate) fn date(object: &mut Value) {
     let conditions = object.pointer_mut("/status/conditions");
     let conditions = conditions.and_then(Value::as_array_mut);

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{Attributes, told_resource};
+use super::{Attributes, request_resource};
 use crate::kinds::Kind;
 use crate::schema::scope::{Scope, compile};
 
-/// A write in the version that somebody has asked for.
-pub(super) struct Seen<'a> {
+/// A write in the version that a policy or a webhook matches.
+pub(super) struct VersionedAttributes<'a> {
     pub(super) of: &'a Attributes<'a>,
     /// As what it is shown.
     pub(super) kind: &'a Kind,
@@ -18,7 +18,7 @@ pub(super) struct Seen<'a> {
     pub(super) dry_run: bool,
 }
 
-impl Seen<'_> {
+impl VersionedAttributes<'_> {
     /// What expressions may name.
     pub(super) fn scope(&self) -> Scope {
         let mut scope = Scope::new();
@@ -32,12 +32,12 @@ impl Seen<'_> {
     fn request(&self) -> Value {
         let of = self.of;
         json!({
-            "kind": of.told_kind(self.kind), "requestKind": of.told_kind(of.kind),
-            "resource": told_resource(self.kind), "requestResource": told_resource(of.kind),
+            "kind": of.request_kind(self.kind), "requestKind": of.request_kind(of.kind),
+            "resource": request_resource(self.kind), "requestResource": request_resource(of.kind),
             "subResource": of.subresource.unwrap_or_default(),
             "requestSubResource": of.subresource.unwrap_or_default(),
-            "name": of.name, "namespace": of.told_namespace(),
-            "operation": of.action.operation(), "dryRun": self.dry_run,
+            "name": of.name, "namespace": of.request_namespace(),
+            "operation": of.operation.as_str(), "dryRun": self.dry_run,
             "userInfo": {
                 "username": of.user.user, "uid": of.user.uid,
                 "groups": of.user.groups, "extra": of.user.extra,
@@ -46,7 +46,7 @@ impl Seen<'_> {
     }
 }
 
-/// Whether all `matchConditions` hold. The error says which one cannot be evaluated.
+/// Whether all `matchConditions` hold. The error names the one that cannot be evaluated.
 pub(super) fn hold<'a>(
     conditions: impl Iterator<Item = &'a Value>,
     scope: &Scope,

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::failure::Failure;
 use crate::patch::json_patch;
 use crate::schema::json_kind;
+use crate::status_error::StatusError;
 
 /// The operations of a patch. The error follows `failed calling webhook "...": `.
 pub(super) fn read(patch: &[u8]) -> Result<Vec<Value>, String> {
@@ -20,9 +20,9 @@ pub(super) fn read(patch: &[u8]) -> Result<Vec<Value>, String> {
 }
 
 /// What a patch makes of an object.
-pub(super) fn patched(object: &Value, patch: &[Value]) -> Result<Value, Failure> {
+pub(super) fn patched(object: &Value, patch: &[Value]) -> Result<Value, StatusError> {
     let whole = Value::Array(patch.to_vec());
-    json_patch(object, &whole).map_err(|_| Failure::internal_because(&undone(object, patch)))
+    json_patch(object, &whole).map_err(|_| StatusError::internal_because(&undone(object, patch)))
 }
 
 /// Which operation cannot be done, and why.
@@ -37,7 +37,7 @@ fn undone(object: &Value, patch: &[Value]) -> String {
     "it cannot be done as a whole".to_owned()
 }
 
-/// Why one operation cannot be done, as Go's library for patches tells it.
+/// Why one operation fails, in the words of Go's library for patches.
 fn why(object: &Value, operation: &Value) -> String {
     let text = |field: &str| operation[field].as_str().unwrap_or_default();
     let (path, from) = (text("path"), text("from"));

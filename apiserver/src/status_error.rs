@@ -154,14 +154,14 @@ pub fn go_quoted(text: &str) -> String {
 
 /// The kind or resource that a refusal is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct About {
+pub struct GroupResource {
     /// The API group; empty of the core group.
     pub group: String,
-    /// The resource (`pods`), or the kind (`Pod`) where the API server says that.
+    /// The resource (`pods`), or the kind (`Pod`) where the API server uses it.
     pub kind: String,
 }
 
-impl About {
+impl GroupResource {
     /// Of a group and a resource or kind.
     pub fn new(group: &str, kind: &str) -> Self {
         Self {
@@ -180,9 +180,9 @@ impl About {
     }
 }
 
-/// A refusal: everything that a `Status` says.
+/// An error answer: the content of a `Status` object.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Failure {
+pub struct StatusError {
     /// The HTTP status code.
     pub code: u16,
     /// The machine-readable reason; empty if there is none.
@@ -193,15 +193,15 @@ pub struct Failure {
     pub details: Option<Value>,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for StatusError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for StatusError {}
 
-impl Failure {
+impl StatusError {
     fn of(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -211,7 +211,7 @@ impl Failure {
         }
     }
 
-    fn about(mut self, about: &About, name: &str) -> Self {
+    fn group_resource(mut self, about: &GroupResource, name: &str) -> Self {
         self.details = Some(details(about, name));
         self
     }
@@ -232,7 +232,7 @@ impl Failure {
     }
 
     /// 403 with the whole text.
-    pub fn forbidden(about: &About, name: &str, why: &str) -> Self {
+    pub fn forbidden(about: &GroupResource, name: &str, why: &str) -> Self {
         let message = if name.is_empty() {
             format!("{} is forbidden: {why}", about.qualified())
         } else {
@@ -242,7 +242,7 @@ impl Failure {
                 go_quoted(name)
             )
         };
-        Self::of(403, "Forbidden", message).about(about, name)
+        Self::of(403, "Forbidden", message).group_resource(about, name)
     }
 
     /// The same with another reason (`Invalid` if it is empty) and its code, and what caused it.
@@ -262,9 +262,9 @@ impl Failure {
     }
 
     /// 404: there is no such object.
-    pub fn not_found(about: &About, name: &str) -> Self {
+    pub fn not_found(about: &GroupResource, name: &str) -> Self {
         let message = format!("{} {} not found", about.qualified(), go_quoted(name));
-        Self::of(404, "NotFound", message).about(about, name)
+        Self::of(404, "NotFound", message).group_resource(about, name)
     }
 
     /// 404: there is no such resource.
@@ -290,19 +290,19 @@ impl Failure {
     }
 
     /// 409: it is there already.
-    pub fn already_exists(about: &About, name: &str) -> Self {
+    pub fn already_exists(about: &GroupResource, name: &str) -> Self {
         let message = format!("{} {} already exists", about.qualified(), go_quoted(name));
-        Self::of(409, "AlreadyExists", message).about(about, name)
+        Self::of(409, "AlreadyExists", message).group_resource(about, name)
     }
 
-    /// 409: somebody else was faster, or a precondition does not hold.
-    pub fn conflict(about: &About, name: &str, why: &str) -> Self {
+    /// 409: the object has changed, or a precondition does not hold.
+    pub fn conflict(about: &GroupResource, name: &str, why: &str) -> Self {
         let message = format!(
             "Operation cannot be fulfilled on {} {}: {why}",
             about.qualified(),
             go_quoted(name)
         );
-        Self::of(409, "Conflict", message).about(about, name)
+        Self::of(409, "Conflict", message).group_resource(about, name)
     }
 
     /// 410: the resource version or continue token is too old.
@@ -311,7 +311,7 @@ impl Failure {
     }
 
     /// 422: fields are wrong. `about` has the kind, not the resource.
-    pub fn invalid(about: &About, name: &str, errors: &[FieldError]) -> Self {
+    pub fn invalid(about: &GroupResource, name: &str, errors: &[FieldError]) -> Self {
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         let mut unique: Vec<&str> = Vec::new();
         for text in &texts {
@@ -328,7 +328,7 @@ impl Failure {
             about.qualified(),
             go_quoted(name)
         );
-        let mut failure = Self::of(422, "Invalid", message).about(about, name);
+        let mut failure = Self::of(422, "Invalid", message).group_resource(about, name);
         let causes: Vec<Value> = errors
             .iter()
             .map(|error| {
@@ -343,7 +343,7 @@ impl Failure {
 
     /// 422: the options of a request are wrong. `kind` is theirs, such as `ListOptions`.
     pub fn invalid_options(kind: &str, errors: &[FieldError]) -> Self {
-        Self::invalid(&About::new("meta.k8s.io", kind), "", errors)
+        Self::invalid(&GroupResource::new("meta.k8s.io", kind), "", errors)
     }
 
     /// 415.
@@ -360,7 +360,7 @@ impl Failure {
         )
     }
 
-    /// The same, which says the cause besides.
+    /// The same with a cause.
     pub fn internal_because(cause: &str) -> Self {
         let mut failure = Self::internal(cause);
         failure.details = Some(json!({ "causes": [{ "message": cause }] }));
@@ -395,7 +395,7 @@ impl Failure {
     }
 }
 
-fn details(about: &About, name: &str) -> Value {
+fn details(about: &GroupResource, name: &str) -> Value {
     let mut details = Map::new();
     for (key, text) in [
         ("name", name),

@@ -2,9 +2,9 @@
 
 use base64::Engine as _;
 
-use super::at::{At, Errors, immutable, not_negative};
-use crate::failure::{Cause, FieldError};
+use super::field::{Errors, FieldValue, immutable, not_negative};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
 /// The most that a `ConfigMap` or Secret holds.
 const LARGEST: usize = 1024 * 1024;
@@ -19,7 +19,12 @@ const KEYS: [(&str, &[&str]); 4] = [
 ];
 
 /// A `ConfigMap` or Secret.
-pub(super) fn settings(resource: &str, object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+pub(super) fn settings(
+    resource: &str,
+    object: &FieldValue<'_>,
+    old: Option<&FieldValue<'_>>,
+    errors: &mut Errors,
+) {
     let mut size = 0;
     for field in ["data", "binaryData"] {
         let map = object.get(field);
@@ -63,7 +68,7 @@ pub(super) fn settings(resource: &str, object: &At<'_>, old: Option<&At<'_>>, er
     }
 }
 
-fn secret(object: &At<'_>, errors: &mut Errors) {
+fn secret(object: &FieldValue<'_>, errors: &mut Errors) {
     let data = object.get("data");
     let kind = object.get("type").text();
     let wanted = KEYS.iter().find(|(known, _)| *known == kind);
@@ -103,7 +108,7 @@ fn secret(object: &At<'_>, errors: &mut Errors) {
 }
 
 /// A value that is JSON; it is not shown.
-fn json(value: &At<'_>, errors: &mut Errors) {
+fn json(value: &FieldValue<'_>, errors: &mut Errors) {
     let bytes = base64::engine::general_purpose::STANDARD
         .decode(value.text())
         .unwrap_or_default();
@@ -117,7 +122,7 @@ fn json(value: &At<'_>, errors: &mut Errors) {
     }
 }
 
-/// What Go says of bytes that are no JSON: of the first letter that does not fit, as far as that is plain.
+/// The error of Go for bytes that are not JSON, for the common cases.
 fn no_json(bytes: &[u8]) -> String {
     let mut letters = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
     let first = letters.next().copied();
@@ -136,7 +141,7 @@ fn no_json(bytes: &[u8]) -> String {
 }
 
 /// A sealed `ConfigMap` or Secret does not change.
-fn sealed(object: &At<'_>, old: &At<'_>, errors: &mut Errors) {
+fn sealed(object: &FieldValue<'_>, old: &FieldValue<'_>, errors: &mut Errors) {
     if !old.get("immutable").is_true() {
         return;
     }
@@ -151,10 +156,10 @@ fn sealed(object: &At<'_>, old: &At<'_>, errors: &mut Errors) {
 }
 
 /// A Namespace.
-pub(super) fn namespace(object: &At<'_>, errors: &mut Errors) {
+pub(super) fn namespace(object: &FieldValue<'_>, errors: &mut Errors) {
     for finalizer in object.get("spec.finalizers").items() {
         let at = object.get("spec.finalizers").with(finalizer.value);
-        super::at::named(&at, names::qualified_name, errors);
+        super::field::named(&at, names::qualified_name, errors);
         let text = finalizer.text();
         if !text.contains('/') && text != "kubernetes" {
             errors.push(
@@ -182,7 +187,7 @@ fn is_security_version(text: &str) -> bool {
 }
 
 /// A Lease.
-pub(super) fn lease(object: &At<'_>, errors: &mut Errors) {
+pub(super) fn lease(object: &FieldValue<'_>, errors: &mut Errors) {
     let spec = object.get("spec");
     let seconds = spec.get("leaseDurationSeconds");
     if seconds.number().is_some_and(|seconds| seconds <= 0) {
@@ -192,7 +197,7 @@ pub(super) fn lease(object: &At<'_>, errors: &mut Errors) {
 }
 
 /// An Event.
-pub(super) fn event(object: &At<'_>, is_new: bool, errors: &mut Errors) {
+pub(super) fn event(object: &FieldValue<'_>, is_new: bool, errors: &mut Errors) {
     let own = object.get("metadata.namespace").text();
     let involved = object.get("involvedObject.namespace");
     if !involved.is_empty() && involved.text() != own {
@@ -212,7 +217,7 @@ pub(super) fn event(object: &At<'_>, is_new: bool, errors: &mut Errors) {
             errors.push(at.required(""));
         }
     }
-    super::at::named(
+    super::field::named(
         &object.get("reportingComponent"),
         names::qualified_name,
         errors,

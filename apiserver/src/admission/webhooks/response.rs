@@ -7,20 +7,20 @@ use serde_json::Value;
 
 use super::review::KIND;
 use crate::decode::unregistered;
-use crate::failure::{Failure, go_quoted};
 use crate::schema::json_kind;
+use crate::status_error::{StatusError, go_quoted};
 
-/// What a webhook says of a write.
+/// The response of a webhook.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Verdict {
+pub(super) struct WebhookResponse {
     /// What is to be changed: a JSON patch.
     pub(super) patch: Option<Vec<u8>>,
-    /// What kind of patch that is said to be.
+    /// The declared type of the patch.
     pub(super) patch_type: String,
-    /// What is said to whoever writes.
+    /// The warnings for the client.
     pub(super) warnings: Vec<String>,
     /// Why it may not be written.
-    pub(super) refusal: Option<Failure>,
+    pub(super) refusal: Option<StatusError>,
 }
 
 /// What is expected of an answer.
@@ -81,7 +81,7 @@ const FIELDS: [(&str, &str, &str, &str); 11] = [
 ];
 
 /// Reads an answer. The error follows `failed calling webhook "...": `.
-pub(super) fn read(expected: &Expected<'_>, review: &Value) -> Result<Verdict, String> {
+pub(super) fn read(expected: &Expected<'_>, review: &Value) -> Result<WebhookResponse, String> {
     check_types(review)?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let response = &review["response"];
@@ -106,7 +106,7 @@ pub(super) fn read(expected: &Expected<'_>, review: &Value) -> Result<Verdict, S
     }
     let warnings = response["warnings"].as_array().into_iter().flatten();
     let allowed = response["allowed"].as_bool().unwrap_or_default();
-    Ok(Verdict {
+    Ok(WebhookResponse {
         patch_type: text(&response["patchType"]),
         patch: Some(patch).filter(|patch| allowed && expected.may_patch && !patch.is_empty()),
         warnings: warnings.map(text).collect(),
@@ -114,7 +114,7 @@ pub(super) fn read(expected: &Expected<'_>, review: &Value) -> Result<Verdict, S
     })
 }
 
-/// What says no kind is of the right one.
+/// An object without a kind is accepted as the expected one.
 fn check_kind(expected: &Expected<'_>, review: &Value) -> Result<(), String> {
     let text = |field: &str, default: &'_ str| {
         let given = review[field].as_str().filter(|text| !text.is_empty());
@@ -189,8 +189,8 @@ fn check_patch(expected: &Expected<'_>, patch: &[u8], patch_type: &Value) -> Res
     }
 }
 
-/// What whoever writes is told of a refusal.
-fn refusal(hook: &str, status: &Value) -> Failure {
+/// The error of a refusal for the client.
+fn refusal(hook: &str, status: &Value) -> StatusError {
     let text = |field: &str| status[field].as_str().unwrap_or_default();
     let by = format!("admission webhook {} denied the request", go_quoted(hook));
     let message = match (text("message"), text("reason")) {
@@ -200,7 +200,7 @@ fn refusal(hook: &str, status: &Value) -> Failure {
     };
     let code = status["code"].as_u64().unwrap_or_default();
     let code = u16::try_from(code).unwrap_or_default();
-    Failure {
+    StatusError {
         code: if code < 400 { 400 } else { code },
         reason: text("reason").to_owned().into(),
         message,

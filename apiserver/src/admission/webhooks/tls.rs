@@ -20,13 +20,13 @@ const ANY: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.37.0");
 
 /// Trusts the certificates of a bundle as themselves and as authorities.
 #[derive(Debug)]
-pub(super) struct Trust {
+pub(super) struct BundleVerifier {
     bundle: Vec<CertificateDer<'static>>,
     authorities: Arc<WebPkiServerVerifier>,
 }
 
-impl Trust {
-    /// The error says which certificate cannot be read, or that there is none.
+impl BundleVerifier {
+    /// The error names the certificate that cannot be parsed, or that there is none.
     pub(super) fn new(
         bundle: Vec<CertificateDer<'static>>,
         provider: Arc<CryptoProvider>,
@@ -46,7 +46,7 @@ impl Trust {
     }
 }
 
-impl ServerCertVerifier for Trust {
+impl ServerCertVerifier for BundleVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -149,7 +149,7 @@ mod tests {
         year: u64,
     ) -> Result<(), Error> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let trust = Trust::new(vec![bundle.clone()], provider).unwrap();
+        let trust = BundleVerifier::new(vec![bundle.clone()], provider).unwrap();
         let now = UnixTime::since_unix_epoch(Duration::from_secs((year - 1970) * 31_557_600));
         let name = ServerName::try_from(name).unwrap();
         let verified = trust.verify_server_cert(shown, &[], &name, &[], now);
@@ -173,13 +173,13 @@ mod tests {
     }
 
     #[test]
-    fn self_signed_certificate_that_is_not_of_the_bundle_is_refused() {
+    fn self_signed_certificate_outside_the_bundle_is_refused() {
         let (own, other) = (self_signed(&params()), self_signed(&params()));
         assert!(verified(&own, &other, "tea.example.com", 2025).is_err());
     }
 
     #[test]
-    fn certificate_of_the_bundle_that_is_for_clients_is_refused() {
+    fn client_certificate_of_the_bundle_is_refused() {
         let mut params = params();
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         let own = self_signed(&params);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn certificate_that_another_of_the_bundle_has_signed_is_trusted() {
+    fn certificate_signed_by_one_of_the_bundle_is_trusted() {
         let key = KeyPair::generate().unwrap();
         let mut authority = params();
         authority

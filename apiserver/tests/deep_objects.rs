@@ -11,7 +11,7 @@ use kube::client::Body;
 use reeve_apiserver::{Data, DataKind, Identity, Options, Server};
 use serde_json::{Value, json};
 
-type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+type AdmissionOutcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 const JSON: &str = "application/json";
 const MERGE: &str = "application/merge-patch+json";
@@ -36,7 +36,7 @@ async fn send(
     path: &str,
     of: &str,
     body: String,
-) -> Outcome<(StatusCode, String)> {
+) -> AdmissionOutcome<(StatusCode, String)> {
     let accept = if of.contains("as=") || of == "application/yaml;get" {
         of.trim_end_matches(";get")
     } else {
@@ -65,7 +65,7 @@ async fn succeed(
     path: &str,
     of: &str,
     body: String,
-) -> Outcome<String> {
+) -> AdmissionOutcome<String> {
     let (status, answer) = send(client, method.clone(), path, of, body).await?;
     assert!(
         status.is_success(),
@@ -82,7 +82,7 @@ async fn refused(
     path: &str,
     of: &str,
     body: String,
-) -> Outcome<(u16, String)> {
+) -> AdmissionOutcome<(u16, String)> {
     let (status, answer) = send(client, method, path, of, body).await?;
     assert!(!status.is_success(), "{status} {}", head(&answer));
     let message = answer.split_once("\"message\":\"");
@@ -118,20 +118,20 @@ fn tea(name: &str, raw: &str) -> String {
     )
 }
 
-async fn with_teas() -> Outcome<Client> {
+async fn with_teas() -> AdmissionOutcome<Client> {
     let client = client();
     define(&client, &definition()).await?;
     Ok(client)
 }
 
-async fn define(client: &Client, definition: &Value) -> Outcome {
+async fn define(client: &Client, definition: &Value) -> AdmissionOutcome {
     let body = definition.to_string();
     succeed(client, Method::POST, DEFINITIONS, JSON, body).await?;
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deep_object_is_stored_by_every_write_and_served_by_every_read() -> Outcome {
+async fn deep_object_is_stored_by_every_write_and_served_by_every_read() -> AdmissionOutcome {
     let client = with_teas().await?;
     for depth in [200, 1_000, 9_990] {
         let raw = objects(depth);
@@ -200,7 +200,7 @@ async fn deep_object_is_stored_by_every_write_and_served_by_every_read() -> Outc
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn object_of_ten_thousand_levels_is_the_deepest() -> Outcome {
+async fn object_deeper_than_ten_thousand_levels_is_refused() -> AdmissionOutcome {
     let client = with_teas().await?;
     let (deepest, deeper) = (10_000 - AROUND, 10_001 - AROUND);
     let made = tea("a", &objects(deepest));
@@ -255,7 +255,7 @@ async fn object_of_ten_thousand_levels_is_the_deepest() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn operations_of_a_patch_cannot_pile_up_levels() -> Outcome {
+async fn patch_operations_cannot_exceed_the_depth_limit() -> AdmissionOutcome {
     let client = with_teas().await?;
     let made = tea("a", &objects(6_000));
     succeed(&client, Method::POST, TEAS, JSON, made).await?;
@@ -277,7 +277,7 @@ async fn operations_of_a_patch_cannot_pile_up_levels() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deep_body_of_any_request_ends_nothing() -> Outcome {
+async fn deep_body_does_not_end_the_process() -> AdmissionOutcome {
     let client = with_teas().await?;
     succeed(&client, Method::POST, TEAS, JSON, tea("a", "1")).await?;
     let map = json!({ "metadata": { "name": "a" } }).to_string();
@@ -355,7 +355,7 @@ fn nested(levels: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deep_schema_prunes_validates_and_sets_defaults() -> Outcome {
+async fn deep_schema_prunes_validates_and_sets_defaults() -> AdmissionOutcome {
     let client = client();
     let levels = 2_000;
     let whole = definition().to_string();
@@ -407,7 +407,7 @@ async fn deep_schema_prunes_validates_and_sets_defaults() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deep_object_is_restored() -> Outcome {
+async fn deep_object_is_restored() -> AdmissionOutcome {
     let folder = tempfile::tempdir().unwrap();
     let open = || {
         let data = Data::open(folder.path(), DataKind::ApiServer).ok()?;
@@ -438,7 +438,7 @@ async fn deep_object_is_restored() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deep_expression_is_refused_and_ends_nothing() -> Outcome {
+async fn deep_expression_is_refused() -> AdmissionOutcome {
     let client = client();
     for depth in [300, 5_000, 8_000, 100_000] {
         let round = format!("{}1 == 1{}", "(".repeat(depth), ")".repeat(depth));
@@ -513,7 +513,7 @@ async fn deep_expression_is_refused_and_ends_nothing() -> Outcome {
 }
 
 /// Waits until the definition of teas is gone.
-async fn gone(client: &Client) -> Outcome {
+async fn gone(client: &Client) -> AdmissionOutcome {
     let path = format!("{DEFINITIONS}/teas.example.com");
     let begun = Instant::now();
     while send(client, Method::GET, &path, JSON, String::new())

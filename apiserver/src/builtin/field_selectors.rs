@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::kinds::Kind;
 use crate::meta;
 
-/// What is said of a field that objects of a kind cannot be selected by.
+/// The error for a field selector that a kind does not support.
 pub(crate) fn unknown_field(kind: &Kind, field: &str) -> String {
     let own_words = match &kind.custom {
         Some(custom) => !custom.selectable.is_empty(),
@@ -21,7 +21,7 @@ pub(crate) fn unknown_field(kind: &Kind, field: &str) -> String {
     };
     format!(
         "{} is not a known field selector: only {known}",
-        crate::failure::go_quoted(field)
+        crate::status_error::go_quoted(field)
     )
 }
 
