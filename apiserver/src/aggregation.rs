@@ -11,7 +11,7 @@ use crate::kinds::{Group, Kinds, version_order};
 use crate::meta;
 use crate::store::{Key, Store};
 
-/// Where `APIServices` lie.
+/// The table of `APIServices`.
 pub(crate) const TABLE: &str = "apiregistration.k8s.io/apiservices";
 
 /// The priority of the group of `APIServices` themselves, which comes first.
@@ -79,7 +79,7 @@ fn priorities_of(store: &Store, group: &str, version: &str) -> (i64, i64) {
     found.map_or(CUSTOM, |service| priorities(&service))
 }
 
-/// Where a group comes among the others: those of higher priority first, then by the names of their `APIServices`.
+/// The order of a group in discovery: higher priorities first, then by the names of their `APIServices`.
 fn place_of(store: &Store, group: &Group) -> (Reverse<i64>, String) {
     if group.name == "apiregistration.k8s.io" {
         return (Reverse(FIRST), String::new());

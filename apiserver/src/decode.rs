@@ -1,4 +1,4 @@
-//! Bodies of requests.
+//! Decoding of request bodies.
 
 use serde_json::Value;
 
@@ -10,11 +10,11 @@ use crate::protobuf;
 use crate::schema;
 use crate::status_error::{StatusError, go_quoted};
 
-/// How much of a body is shown that cannot be read, in bytes.
+/// The number of bytes of an undecodable body in an error.
 const SHOWN: usize = 30;
 /// The Go type that the kind of an object is read into; it is part of a text.
 pub(crate) const TYPE_META: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
-/// What a kube-apiserver does first with JSON.
+/// The prefix of errors from the first step of decoding JSON.
 pub(crate) const UNTYPED: &str = "couldn't get version/kind; json parse error: ";
 const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 

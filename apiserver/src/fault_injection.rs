@@ -64,7 +64,7 @@ impl Faults {
         self.all.lock().retain(|(other, _, _)| *other != number);
     }
 
-    /// What meets a request.
+    /// The faults that apply to a request.
     pub(crate) fn meeting(&self, verb: &str, kind: &Kind) -> Vec<Fault> {
         let mut all = self.all.lock();
         let mut found = Vec::new();

@@ -11,7 +11,7 @@ pub struct Identity {
     pub groups: Vec<String>,
     /// The uid; may be empty.
     pub uid: String,
-    /// What else is known.
+    /// Extra information about the user.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 

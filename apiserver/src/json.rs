@@ -3,7 +3,7 @@
 use serde::Deserialize as _;
 use serde_json::Value;
 
-/// How many levels of lists and objects a document may have: as many as Go's decoder reads.
+/// The maximum depth of lists and objects in a document: that of Go's decoder.
 pub(crate) const MOST_DEPTH: usize = 10_000;
 /// So many levels are decoded without a stack that grows.
 const SHALLOW: usize = 100;
@@ -14,7 +14,7 @@ pub(crate) enum JsonError {
     /// It is nested deeper than [`MOST_DEPTH`]; this character begins the first level too many.
     #[error("invalid character '{0}' exceeded max depth")]
     TooDeep(char),
-    /// It is no JSON.
+    /// It is not JSON.
     #[error(transparent)]
     Syntax(#[from] serde_json::Error),
 }

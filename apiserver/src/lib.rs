@@ -1,9 +1,9 @@
 //! A Kubernetes API server in memory. It knows nothing of policies: it stores objects of the built-in kinds and of
 //! custom resources, and answers as a kube-apiserver does, to a client in the same process or over loopback HTTPS.
 //!
-//! A request walks through the modules in this order: [`service`](crate::Service) reads who asks and what for (`request`,
-//! `auth`), `operations` does it by the rules of the kind (`kinds`, `schema`, `builtin`, `patch`, `tracking`), `store`
-//! keeps it, `answer` and `table` give it the form that was asked for, and `controllers` see to what follows.
+//! A request passes the modules in this order: [`service`](crate::Service) authenticates and authorizes it (`request`,
+//! `auth`), `operations` performs it by the rules of the kind (`decode`, `kinds`, `schema`, `builtin`, `patch`, `apply`,
+//! `admission`), `store` stores the object, `encode` and `table` write the response, and `controllers` reconcile what follows.
 
 mod admission;
 mod aggregation;

@@ -17,7 +17,7 @@ use crate::pki::identity;
 use crate::pki::{Authority, AuthorityError};
 use crate::server::Server;
 
-/// How long a client may take until it talks TLS.
+/// The timeout of a TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Why nothing listens.
@@ -44,7 +44,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Where it listens.
+    /// The address of the listener.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -99,7 +99,7 @@ async fn accept(
                     let trusted = Arc::clone(&trusted);
                     connections.spawn(attend(server.clone(), stream, acceptor.clone(), trusted));
                 }
-                // Of too many open files, for one: those who are connected may go.
+                // For example too many open files: open connections may end.
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept a connection");
                     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -120,8 +120,8 @@ async fn attend(
     let stream = match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => stream,
         // A client that does not trust us, or talks something else.
-        Ok(Err(error)) => return tracing::debug!(%error, "no TLS connection"),
-        Err(_) => return tracing::debug!("a client did not say what it wants"),
+        Ok(Err(error)) => return tracing::debug!(%error, "TLS handshake failed"),
+        Err(_) => return tracing::debug!("TLS handshake timed out"),
     };
     let shown = stream.get_ref().1.peer_certificates();
     let user = identity(&*trusted, shown.unwrap_or_default());
@@ -131,6 +131,6 @@ async fn attend(
         .serve_connection_with_upgrades(TokioIo::new(stream), service)
         .await
     {
-        tracing::debug!(%error, "a connection broke");
+        tracing::debug!(%error, "connection failed");
     }
 }

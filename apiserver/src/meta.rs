@@ -16,7 +16,7 @@ pub const FOREGROUND: &str = "foregroundDeletion";
 /// Finalizers of Kubernetes itself, which need no domain.
 pub const STANDARD_FINALIZERS: [&str; 3] = [ORPHAN, FOREGROUND, "kubernetes"];
 
-/// How many bytes all annotations of an object may have together.
+/// The maximum size of all annotations of an object in bytes.
 const ANNOTATIONS_LENGTH: usize = 256 * 1024;
 
 /// Now, as Kubernetes writes times: in whole seconds.
@@ -237,7 +237,7 @@ pub fn count_change(object: &mut Value) {
     }
 }
 
-/// What is wrong with the metadata of an object.
+/// Validates the metadata of an object.
 pub fn check(object: &Value, kind: &Kind) -> Vec<FieldError> {
     let mut errors = Vec::new();
     check_name(object, kind, &mut errors);
@@ -293,7 +293,7 @@ fn names_finalizers(kind: &Kind) -> bool {
     kind.custom.is_none() && !kind.is("apiextensions.k8s.io", "customresourcedefinitions")
 }
 
-/// What is wrong with labels, annotations and owners.
+/// Validates labels, annotations and owners.
 pub fn check_map(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     check_labels(object, &mut errors);
@@ -474,7 +474,7 @@ fn shown_owner(owner: &Value) -> String {
     format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
 }
 
-/// What is wrong with a change of the metadata.
+/// Validates a change of the metadata.
 pub fn check_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for field in ["name", "namespace"] {

@@ -56,7 +56,7 @@ impl Server {
         &self.state.faults
     }
 
-    /// How many objects there are of a resource.
+    /// The number of objects of a resource.
     pub fn count(&self, group: &str, resource: &str) -> usize {
         self.state.store.count(&table_name(group, resource))
     }

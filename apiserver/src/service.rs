@@ -260,7 +260,7 @@ impl HttpRequest {
         response
     }
 
-    /// Whether a version of a group would have to be asked of another server.
+    /// Whether a version of a group is served by another API server.
     fn is_remote(&self, group: &str, version: &str) -> bool {
         let kinds = self.state.kinds();
         let groups = kinds.groups().iter();

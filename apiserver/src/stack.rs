@@ -10,7 +10,7 @@ use futures::Stream;
 
 /// The stack that is made where there is too little, in bytes: 25 KiB for a level.
 const LARGE: usize = 256 << 20;
-/// What has to be left of a stack to go on with it.
+/// The stack that must be left to continue on it.
 const ENOUGH: usize = 192 << 20;
 
 /// Does something with enough stack for a deep object.

@@ -44,7 +44,7 @@ impl Cause {
         }
     }
 
-    /// How a message about it begins.
+    /// The beginning of its messages.
     pub fn title(self) -> &'static str {
         match self {
             Self::Required => "Required value",
@@ -162,7 +162,7 @@ pub struct GroupResource {
 }
 
 impl GroupResource {
-    /// Of a group and a resource or kind.
+    /// A group with a resource or kind.
     pub fn new(group: &str, kind: &str) -> Self {
         Self {
             group: group.to_owned(),

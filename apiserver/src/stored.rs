@@ -22,7 +22,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Of a namespace (empty of cluster-scoped objects) and a name.
+    /// The key of a namespace (empty for cluster-scoped objects) and a name.
     pub fn new(namespace: &str, name: &str) -> Self {
         Self {
             namespace: namespace.into(),

@@ -22,11 +22,11 @@ use crate::status_error::StatusError;
 /// The operation of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// It is made.
+    /// The object is created.
     Create,
-    /// It is changed.
+    /// The object is updated.
     Update,
-    /// It is deleted.
+    /// The object is deleted.
     Delete,
 }
 
@@ -41,17 +41,17 @@ impl Operation {
     }
 }
 
-/// Of a write.
+/// The attributes of a write.
 pub struct Attributes<'a> {
-    /// What is done.
+    /// The operation.
     pub operation: Operation,
-    /// To what kind of object.
+    /// The kind of the object.
     pub kind: &'a Kind,
-    /// To which part, if not to the whole.
+    /// The subresource, if the write is of one.
     pub subresource: Option<&'a str>,
-    /// In which namespace; empty of cluster-scoped objects.
+    /// The namespace; empty for cluster-scoped objects.
     pub namespace: &'a str,
-    /// To which object.
+    /// The name of the object.
     pub name: &'a str,
     /// The user of the request.
     pub user: &'a Identity,

@@ -94,7 +94,7 @@ fn token(name: &str) -> Value {
     ] } })
 }
 
-/// How urgent a Pod is, by its class or by the class of all that have none.
+/// Sets the priority of a Pod by its class or by the default class.
 fn prioritize(spec: &mut Value, store: &Store) -> Result<(), String> {
     const CLASSES: &str = "scheduling.k8s.io/priorityclasses";
     let name = text(spec, "priorityClassName");

@@ -47,10 +47,10 @@ impl PolicyViolation {
     }
 }
 
-/// What follows from the verdicts.
+/// The outcome of admission policies or webhooks.
 #[derive(Default)]
 pub(crate) struct AdmissionOutcome {
-    /// What is sent as warnings.
+    /// The warnings for the client.
     pub(crate) warnings: Vec<String>,
     /// The first refusal.
     pub(crate) refusal: Option<StatusError>,
@@ -119,7 +119,7 @@ impl Policies {
                 continue;
             }
             let shown = |object| in_form((of.kind, &kind), of.subresource, object);
-            let seen = VersionedAttributes {
+            let versioned = VersionedAttributes {
                 of,
                 kind: &kind,
                 new: &shown(new),
@@ -132,16 +132,16 @@ impl Policies {
                 Err(None) => continue,
                 Err(Some(message)) => {
                     if fails(policy) {
-                        bound.tell(of, &PolicyViolation::plain(message), &mut outcome);
+                        bound.report(of, &PolicyViolation::plain(message), &mut outcome);
                     }
                     continue;
                 }
             };
             for params in params {
-                let mut said = Vec::new();
-                with_budget(|| said = verdicts(policy, &seen, &params));
-                for verdict in said {
-                    bound.tell(of, &verdict, &mut outcome);
+                let mut violations = Vec::new();
+                with_budget(|| violations = violations_of(policy, &versioned, &params));
+                for violation in violations {
+                    bound.report(of, &violation, &mut outcome);
                 }
             }
         }
@@ -150,7 +150,12 @@ impl Policies {
 }
 
 impl Bound {
-    fn tell(&self, of: &Attributes<'_>, verdict: &PolicyViolation, outcome: &mut AdmissionOutcome) {
+    fn report(
+        &self,
+        of: &Attributes<'_>,
+        violation: &PolicyViolation,
+        outcome: &mut AdmissionOutcome,
+    ) {
         let (policy, binding) = (
             meta::text(&self.policy, "name"),
             meta::text(&self.binding, "name"),
@@ -160,7 +165,7 @@ impl Bound {
         for action in actions.into_iter().flatten() {
             match action.as_str() {
                 Some("Deny") if outcome.refusal.is_none() => {
-                    let message = format!("{about} denied request: {}", verdict.message);
+                    let message = format!("{about} denied request: {}", violation.message);
                     // Who deletes many has named none.
                     let name = if of.name.is_empty() {
                         "Unknown"
@@ -168,11 +173,11 @@ impl Bound {
                         of.name
                     };
                     let refused = StatusError::forbidden(&of.kind.group_resource(), name, &message);
-                    outcome.refusal = Some(refused.because(&verdict.reason, &message));
+                    outcome.refusal = Some(refused.because(&violation.reason, &message));
                 }
                 Some("Warn") => outcome.warnings.push(format!(
                     "Validation failed for {about}: {}",
-                    verdict.message
+                    violation.message
                 )),
                 _ => {}
             }
@@ -272,18 +277,18 @@ fn found_params(store: &Store, kind: &Kind, place: &str, reference: &Value) -> V
 }
 
 /// The validations of a policy that a write violates.
-fn verdicts(
+fn violations_of(
     policy: &Value,
-    seen: &VersionedAttributes<'_>,
+    versioned: &VersionedAttributes<'_>,
     params: &Value,
 ) -> Vec<PolicyViolation> {
     let list = |field: &str| policy[field].as_array().into_iter().flatten();
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let failure = |message: String| {
-        let verdict = PolicyViolation::plain(message);
-        fails(policy).then_some(verdict).into_iter().collect()
+        let violation = PolicyViolation::plain(message);
+        fails(policy).then_some(violation).into_iter().collect()
     };
-    let mut scope = seen.scope();
+    let mut scope = versioned.scope();
     scope.add("params", params);
     match hold(list("matchConditions"), &scope) {
         Ok(true) => {}
@@ -292,7 +297,7 @@ fn verdicts(
     }
     let variables = list("variables").map(|one| (text(one, "name"), text(one, "expression")));
     scope.add_variables(variables);
-    let mut verdicts = Vec::new();
+    let mut violations_of = Vec::new();
     for validation in list("validations") {
         let expression = text(validation, "expression");
         match scope.holds(&compile(&expression)) {
@@ -306,16 +311,16 @@ fn verdicts(
                 } else {
                     message
                 };
-                verdicts.push(PolicyViolation {
+                violations_of.push(PolicyViolation {
                     message,
                     reason: text(validation, "reason"),
                 });
             }
             Err(error) => {
                 let message = format!("expression '{expression}' resulted in error: {error}");
-                verdicts.extend::<Vec<_>>(failure(message));
+                violations_of.extend::<Vec<_>>(failure(message));
             }
         }
     }
-    verdicts
+    violations_of
 }

@@ -19,7 +19,7 @@ pub(super) struct VersionedAttributes<'a> {
 }
 
 impl VersionedAttributes<'_> {
-    /// What expressions may name.
+    /// The variables of expressions.
     pub(super) fn scope(&self) -> Scope {
         let mut scope = Scope::new();
         scope.add("object", self.new);

@@ -1,4 +1,4 @@
-//! Merging what is applied into what is there, and taking out what was given up.
+//! Merges an applied object into the live one, and removes fields that the manager does not apply any more.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Server-side apply, and who manages which fields: the rules are those of structured merges.
+//! Server-side apply and field management, by the rules of structured merge and diff.
 
 mod kind;
 mod managers;
@@ -55,7 +55,7 @@ pub enum Conflicts {
     Force,
 }
 
-/// What is applied to what.
+/// An apply request.
 #[derive(Clone, Copy)]
 pub struct ApplyRequest<'a> {
     /// The types.
@@ -263,7 +263,7 @@ fn remove(value: &mut Value, path: &[&str]) {
     }
 }
 
-/// What is applied is not of its type: 500 without a reason.
+/// The applied object does not match its type: 500 without a reason.
 fn untyped(desired: &Value, errors: &[String]) -> StatusError {
     let text = |pointer: &str| {
         desired

@@ -29,7 +29,7 @@ pub(super) enum Shape<'a> {
     List(&'a [String], Option<&'a Edge>),
 }
 
-/// What is different.
+/// The difference of two values.
 #[derive(Default)]
 pub(super) struct Comparison {
     pub(super) added: Set,
@@ -259,7 +259,7 @@ impl<'a> Typed<'a> {
         all
     }
 
-    /// What is wrong with the types of a value, with the server's words.
+    /// Validates the types of a value, with the server's words.
     pub(super) fn errors(self, path: &str, value: &Value) -> Vec<String> {
         let mut errors = Vec::new();
         self.check(&mut path.to_owned(), value, &mut errors);

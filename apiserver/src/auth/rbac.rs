@@ -1,4 +1,4 @@
-//! Rights, by roles and their bindings.
+//! RBAC: authorization by roles and their bindings.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ pub(crate) struct Decision {
     pub(crate) reason: String,
 }
 
-/// How many steps down roles gather those that gather others: `admin` gathers `edit`, which gathers `view`'s.
+/// The maximum depth of aggregated roles: `admin` aggregates `edit`, which aggregates `view`.
 const GATHERINGS: u8 = 4;
 pub(super) const ROLES: &str = "rbac.authorization.k8s.io";
 
@@ -254,7 +254,7 @@ fn by_binding(binding: &Value, subject: &Value, namespace: &str) -> String {
     )
 }
 
-/// That the role of a binding is not there.
+/// The message for a binding whose role does not exist.
 fn missing_role(binding: &Value) -> String {
     let role = &binding["roleRef"];
     let text = |field: &str| role[field].as_str().unwrap_or_default();

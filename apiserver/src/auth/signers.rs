@@ -11,7 +11,7 @@ use crate::meta;
 use crate::pki::csr::{CLIENT, REQUESTS, Request};
 use crate::status_error::StatusError;
 
-/// What only a signer changes.
+/// The field that only a signer may change.
 const CERTIFICATE: &str = "/status/certificate";
 
 impl Authorizer<'_> {

@@ -14,7 +14,7 @@ use crate::store::{Key, Store};
 /// The default audience of service account tokens.
 pub(crate) const AUDIENCE: &str = "https://kubernetes.default.svc";
 
-/// Who signs the tokens that Secrets have, by their name.
+/// The issuer of tokens in Secrets.
 const OF_SECRETS: &str = "kubernetes/serviceaccount";
 
 /// The type of Secrets with tokens.
@@ -119,7 +119,7 @@ impl Tokens {
         let namespace = of("/kubernetes.io/namespace")?;
         let name = of("/kubernetes.io/serviceaccount/name")?;
         let uid = of("/kubernetes.io/serviceaccount/uid")?;
-        // The token of an account that is gone, or was made anew, is void.
+        // The token of an account that was deleted or recreated is void.
         let account = store.get("/serviceaccounts", &Key::new(namespace, name))?;
         if meta::text(&account.value(), "uid") != uid {
             return None;
@@ -139,7 +139,7 @@ impl Tokens {
     }
 }
 
-/// Who the token of a Secret stands for, as long as the Secret has it and its account is the same.
+/// The claims of a token in a Secret, as long as the Secret has it and its account is the same.
 fn read_secret_token(store: &Store, token: &str, claims: &Value) -> Option<Claims> {
     let of = |field: &str| {
         let claim = claims.get(format!("kubernetes.io/serviceaccount/{field}"));

@@ -47,7 +47,7 @@ impl Availability {
     }
 }
 
-/// What a new `APIService` has as its status: a local one is available at once.
+/// The status of a new `APIService`: a local one is available at once.
 pub(crate) fn new_status(apiservice: &Value) -> Value {
     let mut status = json!({});
     if !is_remote(apiservice) {

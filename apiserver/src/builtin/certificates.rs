@@ -1,4 +1,4 @@
-//! Requests for certificates.
+//! Certificate signing requests.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -81,7 +81,7 @@ fn types(object: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// What is wrong with a change of a request, by the part that it is a change of.
+/// Validates a change of a request, by its subresource.
 pub(crate) fn check_part(
     part: Option<&str>,
     new: &Value,
@@ -148,7 +148,7 @@ pub(crate) fn check_part(
     }
 }
 
-/// What is wrong with a new request.
+/// Validates a new request.
 pub(super) fn check(object: &Value, errors: &mut Vec<FieldError>) {
     let text = |path: &str| {
         let text = object.pointer(path).and_then(Value::as_str);
@@ -195,7 +195,7 @@ pub(super) fn check(object: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What is wrong with the name of a signer, and with what part of it.
+/// Validates the name of a signer, and with what part of it.
 fn wrong_signer(signer: &str) -> Option<(&str, String)> {
     if signer == "kubernetes.io/legacy-unknown" {
         let why = "the legacy signerName is not allowed via this API version";

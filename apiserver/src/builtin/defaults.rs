@@ -1,4 +1,4 @@
-//! Values that a built-in kind has where none is given.
+//! Defaults of the built-in kinds.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Fields that objects can be selected by.
+//! Field selectors of the built-in kinds.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Jobs: they know their Pods by labels that they are given.
+//! Jobs: their generated selector and labels.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::meta;
 /// The label of a Pod with the uid of its Job.
 pub(super) const UID: &str = "batch.kubernetes.io/controller-uid";
 
-/// What a new Job is: its selector is made for it unless it asks to have one of its own.
+/// Prepares a new Job: generates its selector unless the Job has a manual one.
 pub(super) fn begin(object: &mut Value) {
     let (uid, name) = (
         meta::text(object, "uid").to_owned(),

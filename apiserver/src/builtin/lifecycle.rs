@@ -1,4 +1,4 @@
-//! How objects of the built-in kinds come, change and go.
+//! Preparation of creates, updates and deletions of the built-in kinds.
 
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ pub(crate) fn status_keeps_labels(kind: &Kind) -> bool {
     kind.is("apps", "deployments")
 }
 
-/// What is so of every new object of a kind.
+/// Prepares a new object of a kind.
 pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
     let Some(fields) = object.as_object_mut() else {
         return;
@@ -142,7 +142,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
     }
 }
 
-/// What a change of the whole object leaves as it is.
+/// Prepares an update: restores the fields that a change of the whole object must not change.
 pub(crate) fn prepare_update(kind: &Kind, new: &mut Value, old: &Value) {
     match (kind.group.as_str(), kind.resource.as_str()) {
         ("", "namespaces") => {
@@ -207,7 +207,7 @@ pub(crate) fn prepare_part(kind: &Kind, part: &str, new: &mut Value, old: &Value
     *new = kept;
 }
 
-/// What becomes of a new object when it is kept.
+/// Normalizes an object before it is stored.
 pub(crate) fn settle(kind: &Kind, object: &mut Value) {
     if kind.is("rbac.authorization.k8s.io", "roles")
         || kind.is("rbac.authorization.k8s.io", "clusterroles")
@@ -227,7 +227,7 @@ fn without_empty_rules(role: &mut Value) {
     }
 }
 
-/// How often the template of a `DaemonSet` has changed.
+/// The annotation that counts the changes of a `DaemonSet` template.
 const COUNT: &str = "deprecated.daemonset.template.generation";
 
 /// Checks values that a kind stores as text. The error is its message.
@@ -268,7 +268,7 @@ fn without_candidates(lease: &mut Value) {
     }
 }
 
-/// How long an object may take to go, in seconds.
+/// The grace period of a deletion in seconds.
 pub(crate) fn grace(kind: &Kind, object: &Value, asked: Option<i64>) -> i64 {
     if !kind.is("", "pods") {
         return 0;
@@ -289,7 +289,7 @@ pub(crate) fn grace(kind: &Kind, object: &Value, asked: Option<i64>) -> i64 {
     asked.or(own).unwrap_or(30).max(0)
 }
 
-/// Whether an object without finalizers in its metadata may go at once.
+/// Whether an object without finalizers in its metadata is deleted at once.
 pub(crate) fn may_go(kind: &Kind, object: &Value) -> bool {
     // What a definition defines has to go first.
     if is_crd(kind) {

@@ -1,4 +1,4 @@
-//! What the built-in kinds have of their own: names, defaults, checks, parts that only some may write.
+//! The rules of the built-in kinds: defaults, validation, warnings, and preparation of writes. Nothing here reads the store.
 
 pub(crate) mod apiservices;
 mod certificates;

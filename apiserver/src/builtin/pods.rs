@@ -1,11 +1,11 @@
-//! Pods: they are kept, and never run.
+//! Pods. They are stored, and never run.
 
 use serde_json::{Value, json};
 
 use super::edit::set_default;
 use crate::meta;
 
-/// What a new Pod is.
+/// Prepares a new Pod.
 pub(super) fn begin(object: &mut Value) {
     for list in ["initContainers", "containers"] {
         let all = object
@@ -26,7 +26,7 @@ pub(super) fn begin(object: &mut Value) {
     }
 }
 
-/// How a Pod's containers ask for resources.
+/// The `QoS` class of a Pod.
 fn quality(pod: &Value) -> &'static str {
     let mut any = false;
     let mut guaranteed = true;
@@ -50,7 +50,7 @@ fn quality(pod: &Value) -> &'static str {
     }
 }
 
-/// What is limited and not asked for is asked for.
+/// Sets missing resource requests to the limits.
 fn requests_from_limits(container: &mut Value) {
     let limits = container
         .pointer("/resources/limits")

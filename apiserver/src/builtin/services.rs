@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::edit::{items_mut, remove, set_default};
 
-/// How long a client is sent to the same Pod: three hours.
+/// The default timeout of session affinity in seconds: three hours.
 const STICKS: i64 = 10800;
 
 /// Fills in what is not given.
@@ -51,7 +51,7 @@ pub(super) fn begin(spec: &mut Value) {
     }
 }
 
-/// What a service keeps when it is replaced, and what it loses with its type.
+/// Prepares an update: keeps allocated fields, and removes those that the new type does not have.
 pub(super) fn change(new: &mut Value, old: &Value) {
     let (new, old) = (&mut new["spec"], &old["spec"]);
     if new["type"] == "ExternalName" {

@@ -140,7 +140,7 @@ mod tests {
     use crate::schema::{Types, validate};
 
     /// The errors of a rule for a list of as many numbers.
-    fn said(rule: &str, numbers: usize) -> Vec<String> {
+    fn messages(rule: &str, numbers: usize) -> Vec<String> {
         let schema = json!({ "type": "object", "properties": { "list": {
             "type": "array", "items": { "type": "integer" },
             "x-kubernetes-validations": [{ "rule": rule }, { "rule": "true" }],
@@ -153,9 +153,12 @@ mod tests {
 
     #[test]
     fn long_list_is_within_budget() {
-        assert_eq!(said("self.all(x, x >= 0)", 20_000), Vec::<String>::new());
+        assert_eq!(
+            messages("self.all(x, x >= 0)", 20_000),
+            Vec::<String>::new()
+        );
         let twice = "self.all(x, self.exists(y, y == x))";
-        assert_eq!(said(twice, 200), Vec::<String>::new());
+        assert_eq!(messages(twice, 200), Vec::<String>::new());
     }
 
     #[test]
@@ -167,10 +170,10 @@ mod tests {
             "self.all(x, self.all(y, 'a'.matches('^a$')))",
             "self.map(x, 'aaaaaaaaaaaaaaaaaaaaaaaaaaaa').join('').split('').map(x, self).size() > 0",
         ] {
-            let said = said(rule, 2_000);
-            let told = "validation failed due to running out of cost budget, no further validation rules will be run";
-            assert_eq!(said.len(), 1, "{rule}: {said:?}");
-            assert!(said[0].ends_with(told), "{rule}: {said:?}");
+            let messages = messages(rule, 2_000);
+            let expected = "validation failed due to running out of cost budget, no further validation rules will be run";
+            assert_eq!(messages.len(), 1, "{rule}: {messages:?}");
+            assert!(messages[0].ends_with(expected), "{rule}: {messages:?}");
         }
         let time = begun.elapsed();
         assert!(time < Duration::from_mins(1), "after {time:?}");

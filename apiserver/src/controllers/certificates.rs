@@ -1,4 +1,4 @@
-//! Certificates that were requested and approved.
+//! Signs approved certificate signing requests.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

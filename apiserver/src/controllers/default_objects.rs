@@ -1,4 +1,4 @@
-//! What every namespace has: a default service account and the certificate authority of the cluster.
+//! The default objects of every namespace: a default service account and the certificate authority of the cluster.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! CRDs: what they define is there as soon as they are.
+//! CRDs: the controller serves their resources, and deletes these before a CRD.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ pub(super) fn serve_crd(state: &State, crd: &Value, old: Option<&Value>) {
 /// Serves no more what a CRD defined.
 pub(super) fn stop_serving_crd(state: &State, name: &str) {
     let mut kinds = state.kinds.write();
-    // It may have been made anew.
+    // It may have been recreated.
     if state.store.get(TABLE, &Key::new("", name)).is_none() {
         let table = kinds.of_crd(name).map(|kind| Arc::clone(&kind.table));
         *kinds = Arc::new(kinds.without_crd(name));

@@ -1,4 +1,4 @@
-//! Garbage collection: objects go after their owners, and owners wait for what they own if that was asked for.
+//! Garbage collection: dependents are deleted after their owners, and owners with foreground deletion wait for them.
 
 use std::sync::Arc;
 

@@ -144,7 +144,7 @@ pub(crate) fn update_or_delete(
     Ok(object)
 }
 
-/// What follows from an object that was made or changed.
+/// Enqueues the work that follows from a created or changed object.
 pub(crate) fn after_write(state: &State, kind: &Kind, object: &Value, old: Option<&Value>) {
     let key = key_of(object);
     let is_namespace = kind.is("", "namespaces");
@@ -194,7 +194,7 @@ pub(crate) fn after_write(state: &State, kind: &Kind, object: &Value, old: Optio
     }
 }
 
-/// What follows from an object that has gone.
+/// Enqueues the work that follows from a deleted object.
 pub(crate) fn after_delete(state: &State, kind: &Kind, object: &Value) {
     let key = key_of(object);
     state.enqueue(WorkItem::OwnerDeleted(meta::text(object, "uid").to_owned()));

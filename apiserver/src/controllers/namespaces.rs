@@ -1,4 +1,4 @@
-//! Ends of namespaces: what is in them goes first.
+//! Deletion of namespaces: their content is deleted first.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(super) fn terminate_namespace(state: &State, name: Arc<str>) {
 /// Deletes the content of a terminating namespace, and finalizes the namespace when nothing is left.
 pub(super) fn finalize_namespace(state: &State, name: &str) {
     let key = Key::new("", name);
-    // What is newer than this may be in a namespace that was made anew.
+    // Newer objects may be in a namespace that was recreated.
     let seen = state.store.revision();
     let stored = state.store.get("/namespaces", &key);
     if stored

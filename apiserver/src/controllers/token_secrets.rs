@@ -1,4 +1,4 @@
-//! Secrets with tokens of service accounts: they are filled in, and go with their account.
+//! Secrets with service account tokens: the controller fills them in, and deletes them with their account.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,7 +19,7 @@ fn is_token(secret: &Value) -> bool {
     secret.get("type").is_some_and(|of| of == TOKEN_SECRET)
 }
 
-/// What follows from a Secret that was made or changed.
+/// Enqueues a created or changed Secret with a token.
 pub(super) fn enqueue_token_secret(state: &State, secret: &Value) {
     if is_token(secret) {
         state.enqueue(WorkItem::TokenSecret(key_of(secret)));

@@ -20,9 +20,9 @@ pub(crate) struct Unwritten;
 pub(crate) struct Journal {
     folder: Folder,
     log: Arc<File>,
-    /// How long the log is.
+    /// The length of the log in bytes.
     length: u64,
-    /// How long it may get before another one takes its place.
+    /// The length at which the log is rotated.
     limit: u64,
     smallest: u64,
     /// Whether a snapshot is being made.
@@ -31,7 +31,7 @@ pub(crate) struct Journal {
     broken: bool,
 }
 
-/// What a new snapshot is made of.
+/// The objects of a new snapshot.
 pub(crate) struct Turn {
     folder: Folder,
     /// The revision that it is of.

@@ -24,7 +24,7 @@ pub(super) fn authority(folder: &Path) -> Result<Authority, DataError> {
     Ok(Authority::read(&pem, &key)?)
 }
 
-/// What a server signs tokens with: something new if its folder has nothing.
+/// The key that signs tokens. It is created in a new folder.
 pub(crate) fn secret(folder: &Folder) -> Result<String, DataError> {
     let path = folder.path.join("tokens.key");
     match text(&path)? {

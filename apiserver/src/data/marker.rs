@@ -19,7 +19,7 @@ const LOCK: &str = "lock";
 /// The newest format that is read, and the one that is written.
 const FORMAT: u64 = 1;
 
-/// What a data folder keeps.
+/// The kind of a data folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DataKind {

@@ -1,4 +1,4 @@
-//! What a server keeps on disk: a folder with a snapshot of its objects and a log of the changes since.
+//! Persistence: a folder with a snapshot of its objects and a log of the changes since.
 //!
 //! A data folder ([`Data`]) has a marker (`marker`), and a folder for each server ([`Folder`]) with its own certificate
 //! authority and its own keys. There `snapshot.N` has the objects as they were at revision N, `log.N` every change after it, in the order of
@@ -98,7 +98,7 @@ pub enum DataError {
     Marker {
         /// The marker.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Validates it.
         why: String,
     },
     /// A symbolic link where a file or a folder should be.
@@ -126,7 +126,7 @@ pub enum DataError {
     Name {
         /// The entry.
         path: PathBuf,
-        /// What is wrong with its name.
+        /// Validates its name.
         why: String,
     },
     /// The content of a file is not what was written.
@@ -136,7 +136,7 @@ pub enum DataError {
         path: PathBuf,
         /// Where in it the part begins that cannot be read.
         offset: u64,
-        /// What is wrong with it.
+        /// Validates it.
         why: String,
     },
     /// A file that has to be there is not.
@@ -233,7 +233,7 @@ impl Data {
 }
 
 impl Folder {
-    /// Who vouches for this server and its clients, today as when the folder was made.
+    /// The certificate authority of the server and its clients, the same since the folder was created.
     pub fn authority(&self) -> Result<Authority, DataError> {
         keys::authority(&self.path)
     }

@@ -16,7 +16,7 @@ use super::files::open;
 
 /// The only form so far.
 const FORM: u32 = 1;
-/// How many bytes come before a body.
+/// The length of a record header in bytes.
 pub(super) const HEAD: usize = 12;
 
 /// The content of the first record of a file.
@@ -25,7 +25,7 @@ pub(super) struct Title {
     form: u32,
     /// The revision that a snapshot is of, or that a log begins after.
     pub(super) revision: u64,
-    /// How many objects a snapshot has.
+    /// The number of objects in a snapshot.
     pub(super) objects: u64,
 }
 
@@ -101,7 +101,7 @@ fn frame(
     record.write_all(&body)
 }
 
-/// What comes next in a file.
+/// The next record of a file.
 pub(super) enum Next {
     /// A record, with the place where it begins.
     Body(u64, Vec<u8>),
@@ -189,7 +189,7 @@ impl Transport {
         }
     }
 
-    /// How far it has been read.
+    /// The offset in the file.
     pub(super) fn place(&self) -> u64 {
         self.place
     }

@@ -1,4 +1,4 @@
-//! Reads what a server has kept.
+//! Restores the objects of a folder.
 
 use std::collections::BTreeMap;
 use std::io::{Seek as _, SeekFrom};
@@ -19,7 +19,7 @@ pub(crate) struct Restored {
     pub(crate) objects: BTreeMap<(TableName, Key), (u64, Bytes)>,
     /// Whether there was anything.
     pub(crate) is_new: bool,
-    /// Where changes go from now on.
+    /// The journal of further changes.
     pub(crate) journal: Journal,
 }
 

@@ -200,8 +200,8 @@ fn damage_before_the_end_is_reported_with_its_offset() {
             }
             other => panic!("at {place}: {other}"),
         }
-        let said = refused.to_string();
-        assert!(said.contains("log.0") && said.contains(&start.to_string()));
+        let message = refused.to_string();
+        assert!(message.contains("log.0") && message.contains(&start.to_string()));
     }
 }
 

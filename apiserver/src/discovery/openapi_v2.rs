@@ -13,7 +13,7 @@ use crate::request::accept;
 const JSON: &str = "application/json";
 const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-/// What clients call Protobuf, too.
+/// The names of Protobuf in `Accept` headers.
 const DEPRECATED: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 
 /// The document in the first form that a client takes; nothing if it takes none of them.

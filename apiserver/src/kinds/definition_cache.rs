@@ -12,7 +12,7 @@ use super::custom::{self, CustomError, Definition};
 
 type Fingerprint = [u8; 32];
 
-/// Those that some server has.
+/// The definitions that some server of this process has.
 static KNOWN: LazyLock<Mutex<HashMap<Fingerprint, Weak<Definition>>>> =
     LazyLock::new(Mutex::default);
 
@@ -58,10 +58,10 @@ mod tests {
     #[test]
     fn equal_crds_share_a_definition_until_the_last_is_dropped() {
         let first = definition(&crd("leaves")).unwrap();
-        let mut told = crd("leaves");
-        told["metadata"]["uid"] = json!("another");
-        told["status"] = json!({ "conditions": [] });
-        let second = definition(&told).unwrap();
+        let mut unchanged = crd("leaves");
+        unchanged["metadata"]["uid"] = json!("another");
+        unchanged["status"] = json!({ "conditions": [] });
+        let second = definition(&unchanged).unwrap();
         assert!(Arc::ptr_eq(&first, &second));
         let mut changed = crd("leaves");
         changed["spec"]["scope"] = json!("Cluster");

@@ -138,7 +138,7 @@ pub fn api_version(group: &str, version: &str) -> String {
     }
 }
 
-/// Where the objects of a resource lie.
+/// The table of the objects of a resource.
 pub fn table_name(group: &str, resource: &str) -> TableName {
     // Events are the same objects in both groups.
     if group == "events.k8s.io" && resource == "events" {
@@ -163,7 +163,7 @@ pub struct Kinds {
     by_path: HashMap<(String, String, String), Arc<Kind>>,
     /// What CRDs define, by their names.
     custom: BTreeMap<String, Arc<Definition>>,
-    /// How often they have changed.
+    /// The number of changes.
     pub generation: u64,
 }
 
@@ -214,7 +214,7 @@ impl Kinds {
         &self.groups
     }
 
-    /// The kinds whose objects lie where this one's do: the same resource in its other versions, and in other groups.
+    /// The kinds that share the table of this one: the same resource in its other versions, and in other groups.
     pub fn same_resource<'a>(&'a self, kind: &'a Kind) -> impl Iterator<Item = &'a Arc<Kind>> {
         let all = self.groups.iter().flat_map(|group| &group.versions);
         let all = all.flat_map(|(_, resources)| resources);
@@ -265,7 +265,7 @@ impl Kinds {
         self.custom.get(name).map(|definition| &definition.kept)
     }
 
-    /// The kind of a CRD whose objects lie in a table, served or not.
+    /// The kind of the CRD whose objects are in a table, served or not.
     pub fn stored_in(&self, table: &str) -> Option<&Arc<Kind>> {
         let mut kept = self.custom.values().map(|definition| &definition.kept);
         kept.find(|kind| &*kind.table == table)

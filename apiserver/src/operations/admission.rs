@@ -10,20 +10,20 @@ use crate::admission::{
 };
 use crate::status_error::StatusError;
 
-/// What is about to be done to an object, or to the part of it that the path names.
+/// A write for admission: of an object or of a subresource.
 pub(crate) struct AdmissionRequest<'a> {
     pub(crate) operation: Operation,
     /// The object's name, as it was asked for.
     pub(crate) name: &'a str,
-    /// What is to be, as it is sent; null of a deletion.
+    /// The new object, as it is sent; null for a deletion.
     pub(crate) new: &'a Value,
-    /// What was, as it is sent; null of a new object.
+    /// The old object, as it is sent; null for a new object.
     pub(crate) old: &'a Value,
     pub(crate) dry_run: bool,
 }
 
 impl<'a> AdmissionRequest<'a> {
-    /// What webhooks are asked about.
+    /// The request for webhooks.
     fn for_webhooks(&self, of: &'a Attributes<'a>, options: &'a Value) -> WebhookRequest<'a> {
         WebhookRequest {
             of,
@@ -65,7 +65,7 @@ impl ObjectRequest {
             || Webhooks::may_validate(&self.state.store, &self.kind)
     }
 
-    /// What webhooks make of what is to be written; nothing if they leave it as it is.
+    /// Calls the mutating webhooks. Returns nothing if they do not change the object.
     pub(crate) async fn mutate(
         &mut self,
         request: &AdmissionRequest<'_>,
@@ -134,7 +134,7 @@ impl ObjectRequest {
         self.check_is_served()
     }
 
-    /// Who may not even ask who he is could break a cluster.
+    /// Policies do not apply to reviews: a refused review of one's own rights could break a cluster.
     fn is_exempt_from_policies(&self) -> bool {
         matches!(
             self.kind.group.as_str(),

@@ -16,7 +16,7 @@ const ADDRESSES: &str = "10.0.0.";
 const RANGE: &str = "10.0.0.0/24";
 /// The ports that nodes have for services.
 const NODE_PORTS: RangeInclusive<i64> = 30000..=32767;
-/// What the other services have.
+/// The addresses and ports of other services.
 struct Taken {
     addresses: BTreeSet<String>,
     ports: BTreeSet<i64>,

@@ -40,7 +40,7 @@ impl ObjectRequest {
             } else {
                 schema::prune(types, *id, &mut object)
             };
-            self.judge_unknown(&unknown, validation)?;
+            self.report_unknown(&unknown, validation)?;
             let decoded = schema::decode(types, *id, &mut object)
                 .and_then(|()| builtin::readable(&self.kind, &object));
             decoded.map_err(|why| {
@@ -57,26 +57,26 @@ impl ObjectRequest {
         Ok(object)
     }
 
-    fn judge_unknown(
+    fn report_unknown(
         &mut self,
         unknown: &[String],
         validation: FieldValidation,
     ) -> Result<(), StatusError> {
-        let told = unknown
+        let messages = unknown
             .iter()
             .map(|path| format!("unknown field {}", go_quoted(path)));
         match validation {
             _ if unknown.is_empty() => {}
             FieldValidation::Ignore => {}
-            FieldValidation::Warn => self.warnings.extend(told),
+            FieldValidation::Warn => self.warnings.extend(messages),
             FieldValidation::Strict => {
-                let told: Vec<String> = told.collect();
+                let messages: Vec<String> = messages.collect();
                 return Err(StatusError::bad_request(format!(
                     "{} in version {} cannot be handled as a {}: strict decoding error: {}",
                     self.kind.kind,
                     go_quoted(&self.kind.version),
                     self.kind.kind,
-                    told.join(", ")
+                    messages.join(", ")
                 )));
             }
         }

@@ -1,4 +1,4 @@
-//! Creating.
+//! Creates.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::request::query::WriteOptions;
 use crate::status_error::{GroupResource, StatusError};
 use crate::store::{Key, Write, WriteError};
 
-/// How often a name is made up anew when it is taken.
+/// The attempts to generate a name that is not taken.
 const NAMES: usize = 8;
 
 impl ObjectRequest {
@@ -29,7 +29,7 @@ impl ObjectRequest {
         Ok((self, Reply::Object(201, reply)))
     }
 
-    /// Asks for the right to create, of those who came with another one.
+    /// Checks the right to create, for a request that was authorized as another verb.
     pub(crate) fn check_may_create(&self) -> Result<(), StatusError> {
         self.state.authorizer().check_right(
             &self.user,
@@ -88,10 +88,10 @@ impl ObjectRequest {
         let given = meta::text(&object, "name");
         let base = meta::text(&object, "generateName").to_owned();
         let made_up = given.is_empty() && !base.is_empty();
-        let said = self.warnings.len();
+        let warning_count = self.warnings.len();
         for attempt in 1.. {
             // Webhooks that are called again return their warnings again.
-            self.warnings.truncate(said);
+            self.warnings.truncate(warning_count);
             let mut object = object.clone();
             if made_up {
                 let most = 63 - 5;

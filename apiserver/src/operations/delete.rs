@@ -1,4 +1,4 @@
-//! Deleting.
+//! Deletions.
 
 use serde_json::{Value, json};
 
@@ -11,11 +11,11 @@ use crate::request::query::{DeleteOptions, Propagation};
 use crate::status_error::StatusError;
 use crate::store::{Key, Stored, Write, WriteError};
 
-/// What came of a deletion.
+/// The outcome of a deletion.
 enum Deleted {
     /// The object is gone; this was its last state.
     Gone(Value),
-    /// It is marked, and waits for its finalizers.
+    /// The object is terminating and waits for its finalizers.
     Waits(Value),
 }
 
@@ -76,10 +76,10 @@ impl ObjectRequest {
         key: &Key,
         options: &DeleteOptions,
     ) -> Result<Deleted, StatusError> {
-        let said = self.warnings.len();
+        let warning_count = self.warnings.len();
         for _ in 0..ATTEMPTS {
             // Webhooks that are called again return their warnings again.
-            self.warnings.truncate(said);
+            self.warnings.truncate(warning_count);
             let stored = self.state.store.get(&self.kind.table, key);
             let stored = stored
                 .ok_or_else(|| StatusError::not_found(&self.kind.group_resource(), &key.name))?;

@@ -13,10 +13,10 @@ use crate::request::selectors::{FieldSelector, LabelSelector};
 use crate::status_error::{FieldError, StatusError, go_quoted};
 use crate::store::{Key, Page, Store, Stored, TooOld};
 
-/// How the tokens of pages are written.
+/// The version of continue tokens.
 const TOKEN_VERSION: &str = "meta.k8s.io/v1";
 
-/// What of a resource is selected.
+/// A selection of objects of a resource.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection {
     pub(crate) namespace: Option<String>,
@@ -29,7 +29,7 @@ pub(crate) struct Selection {
 pub(crate) struct Part<'a> {
     /// As it was at this revision.
     pub(crate) revision: Option<u64>,
-    /// What comes after this key.
+    /// Objects after this key.
     pub(crate) after: Option<&'a Key>,
     /// So many at most.
     pub(crate) limit: Option<usize>,
@@ -94,7 +94,7 @@ impl Selection {
 }
 
 impl ObjectRequest {
-    /// What the query selects.
+    /// The objects that the query selects.
     pub(crate) fn selection(&self) -> Result<Selection, StatusError> {
         let labels = LabelSelector::parse(self.query.get("labelSelector").unwrap_or_default())?;
         let fields = FieldSelector::parse(self.query.get("fieldSelector").unwrap_or_default())?;

@@ -49,7 +49,7 @@ pub(crate) struct ObjectRequest {
     pub(crate) form: Form,
     pub(crate) user: Identity,
     pub(crate) transport: Transport,
-    /// What the client calls itself.
+    /// The user agent.
     pub(crate) agent: String,
     pub(crate) content_type: String,
     /// The warnings of the answer.
@@ -57,25 +57,25 @@ pub(crate) struct ObjectRequest {
     /// The warnings of a refusal.
     pub(crate) refused_with: Arc<Mutex<Vec<String>>>,
     pub(crate) origin: Origin,
-    /// What was sent, of a part that is of another kind than the object.
+    /// The sent object of a subresource of another kind.
     pub(crate) sent_part: Option<Value>,
-    /// How something is deleted, as it was asked for.
+    /// The sent delete options.
     pub(crate) deletion: Map<String, Value>,
 }
 
-/// Where the object comes from that is to be written.
+/// The origin of the object that is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// It was sent.
+    /// The body of the request.
     #[default]
     Body,
-    /// It was made by a patch.
+    /// The result of a patch.
     Patch,
-    /// It was made by an apply, which has noted who wrote what.
+    /// The result of an apply, which has set the managed fields.
     Apply,
 }
 
-/// What is answered.
+/// The answer of a request.
 pub(crate) enum Reply {
     /// An object, as it is sent: the status code and the object.
     Object(u16, Value),
@@ -109,7 +109,7 @@ impl ObjectRequest {
         found.ok_or_else(|| StatusError::not_found(&self.kind.group_resource(), &key.name))
     }
 
-    /// What is sent of an object where the path leads: itself, or its scale.
+    /// The object that the path returns: the object itself, or its scale.
     pub(crate) fn shown(&self, object: &Value) -> Result<Value, StatusError> {
         if self.subresource.as_deref() == Some("scale") {
             return self.scale_of(object);

@@ -1,4 +1,4 @@
-//! Patching.
+//! Patches.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::status_error::StatusError;
 const TYPES: &str =
     "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
 
-/// How a patch is meant.
+/// The type of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
     Json,
@@ -42,7 +42,7 @@ impl ObjectRequest {
             _ => StatusError::bad_request(format!("error decoding patch: {why}")),
         })?;
         self.origin = Origin::Patch;
-        let said = self.warnings.len();
+        let warning_count = self.warnings.len();
         for _ in 0..ATTEMPTS {
             let current = self.current()?;
             let before = self.in_request_version(current.value());
@@ -50,7 +50,7 @@ impl ObjectRequest {
             if let Some(failure) = patch::too_deep(&patched) {
                 return Err(failure);
             }
-            self.warnings.truncate(said);
+            self.warnings.truncate(warning_count);
             self.check_is_of_kind(&patched)?;
             let read = self.known_fields(patched, options.field_validation);
             let mut object = read.map_err(|why| self.unreadable(manner, &before, &patch, why))?;
@@ -190,9 +190,9 @@ impl ObjectRequest {
         let wanted = crate::decode::yaml(body)?;
         self.check_applied(&wanted)?;
         self.origin = Origin::Apply;
-        let said = self.warnings.len();
+        let warning_count = self.warnings.len();
         for _ in 0..ATTEMPTS {
-            self.warnings.truncate(said);
+            self.warnings.truncate(warning_count);
             let key = self.key();
             let current = self.state.store.get(&self.kind.table, &key);
             let before = current
@@ -307,7 +307,7 @@ impl ObjectRequest {
     }
 }
 
-/// What kubectl applies with goes on knowing what was applied, though the server has done it.
+/// The annotation of kubectl's client-side apply, which server-side apply of kubectl keeps up to date.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 fn writer_is_kubectl(options: &WriteOptions) -> bool {

@@ -7,7 +7,7 @@ use crate::kinds::Kind;
 use crate::status_error::{FieldError, StatusError};
 use crate::{builtin, meta, schema};
 
-/// What may be written.
+/// The part of an object that a request may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// All but the status, if that is apart.
@@ -28,7 +28,7 @@ impl ObjectRequest {
         }
     }
 
-    /// What is wrong with an object.
+    /// Validates an object.
     pub(crate) fn wrong(
         kind: &Kind,
         part: Option<&str>,
@@ -42,8 +42,14 @@ impl ObjectRequest {
             if kind.custom.is_none() {
                 errors.extend(errors.clone());
                 // Both places validate these.
-                let told = meta::check_map(object);
-                errors.extend(told.iter().chain(&told).cloned().collect::<Vec<_>>());
+                let map_errors = meta::check_map(object);
+                errors.extend(
+                    map_errors
+                        .iter()
+                        .chain(&map_errors)
+                        .cloned()
+                        .collect::<Vec<_>>(),
+                );
             }
         }
         match (&kind.custom, &kind.schema) {

@@ -15,7 +15,7 @@ use crate::status_error::{Cause, FieldError, StatusError};
 /// Answers a question.
 type Reviewer = fn(&ObjectRequest, Value) -> Result<Value, StatusError>;
 
-/// How long a token lives that is asked for without a number of seconds.
+/// The default lifetime of a token in seconds.
 const LIFETIME: i64 = 3600;
 /// The shortest and longest life of a token, in seconds.
 const LIFE: std::ops::RangeInclusive<i64> = 600..=4_294_967_296;
@@ -63,7 +63,7 @@ impl ObjectRequest {
         reviewer(self, body)
     }
 
-    /// What webhooks leave of a question, unless they refuse it.
+    /// Runs the admission of a review.
     pub(crate) async fn admit_review(&mut self, mut body: Value) -> Result<Value, StatusError> {
         let (is_mutated, is_judged) = (
             self.has_mutating_admission(),
@@ -319,7 +319,7 @@ impl ObjectRequest {
     }
 }
 
-/// How long a requested token should live, as Go's type holds it.
+/// The requested lifetime of a token.
 fn seconds_of(request: &Value) -> Result<i64, StatusError> {
     let asked = request.pointer("/spec/expirationSeconds");
     let Some(asked) = asked.filter(|asked| !asked.is_null()) else {

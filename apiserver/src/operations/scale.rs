@@ -48,9 +48,9 @@ impl ObjectRequest {
         options: &WriteOptions,
         change: impl Fn(&Value) -> Result<Value, StatusError> + Sync,
     ) -> Result<(Self, Reply), StatusError> {
-        let said = self.warnings.len();
+        let warning_count = self.warnings.len();
         for _ in 0..ATTEMPTS {
-            self.warnings.truncate(said);
+            self.warnings.truncate(warning_count);
             let current = self.current()?;
             let object = current.value();
             let wanted = change(&self.scale_of(&object)?)?;

@@ -51,10 +51,10 @@ impl ObjectRequest {
             let reply = self.create_object(object, &options).await?;
             return Ok((self, Reply::Object(201, reply)));
         }
-        let said = self.warnings.len();
+        let warning_count = self.warnings.len();
         for _ in 0..ATTEMPTS {
             // Webhooks that are called again return their warnings again.
-            self.warnings.truncate(said);
+            self.warnings.truncate(warning_count);
             let current = self.current()?;
             if let Some(reply) = self.replace(object.clone(), &current, &options).await? {
                 return Ok((self, Reply::Object(200, reply)));
@@ -164,7 +164,7 @@ impl ObjectRequest {
         self.in_request_version(sent)
     }
 
-    /// What webhooks have made of a changed object, or of its scale, as it is kept.
+    /// The changed object, or its scale, after webhooks, in the stored form.
     fn merged(&mut self, mutated: Value, mut new: Value) -> Result<Value, StatusError> {
         if self.subresource.as_deref() != Some("scale") {
             return Ok(self.taken_over(mutated, &new));
@@ -270,7 +270,7 @@ impl ObjectRequest {
         self.refuse_wrong(name, &errors)
     }
 
-    /// Where a server with an etcd would keep the object.
+    /// The etcd key of the object in a kube-apiserver.
     fn storage_key(&self) -> String {
         let group = match &self.kind.custom {
             Some(_) => format!("{}/", self.kind.group),

@@ -18,11 +18,11 @@ use crate::state::State;
 use crate::status_error::{Cause, FieldError, StatusError};
 use crate::store::{Change, ChangeKind, Cursor, Follower, Key, Stored, TooOld};
 
-/// How many changes are taken out of the log at once.
+/// The number of changes that are read from the log at once.
 const BATCH: usize = 128;
 /// The interval of bookmarks.
 const BOOKMARKS: Duration = Duration::from_mins(1);
-/// How long a watch lives that names no end: as a real server, between half an hour and an hour.
+/// The default timeout of a watch: as in a kube-apiserver, between half an hour and an hour.
 const LIFETIME: Duration = Duration::from_mins(45);
 /// In a second.
 const NANOSECONDS: i64 = 1_000_000_000;
@@ -36,7 +36,7 @@ struct Watch {
     selection: Selection,
     form: Form,
     cursor: Cursor,
-    /// What others may know of the place of this watch; nothing is known of readers behind sockets.
+    /// The progress of this watch for `watches_are_current`; none for clients behind sockets.
     follower: Option<Arc<Follower>>,
     ready: std::collections::VecDeque<Bytes>,
     bookmarks: bool,
@@ -174,7 +174,7 @@ impl Watch {
                 Ok(changes) => {
                     for change in changes {
                         self.seen = change.revision;
-                        let line = self.told(&change);
+                        let line = self.event_line(&change);
                         self.ready.extend(line);
                     }
                 }
@@ -204,8 +204,8 @@ impl Watch {
         }
     }
 
-    /// What a change is to those who see a part of the objects only.
-    fn told(&mut self, change: &Change) -> Option<Bytes> {
+    /// The event of a change for the selected objects.
+    fn event_line(&mut self, change: &Change) -> Option<Bytes> {
         let selects = |stored: &Stored| self.selection.matches(&self.kind, &change.key, stored);
         let is = selects(&change.object);
         let was = change.before.as_deref().is_some_and(selects);

@@ -56,7 +56,7 @@ struct Merger<'a> {
     types: &'a Types,
 }
 
-/// How a list is merged.
+/// The merge strategy of a list.
 struct Lists<'a> {
     /// The merge key of its items; empty for scalars.
     key: &'a str,

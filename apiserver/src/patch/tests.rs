@@ -112,7 +112,7 @@ fn json_patches_follow_the_limits_of_kubernetes() {
 
 #[test]
 fn invalid_patch_bodies_are_reported() {
-    let said = |result: Result<Value, crate::status_error::StatusError>| {
+    let message_of = |result: Result<Value, crate::status_error::StatusError>| {
         let failure = result.unwrap_err();
         assert_eq!(failure.code, 400);
         failure.message
@@ -141,11 +141,14 @@ fn invalid_patch_bodies_are_reported() {
         ),
     ] {
         assert_eq!(
-            said(result),
+            message_of(result),
             format!("error decoding patch: json: cannot unmarshal {what}")
         );
     }
-    assert_eq!(said(merge_patch(&o, &json!(null))), "Invalid JSON Patch");
+    assert_eq!(
+        message_of(merge_patch(&o, &json!(null))),
+        "Invalid JSON Patch"
+    );
 }
 
 #[test]

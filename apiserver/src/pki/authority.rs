@@ -27,16 +27,16 @@ pub enum AuthorityError {
         #[source]
         source: rcgen::Error,
     },
-    /// What was made cannot be served.
+    /// The certificate cannot be served.
     #[error("cannot serve with the certificate that was made")]
     Serve(#[source] rustls::Error),
-    /// What was made cannot be read back.
+    /// The certificate cannot be read back.
     #[error("cannot read a certificate that was made")]
     Read(#[from] rustls::pki_types::pem::Error),
     /// Clients' certificates cannot be checked.
     #[error("cannot check certificates of clients")]
     Clients(#[from] rustls::server::VerifierBuilderError),
-    /// What a client has requested cannot be signed.
+    /// The certificate signing request cannot be signed.
     #[error("cannot sign what was requested")]
     Request(#[source] SignError),
     /// A certificate and a key that were kept do not belong together.
@@ -148,7 +148,7 @@ impl Authority {
         })
     }
 
-    /// Who decides which certificates of clients are trusted: those of this authority.
+    /// Verifies client certificates: trusts those of this authority.
     pub(crate) fn client_verifier(&self) -> Result<Arc<dyn ClientCertVerifier>, AuthorityError> {
         let mut roots = rustls::RootCertStore::empty();
         roots

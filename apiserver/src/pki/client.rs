@@ -13,7 +13,7 @@ use x509_cert::der::{Decode as _, Tagged as _, asn1::AnyRef};
 
 use crate::identity::Identity;
 
-/// Who a client is by what it showed in the handshake.
+/// The user of a client by the certificate of the handshake.
 pub(crate) fn identity(
     trusted: &dyn ClientCertVerifier,
     shown: &[CertificateDer<'_>],
@@ -76,7 +76,7 @@ impl ClientCertVerifier for AnyOwned {
     }
 }
 
-/// Who the bearer of a certificate is: the common name is the user, the organizations are the groups.
+/// The user of a certificate: the common name is the user, the organizations are the groups.
 pub(super) fn bearer(certificate: &CertificateDer<'_>) -> Option<Identity> {
     const COMMON_NAME: &str = "2.5.4.3";
     const ORGANIZATION: &str = "2.5.4.10";

@@ -1,4 +1,4 @@
-//! Certificates that clients request: what they ask for, whether a signer gives it, and what it looks like.
+//! Certificate signing requests: parsing, the rules of signers, and signing.
 
 #[cfg(test)]
 mod tests;
@@ -19,16 +19,16 @@ use x509_cert::serial_number::SerialNumber;
 use x509_cert::spki::AlgorithmIdentifierOwned;
 use x509_cert::time::Validity;
 
-/// Where requests lie.
+/// The table of certificate signing requests.
 pub(crate) const REQUESTS: &str = "certificates.k8s.io/certificatesigningrequests";
 /// Vouches for clients of the API server.
 pub(crate) const CLIENT: &str = "kubernetes.io/kube-apiserver-client";
 /// Vouches for kubelets as clients.
 pub(crate) const KUBELET: &str = "kubernetes.io/kube-apiserver-client-kubelet";
 
-/// How long a certificate is good if nothing is asked for.
+/// The default validity of a certificate.
 const YEAR: Duration = Duration::from_hours(365 * 24);
-/// How much earlier it is good than it is made, for clocks that are late.
+/// How far a certificate is backdated, for clocks that are late.
 const EARLIER: Duration = Duration::from_mins(5);
 
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
@@ -41,7 +41,7 @@ const CLIENT_AUTH: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.
 const EXTENSION_REQUEST: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.14");
 const ECDSA_SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.4.3.2");
 
-/// What a client asks for.
+/// A certificate signing request.
 pub(crate) struct Request {
     request: CertReq,
 }

@@ -1,4 +1,4 @@
-//! What a request asks for: its path, its query, and the form of answer that it accepts.
+//! Parts of a request: its path, its query, and the form of response that it accepts.
 
 pub mod accept;
 pub mod path;

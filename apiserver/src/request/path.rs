@@ -1,8 +1,8 @@
-//! Paths.
+//! Routes of request paths.
 
 use percent_encoding::percent_decode_str;
 
-/// What a path leads to.
+/// The route of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
     /// `/api`.

@@ -1,4 +1,4 @@
-//! Queries.
+//! Query parameters and options.
 
 use std::num::{IntErrorKind, ParseIntError};
 
@@ -75,12 +75,12 @@ pub enum FieldValidation {
     Strict,
 }
 
-/// How something is written.
+/// The options of a write.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
     /// Whether nothing is kept.
     pub dry_run: bool,
-    /// Who is noted as the writer.
+    /// The field manager.
     pub field_manager: Option<String>,
     /// What to do with unknown fields.
     pub field_validation: FieldValidation,
@@ -139,27 +139,27 @@ impl WriteOptions {
     }
 }
 
-/// What becomes of an object's dependents when it is deleted.
+/// The propagation policy of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Propagation {
-    /// They go after it.
+    /// They are deleted after it.
     Background,
-    /// They go before it.
+    /// They are deleted before it.
     Foreground,
-    /// They stay.
+    /// They are orphaned.
     Orphan,
 }
 
-/// How something is deleted.
+/// The options of a deletion.
 #[derive(Clone, Debug, Default)]
 pub struct DeleteOptions {
     /// Only the object of this uid.
     pub uid: Option<String>,
     /// Only the object in this state.
     pub resource_version: Option<String>,
-    /// What becomes of its dependents; absent if the kind decides.
+    /// The propagation policy; absent for the default of the kind.
     pub propagation: Option<Propagation>,
-    /// How long it may take to go, in seconds.
+    /// The grace period in seconds.
     pub grace_period: Option<i64>,
     /// Whether nothing is kept.
     pub dry_run: bool,

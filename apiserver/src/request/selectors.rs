@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::status_error::{StatusError, go_quoted};
 
-/// What one requirement asks of a label.
+/// The operator of a label requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Wants {
     /// One of these values.
@@ -317,7 +317,7 @@ fn check_value(key: &str, value: &str) -> Result<(), String> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelector(pub Vec<FieldRequirement>);
 
-/// What one requirement asks of a field.
+/// A requirement of a field selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldRequirement {
     /// The field, such as `metadata.name`.

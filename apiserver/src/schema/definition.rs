@@ -9,7 +9,7 @@ use super::structural;
 use crate::names;
 use crate::status_error::{Cause, FieldError};
 
-/// What is wrong with a `CustomResourceDefinition`.
+/// Validates a `CustomResourceDefinition`.
 pub fn check_crd(crd: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let text = |pointer: &str| {

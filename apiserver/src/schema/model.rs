@@ -13,7 +13,7 @@ use super::program::Compiled;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TypeId(pub(super) u32);
 
-/// What kind of JSON value is allowed.
+/// The JSON type that is allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ValueType {
     /// Every one.
@@ -58,9 +58,9 @@ pub enum Special {
 /// The way from a node to another; the default stands on the way, not on the type.
 #[derive(Clone, Debug)]
 pub struct Edge {
-    /// Where to.
+    /// The target node.
     pub id: TypeId,
-    /// What is put where nothing is.
+    /// The default.
     pub default: Option<Value>,
     /// What Go's type adds to the schema.
     pub(super) go: GoField,
@@ -88,7 +88,7 @@ pub enum Additional {
     Of(Edge),
 }
 
-/// How the items of an array belong together.
+/// The list type of an array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ListType {
     /// Not declared: treated as atomic.
@@ -117,7 +117,7 @@ pub struct Checks {
     pub exclusive_minimum: bool,
     /// The highest itself is too high.
     pub exclusive_maximum: bool,
-    /// What the number has to be a multiple of.
+    /// The divisor of the number (`multipleOf`).
     pub multiple_of: Option<Value>,
     /// Fewest characters.
     pub min_length: Option<u64>,
@@ -154,7 +154,7 @@ pub struct Rule {
     pub message_expression: String,
     /// The cause's reason; `FieldValueInvalid` if empty.
     pub reason: String,
-    /// Where in the node the fault is: `.a['b']`.
+    /// The path of the error below the node: `.a['b']`.
     pub field_path: String,
     /// A transition rule runs without an old value, too.
     pub optional_old_self: bool,

@@ -112,7 +112,7 @@ pub(super) fn quantity(value: &Value) -> Result<String, String> {
     Ok(again.unwrap_or(text))
 }
 
-/// How much a quantity is, in billionths; nothing if that is no number, or too large a one.
+/// The value of a quantity in billionths; nothing if it is not a number, or too large.
 pub(crate) fn billionths(text: &str) -> Option<i128> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let end = unsigned

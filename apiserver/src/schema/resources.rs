@@ -1,4 +1,4 @@
-//! What resources in a custom resource have to have.
+//! Checks of resources that are embedded in a custom resource.
 
 use serde_json::{Map, Value};
 

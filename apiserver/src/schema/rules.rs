@@ -92,7 +92,7 @@ fn broken(
         Ok(CelValue::Bool(true)) => None,
         Ok(CelValue::Bool(false)) => {
             let message = message(rule, programs, scope);
-            Some(told(rule, field, value, &message))
+            Some(violation(rule, field, value, &message))
         }
         Ok(_) => failed("unexpected type of the result"),
         Err(ExecutionError::NoSuchKey(key)) => failed(&format!("no such key: {key}")),
@@ -125,7 +125,7 @@ fn message(rule: &Rule, programs: &Programs, scope: &Context<'_>) -> String {
 }
 
 /// Only scalars are shown.
-fn told(rule: &Rule, field: &str, value: &Value, message: &str) -> FieldError {
+fn violation(rule: &Rule, field: &str, value: &Value, message: &str) -> FieldError {
     let field = match (field, rule.field_path.as_str()) {
         (field, "") => named(field).to_owned(),
         ("", path) => path.trim_start_matches('.').to_owned(),

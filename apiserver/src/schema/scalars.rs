@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// What Go calls a JSON value that it did not expect.
+/// The name of an unexpected JSON value in Go's errors.
 pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -96,7 +96,7 @@ pub(crate) fn bytes(text: &str) -> Result<String, String> {
     Ok(clean)
 }
 
-/// What the API server calls a JSON value of the wrong type.
+/// The name of the type of a JSON value in errors of the API server.
 pub(super) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

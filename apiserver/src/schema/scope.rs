@@ -13,7 +13,7 @@ use super::model::{TypeId, Types};
 use super::rules::to_cel;
 use crate::cel::{self, FUNCTIONS};
 
-/// How many expressions stay compiled. Those of all policies of a cluster fit; after them it begins anew.
+/// The capacity of the cache of compiled expressions. All policies of a cluster fit; a full cache is cleared.
 const COMPILED: usize = 1000;
 
 type Compiled = Arc<Result<Expression, String>>;

@@ -21,7 +21,7 @@ fn refused(kind: &str, spec: Value) -> String {
 
 #[test]
 fn wrong_types_have_the_messages_of_go() {
-    for (data, said) in [
+    for (data, expected) in [
         (
             json!({ "a": 1 }),
             "number into Go struct field ConfigMap.data of type string",
@@ -40,9 +40,9 @@ fn wrong_types_have_the_messages_of_go() {
         ),
     ] {
         let error = refused("core.v1.ConfigMap", json!({ "data": data }));
-        assert_eq!(error, format!("json: cannot unmarshal {said}"));
+        assert_eq!(error, format!("json: cannot unmarshal {expected}"));
     }
-    for (spec, said) in [
+    for (spec, expected) in [
         (
             json!({ "replicas": "3" }),
             "string into Go struct field DeploymentSpec.spec.replicas of type int32",
@@ -85,7 +85,7 @@ fn wrong_types_have_the_messages_of_go() {
         ),
     ] {
         let error = refused("apps.v1.Deployment", json!({ "spec": spec }));
-        assert_eq!(error, format!("json: cannot unmarshal {said}"));
+        assert_eq!(error, format!("json: cannot unmarshal {expected}"));
     }
 }
 
@@ -93,8 +93,8 @@ fn wrong_types_have_the_messages_of_go() {
 fn error_of_custom_unmarshaler_comes_first() {
     let spec = json!({ "replicas": "3", "template": { "metadata": { "creationTimestamp": "x" } } });
     let error = refused("apps.v1.Deployment", json!({ "spec": spec }));
-    let said = r#"parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006""#;
-    assert_eq!(error, said);
+    let expected = r#"parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006""#;
+    assert_eq!(error, expected);
     let error = refused("core.v1.ConfigMap", json!({ "binaryData": { "x": "!!" } }));
     assert_eq!(error, "illegal base64 data at input byte 0");
 }

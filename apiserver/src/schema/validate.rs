@@ -14,7 +14,7 @@ use super::scalars::{type_name, whole};
 use crate::cel;
 use crate::status_error::{Cause, FieldError};
 
-/// What is wrong with `value`. With `old`, the value that it takes the place of, what has not changed is not held
+/// Validates `value`. With `old`, the value that it replaces, what has not changed is not held
 /// against it.
 pub fn validate(types: &Types, id: TypeId, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
     validate_after(types, id, value, old, &[])

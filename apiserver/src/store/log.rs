@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::{Key, Stored};
 
-/// How many changes of a table are remembered. Who falls further behind has to list again.
+/// The number of changes that a log keeps for a table. A watch further behind has to list again.
 const MOST_CHANGES: usize = 1024;
 /// How many bytes the versions may have that are remembered, and are of no current object.
 const MOST_BYTES: usize = 8 << 20;
@@ -19,14 +19,14 @@ const FEW_BYTES: usize = 64 << 10;
 /// That while: as long as a kube-apiserver's cache remembers whatever else there is.
 const WHILE: Duration = Duration::from_secs(75);
 
-/// What happened to an object.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It came.
+    /// The object was created.
     Added,
-    /// It is another now.
+    /// The object was updated.
     Modified,
-    /// It went.
+    /// The object was deleted.
     Deleted,
 }
 
@@ -37,9 +37,9 @@ pub struct Change {
     pub revision: u64,
     /// When the change was made.
     pub at: Instant,
-    /// What happened.
+    /// The kind of the change.
     pub kind: ChangeKind,
-    /// To which object.
+    /// The name of the object.
     pub key: Key,
     /// The object after it, or its last state.
     pub object: Arc<Stored>,
@@ -47,7 +47,7 @@ pub struct Change {
     pub before: Option<Arc<Stored>>,
 }
 
-/// What was asked for is no longer remembered.
+/// The requested revision is older than the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooOld {
     /// The revision that was asked for.

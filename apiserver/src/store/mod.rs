@@ -1,4 +1,4 @@
-//! Where objects lie: tables of serialized objects under one revision, and a bounded log of changes for each table.
+//! The object store: tables of serialized objects under one revision, and a bounded log of changes for each table.
 //!
 //! An object is kept as the JSON that is sent, so that reading costs a copy of a pointer, and an object costs its own
 //! length. Everything that is decided about a change is decided outside: a change names the revision that it was made
@@ -36,7 +36,7 @@ pub enum WriteError {
     NotPersisted,
 }
 
-/// What a change does.
+/// A change of an object.
 #[derive(Debug)]
 pub enum Write {
     /// Makes an object that is not there.
@@ -88,7 +88,7 @@ pub struct Page {
     pub objects: Vec<(Key, Arc<Stored>)>,
     /// The revision that the list is of.
     pub revision: u64,
-    /// How many more objects are wanted.
+    /// The number of objects after this page.
     pub remaining: usize,
 }
 
@@ -145,7 +145,7 @@ impl Store {
         inner.tables.get(table)?.objects.get(key).cloned()
     }
 
-    /// How many objects a table has.
+    /// The number of objects of a table.
     pub fn count(&self, table: &str) -> usize {
         let inner = self.shared.inner.read();
         inner

@@ -12,7 +12,7 @@ use super::{Change, ChangeKind, Cursor, Key, Page, Stored};
 
 pub(super) struct Table {
     pub(super) objects: BTreeMap<Key, Arc<Stored>>,
-    /// How many bytes they have.
+    /// Their size in bytes.
     bytes: usize,
     /// Those who follow it have it, too: they read it to its end when the table is gone.
     pub(super) log: Arc<RwLock<Log>>,

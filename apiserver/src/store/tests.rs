@@ -155,8 +155,8 @@ async fn namespace_cursor_is_woken_only_by_its_namespace() {
     assert_eq!(store.seen_up_to(&cursor), None);
     assert!(cursor.changed().await);
     let changes = cursor.changes(10).unwrap();
-    let told: Vec<u64> = changes.iter().map(|change| change.revision).collect();
-    assert_eq!(told, [revision]);
+    let revisions: Vec<u64> = changes.iter().map(|change| change.revision).collect();
+    assert_eq!(revisions, [revision]);
 
     // What is forgotten of the namespace itself is missed, one way or the other.
     let mut other = store.follow("/things", Some("here"), revision).unwrap();

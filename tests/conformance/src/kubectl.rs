@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use anyhow::{Context as _, Result};
 use reeve_apiserver::{
-    KubeconfigContext, Authority as ServerAuthority, Listener, Options, Server, kubeconfig,
+    Authority as ServerAuthority, KubeconfigContext, Listener, Options, Server, kubeconfig,
 };
 use regex::Regex;
 use serde::Deserialize;

@@ -34,13 +34,13 @@ use crate::store::{Key, Store};
 
 /// The largest answer that is read.
 const LARGEST: usize = 3 << 20;
-/// How many clients are kept: those of more configurations are made anew.
+/// The capacity of the cache of clients; a full cache is cleared.
 const MOST_CLIENTS: usize = 64;
 
 type Connector = HttpsConnector<HttpConnector<Resolver>>;
 type Caller = Client<Connector, Full<Bytes>>;
 
-/// Where a webhook is.
+/// The endpoint of a webhook.
 #[derive(Debug, PartialEq, Eq)]
 struct Endpoint {
     url: Uri,
@@ -79,7 +79,7 @@ impl WebhookClients {
             let response = caller
                 .request(request)
                 .await
-                .map_err(|error| told(&error, &place))?;
+                .map_err(|error| call_error(&error, &place))?;
             let (parts, body) = response.into_parts();
             let body = Limited::new(body, LARGEST).collect().await;
             let body = body.map_err(|error| error.to_string())?.to_bytes();
@@ -211,7 +211,7 @@ fn located(store: &Store, config: &Value, mut place: Endpoint) -> Result<Endpoin
 }
 
 /// The error of a failed call, in the words of Go.
-fn told(error: &(dyn Error + 'static), place: &Endpoint) -> String {
+fn call_error(error: &(dyn Error + 'static), place: &Endpoint) -> String {
     let mut cause = Some(error);
     let mut last = String::new();
     while let Some(error) = cause {

@@ -24,9 +24,9 @@ const MAX_TIMEOUT: u64 = 30;
 /// A webhook: one entry of a configuration.
 pub(super) struct Hook {
     pub(super) name: String,
-    /// How long it has to answer.
+    /// The timeout in seconds.
     pub(super) seconds: u64,
-    /// The API version of reviews that it likes best, if it is a known one.
+    /// The first API version of reviews in its list that is known.
     pub(super) review_version: Option<&'static str>,
     /// The whole entry.
     pub(super) entry: Value,
@@ -68,7 +68,7 @@ impl Hook {
         matches!(self.text("sideEffects"), "None" | "NoneOnDryRun")
     }
 
-    /// How long it may take to answer.
+    /// The timeout of a call.
     pub(super) fn timeout(&self) -> Duration {
         Duration::from_secs(self.seconds)
     }

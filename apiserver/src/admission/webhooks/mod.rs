@@ -41,13 +41,13 @@ pub(crate) struct WebhookRequest<'a> {
     pub(crate) of: &'a Attributes<'a>,
     /// The object as it was; null of a new one.
     pub(crate) old: &'a Value,
-    /// How it is written: `CreateOptions` and the like.
+    /// The options of the write, such as `CreateOptions`.
     pub(crate) options: &'a Value,
     /// Whether nothing is kept.
     pub(crate) dry_run: bool,
 }
 
-/// What webhooks make of an object.
+/// The outcome of mutating webhooks.
 #[derive(Default)]
 pub(crate) struct MutationOutcome {
     /// It, if it has been changed.
@@ -75,7 +75,7 @@ impl Webhooks {
         !is_exempt(kind) && store.count(VALIDATING) > 0
     }
 
-    /// Asks those who change objects, one after the other. `new` is null of a deletion.
+    /// Calls the mutating webhooks, one after the other. `new` is null for a deletion.
     pub(crate) async fn mutate(
         &self,
         store: &Store,
@@ -128,7 +128,7 @@ impl Webhooks {
         Ok(())
     }
 
-    /// What one webhook makes of the object that it is shown, if it is something else.
+    /// Calls one webhook and returns the object if it changed it.
     async fn mutation(
         &self,
         store: &Store,
@@ -175,7 +175,7 @@ impl Webhooks {
         Ok(Some(kept.into_owned()))
     }
 
-    /// Asks those who refuse, all at once. `new` is null of a deletion.
+    /// Calls the validating webhooks, all at once. `new` is null for a deletion.
     pub(crate) async fn validate(
         &self,
         store: &Store,
@@ -293,7 +293,7 @@ fn called<'a>(
     }))
 }
 
-/// What follows where a webhook cannot be asked.
+/// Applies the failure policy to a failed call.
 fn uncalled(hook: &Hook, why: &str) -> Result<(), StatusError> {
     let why = format!("failed calling webhook {}: {why}", go_quoted(&hook.name));
     if hook.ignores_failure() {

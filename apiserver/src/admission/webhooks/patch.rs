@@ -19,7 +19,7 @@ pub(super) fn read(patch: &[u8]) -> Result<Vec<Value>, String> {
     }
 }
 
-/// What a patch makes of an object.
+/// Applies a patch to an object.
 pub(super) fn patched(object: &Value, patch: &[Value]) -> Result<Value, StatusError> {
     let whole = Value::Array(patch.to_vec());
     json_patch(object, &whole).map_err(|_| StatusError::internal_because(&undone(object, patch)))

@@ -13,7 +13,7 @@ use crate::status_error::{StatusError, go_quoted};
 /// The response of a webhook.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct WebhookResponse {
-    /// What is to be changed: a JSON patch.
+    /// The JSON patch.
     pub(super) patch: Option<Vec<u8>>,
     /// The declared type of the patch.
     pub(super) patch_type: String,
@@ -23,7 +23,7 @@ pub(super) struct WebhookResponse {
     pub(super) refusal: Option<StatusError>,
 }
 
-/// What is expected of an answer.
+/// The expectations on a response.
 pub(super) struct Expected<'a> {
     /// The webhook's name.
     pub(super) hook: &'a str,

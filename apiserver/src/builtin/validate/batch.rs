@@ -102,7 +102,7 @@ fn job_spec(spec: &FieldValue<'_>, errors: &mut Errors) {
     failures(spec, errors);
 }
 
-/// What is wrong with a name that begins with a domain.
+/// Validates a name that begins with a domain.
 pub(super) fn domain_path(text: &str) -> Vec<String> {
     let Some((domain, path)) = text.split_once('/') else {
         return vec!["must be a domain-prefixed path (such as \"acme.io/foo\")".to_owned()];
@@ -114,7 +114,7 @@ pub(super) fn domain_path(text: &str) -> Vec<String> {
     errors
 }
 
-/// What is done when Pods of a Job fail.
+/// The pod failure policy of a Job.
 fn failures(spec: &FieldValue<'_>, errors: &mut Errors) {
     let policy = spec.get("podFailurePolicy");
     if !policy.is_set() {

@@ -147,7 +147,7 @@ fn percent(text: &str) -> Option<u64> {
     Some(digits.parse().unwrap_or(u64::MAX))
 }
 
-/// What is wrong with the name of a port.
+/// Validates the name of a port.
 pub(super) fn port_name(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 15 {

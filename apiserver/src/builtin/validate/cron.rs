@@ -46,7 +46,7 @@ const WORDS: [&str; 7] = [
     "@hourly",
 ];
 
-/// What is wrong with a schedule.
+/// Validates a schedule.
 pub(super) fn schedule(text: &str, has_zone: bool) -> Vec<String> {
     let mut errors = Vec::new();
     let (mut rest, mut is_known) = (text, true);
@@ -76,7 +76,7 @@ pub(super) fn schedule(text: &str, has_zone: bool) -> Vec<String> {
     errors
 }
 
-/// What is wrong with the name of a time zone.
+/// Validates the name of a time zone.
 pub(super) fn zone(name: &str) -> Vec<String> {
     if name.is_empty() {
         return vec!["timeZone must be nil or non-empty string".to_owned()];

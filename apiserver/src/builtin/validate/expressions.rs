@@ -180,7 +180,7 @@ mod tests {
 
     use super::*;
 
-    fn said(expression: &str) -> Vec<String> {
+    fn messages(expression: &str) -> Vec<String> {
         let value = Value::from(expression);
         let at = FieldValue {
             value: &value,
@@ -201,7 +201,7 @@ mod tests {
     #[case("quantity(object.a).isLessThan(quantity('1')) && math.greatest(1, 2) == 2")]
     #[case("authorizer.group('').resource('pods').check('get').allowed()")]
     fn what_names_only_what_there_is(#[case] expression: &str) {
-        assert_eq!(said(expression), Vec::<String>::new());
+        assert_eq!(messages(expression), Vec::<String>::new());
     }
 
     #[rstest::rstest]
@@ -212,7 +212,10 @@ mod tests {
     #[case("object.a =", "compilation failed")]
     #[case("'a'", "must evaluate to bool but got string")]
     fn what_cannot_be_evaluated(#[case] expression: &str, #[case] why: &str) {
-        let said = said(expression);
-        assert!(said.len() == 1 && said[0].contains(why), "{said:?}");
+        let messages = messages(expression);
+        assert!(
+            messages.len() == 1 && messages[0].contains(why),
+            "{messages:?}"
+        );
     }
 }

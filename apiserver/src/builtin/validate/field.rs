@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::status_error::{Cause, FieldError};
 
-/// What is wrong so far.
+/// The errors so far.
 pub(super) type Errors = Vec<FieldError>;
 
 const NOTHING: &Value = &Value::Null;
@@ -232,7 +232,7 @@ pub(super) fn port(at: &FieldValue<'_>, errors: &mut Errors) {
     }
 }
 
-/// What stays as it is.
+/// An immutable field.
 pub(super) fn immutable(new: &FieldValue<'_>, old: &FieldValue<'_>, errors: &mut Errors) {
     if new.value != old.value {
         errors.push(new.invalid("field is immutable"));

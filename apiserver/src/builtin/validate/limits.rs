@@ -253,9 +253,9 @@ fn share(
     if from <= 0 || to <= 0 {
         return;
     }
-    #[expect(clippy::cast_precision_loss, reason = "it is told with six digits")]
+    #[expect(clippy::cast_precision_loss, reason = "it is written with six digits")]
     let widest = to as f64 / from as f64;
-    #[expect(clippy::cast_precision_loss, reason = "it is told with six digits")]
+    #[expect(clippy::cast_precision_loss, reason = "it is written with six digits")]
     let asked = times as f64 / 1e9;
     if asked > widest {
         let why = format!(

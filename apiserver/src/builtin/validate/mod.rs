@@ -31,7 +31,7 @@ use self::field::{Errors, FieldValue};
 use crate::kinds::Kind;
 use crate::status_error::FieldError;
 
-/// What is wrong with an object, and with the change from `old`, by the part that is written.
+/// Validates an object, and with the change from `old`, by the part that is written.
 pub(crate) fn validate(
     kind: &Kind,
     part: Option<&str>,

@@ -58,7 +58,7 @@ pub(super) fn ingress(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, err
     }
 }
 
-/// What is wrong with a domain of which the first part is a star.
+/// Validates a domain of which the first part is a star.
 fn wildcard(text: &str) -> Vec<String> {
     let rest = text.strip_prefix("*.").unwrap_or_default();
     if names::subdomain(rest).is_empty() {

@@ -9,7 +9,7 @@ use crate::status_error::{Cause, FieldError};
 
 const LISTS: [&str; 2] = ["initContainers", "containers"];
 
-/// What has to be in a Pod's `restartPolicy`.
+/// The allowed values of a Pod's `restartPolicy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Restarts {
     /// Always restarted, as in a Deployment.

@@ -35,7 +35,7 @@ pub(super) fn probe(probe: &FieldValue<'_>, must_succeed_once: bool, errors: &mu
     }
 }
 
-/// What is done when a container begins or ends.
+/// The lifecycle hooks of a container.
 pub(super) fn lifecycle(lifecycle: &FieldValue<'_>, errors: &mut Errors) {
     for hook in ["postStart", "preStop"] {
         let hook = lifecycle.get(hook);
