@@ -1,4 +1,4 @@
-//! A record of the requests: a line of JSON for each, an `audit.k8s.io/v1` event of the level `Metadata`, as a
+//! The audit log: a line of JSON for each request, an `audit.k8s.io/v1` event of the level `Metadata`, as a
 //! kube-apiserver writes it.
 
 use std::fs::{File, OpenOptions};
@@ -10,16 +10,16 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::auth::Identity;
+use crate::identity::Identity;
 use crate::request::path::Target;
 
-/// A file that requests are recorded in.
+/// The file of an audit log.
 pub struct AuditLog {
     file: Mutex<File>,
 }
 
-/// What is recorded of a request.
-pub(crate) struct Asking<'a> {
+/// The request of an audit event.
+pub(crate) struct AuditedRequest<'a> {
     pub(crate) verb: &'a str,
     pub(crate) uri: String,
     pub(crate) agent: &'a str,
@@ -30,7 +30,7 @@ pub(crate) struct Asking<'a> {
 }
 
 /// A request that is being answered. It is complete when this is dropped: with the last line of a watch.
-pub(crate) struct Record {
+pub(crate) struct AuditEvent {
     log: Arc<AuditLog>,
     event: Value,
     code: u16,
@@ -48,7 +48,7 @@ impl AuditLog {
         })
     }
 
-    pub(crate) fn begin(self: &Arc<Self>, asking: &Asking<'_>) -> Record {
+    pub(crate) fn begin(self: &Arc<Self>, asking: &AuditedRequest<'_>) -> AuditEvent {
         let mut event = json!({
             "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata",
             "auditID": crate::meta::uid(),
@@ -71,7 +71,7 @@ impl AuditLog {
             });
             prune(&mut event["objectRef"]);
         }
-        Record {
+        AuditEvent {
             log: Arc::clone(self),
             event,
             code: 0,
@@ -86,18 +86,18 @@ impl AuditLog {
     }
 }
 
-impl Record {
+impl AuditEvent {
     /// The answer's code is known.
-    pub(crate) fn answered(&mut self, code: u16) {
+    pub(crate) fn set_code(&mut self, code: u16) {
         self.code = code;
     }
 
     /// The first line of a watch is about to go out.
-    pub(crate) fn started(&mut self) {
-        self.tell("ResponseStarted");
+    pub(crate) fn write_started(&mut self) {
+        self.write_stage("ResponseStarted");
     }
 
-    fn tell(&mut self, stage: &str) {
+    fn write_stage(&mut self, stage: &str) {
         self.event["stage"] = json!(stage);
         self.event["stageTimestamp"] = json!(now());
         self.event["responseStatus"] = json!({ "code": self.code });
@@ -105,14 +105,14 @@ impl Record {
     }
 }
 
-impl Drop for Record {
+impl Drop for AuditEvent {
     fn drop(&mut self) {
-        self.tell("ResponseComplete");
+        self.write_stage("ResponseComplete");
     }
 }
 
 /// The name in the body of a request that has none in its path.
-fn named(asking: &Asking<'_>) -> Option<String> {
+fn named(asking: &AuditedRequest<'_>) -> Option<String> {
     if asking.verb != "create" {
         return None;
     }

@@ -3,7 +3,7 @@
 use serde::Deserialize as _;
 use serde_json::Value;
 
-/// How many levels of lists and objects a document may have: as many as Go's decoder reads.
+/// The maximum depth of lists and objects in a document: that of Go's decoder.
 pub(crate) const MOST_DEPTH: usize = 10_000;
 /// So many levels are decoded without a stack that grows.
 const SHALLOW: usize = 100;
@@ -14,12 +14,12 @@ pub(crate) enum JsonError {
     /// It is nested deeper than [`MOST_DEPTH`]; this character begins the first level too many.
     #[error("invalid character '{0}' exceeded max depth")]
     TooDeep(char),
-    /// It is no JSON.
+    /// It is not JSON.
     #[error(transparent)]
     Syntax(#[from] serde_json::Error),
 }
 
-/// Reads a document that somebody has sent.
+/// Parses a document that a client has sent.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
     match depth(bytes) {
         Ok(depth) if depth <= SHALLOW => Ok(serde_json::from_slice(bytes)?),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_in_texts_are_no_levels() {
+    fn brackets_in_strings_do_not_count_as_depth() {
         let text = format!(r#"{{"a\"{}": "\\"}}"#, "[".repeat(20_000));
         assert!(!is_deep(text.as_bytes()));
         parse(text.as_bytes()).unwrap();

@@ -1,51 +1,56 @@
 //! A Kubernetes API server in memory. It knows nothing of policies: it stores objects of the built-in kinds and of
 //! custom resources, and answers as a kube-apiserver does, to a client in the same process or over loopback HTTPS.
 //!
-//! A request walks through the modules in this order: [`service`](crate::Service) reads who asks and what for (`request`,
-//! `auth`), `operations` does it by the rules of the kind (`kinds`, `schema`, `builtin`, `patch`, `tracking`), `store`
-//! keeps it, `answer` and `table` give it the form that was asked for, and `controllers` see to what follows.
+//! A request passes the modules in this order: [`service`](crate::Service) authenticates and authorizes it (`request`,
+//! `auth`), `operations` performs it by the rules of the kind (`decode`, `kinds`, `schema`, `builtin`, `patch`, `apply`,
+//! `admission`), `store` stores the object, `encode` and `table` write the response, and `controllers` reconcile what follows.
 
 mod admission;
 mod aggregation;
-mod answer;
-pub mod apply;
+mod apply;
 mod audit;
 mod auth;
-mod authority;
 mod builtin;
-mod certificates;
-mod client_certificates;
+pub mod cel;
 mod controllers;
-mod convert;
+mod conversion;
 mod data;
+mod decode;
 mod discovery;
-pub mod failure;
-mod faults;
+mod encode;
+mod fault_injection;
+mod identity;
 mod json;
 mod kinds;
-mod listen;
+mod kubeconfig;
+mod listener;
 mod meta;
 mod names;
 mod operations;
-pub mod patch;
+mod patch;
+mod pki;
 mod protobuf;
+mod queue;
 mod request;
 pub mod schema;
 mod server;
 mod service;
 mod stack;
+mod state;
+pub mod status_error;
 mod store;
+mod stored;
 mod table;
-mod tracking;
-pub mod weaving;
 
-pub use admission::{Action, Admission, Attributes};
+pub use admission::{AdmissionPlugin, Attributes, Operation};
 pub use audit::AuditLog;
-pub use auth::Identity;
-pub use authority::{Access, Authority, AuthorityError, Certificate, kubeconfig};
 pub use data::{Data, DataError, DataKind, Folder};
-pub use faults::{Fault, Faults, Meets};
+pub use fault_injection::{Fault, FaultMatch, Faults};
+pub use identity::Identity;
 pub use kinds::Kind;
-pub use listen::{ListenError, Listener};
-pub use server::{Options, Server};
+pub use kubeconfig::{KubeconfigContext, kubeconfig};
+pub use listener::{ListenError, Listener};
+pub use pki::{Authority, AuthorityError, Certificate};
+pub use server::Server;
 pub use service::Service;
+pub use state::Options;

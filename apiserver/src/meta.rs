@@ -5,18 +5,18 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::failure::{Cause, FieldError};
 use crate::kinds::Kind;
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
-/// Holds an owner until its dependents have been let go.
+/// Holds an owner until its dependents have been orphaned.
 pub const ORPHAN: &str = "orphan";
 /// Holds an owner until its dependents are gone.
 pub const FOREGROUND: &str = "foregroundDeletion";
 /// Finalizers of Kubernetes itself, which need no domain.
 pub const STANDARD_FINALIZERS: [&str; 3] = [ORPHAN, FOREGROUND, "kubernetes"];
 
-/// How many bytes all annotations of an object may have together.
+/// The maximum size of all annotations of an object in bytes.
 const ANNOTATIONS_LENGTH: usize = 256 * 1024;
 
 /// Now, as Kubernetes writes times: in whole seconds.
@@ -44,6 +44,11 @@ pub fn uid() -> String {
         let _ = write!(text, "{byte:02x}");
     }
     text
+}
+
+/// A random secret.
+pub fn secret() -> String {
+    format!("{}{}", uid(), uid())
 }
 
 /// Bytes as lower-case hexadecimal digits.
@@ -97,6 +102,14 @@ pub fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     found.and_then(Value::as_str).unwrap_or_default()
 }
 
+/// The metadata of an object as an object of its own.
+pub fn partial_object(object: &Value) -> Value {
+    serde_json::json!({
+        "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+        "metadata": object.get("metadata").cloned().unwrap_or_else(|| serde_json::json!({})),
+    })
+}
+
 /// The finalizers of an object.
 pub fn finalizers(object: &Value) -> Vec<&str> {
     let list = object
@@ -124,7 +137,7 @@ pub fn is_deleted(object: &Value) -> bool {
     !text(object, "deletionTimestamp").is_empty()
 }
 
-/// Takes out what says the kind: objects are kept without it.
+/// Removes kind and version: objects are stored without them.
 pub fn strip_type(object: &mut Value) {
     if let Some(object) = object.as_object_mut() {
         object.remove("apiVersion");
@@ -132,7 +145,7 @@ pub fn strip_type(object: &mut Value) {
     }
 }
 
-/// Puts in what says the kind.
+/// Sets kind and version.
 pub fn put_type(object: &mut Value, api_version: &str, kind: &str) {
     if let Some(object) = object.as_object_mut() {
         object.insert("apiVersion".to_owned(), api_version.into());
@@ -224,7 +237,7 @@ pub fn count_change(object: &mut Value) {
     }
 }
 
-/// What is wrong with the metadata of an object.
+/// Validates the metadata of an object.
 pub fn check(object: &Value, kind: &Kind) -> Vec<FieldError> {
     let mut errors = Vec::new();
     check_name(object, kind, &mut errors);
@@ -280,7 +293,7 @@ fn names_finalizers(kind: &Kind) -> bool {
     kind.custom.is_none() && !kind.is("apiextensions.k8s.io", "customresourcedefinitions")
 }
 
-/// What is wrong with labels, annotations and owners.
+/// Validates labels, annotations and owners.
 pub fn check_map(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     check_labels(object, &mut errors);
@@ -289,10 +302,19 @@ pub fn check_map(object: &Value) -> Vec<FieldError> {
     errors
 }
 
+/// The rule for names of a kind.
+fn name_rule(kind: &Kind) -> fn(&str) -> Vec<String> {
+    match (kind.group.as_str(), kind.resource.as_str()) {
+        ("", "namespaces" | "services") => names::label,
+        ("rbac.authorization.k8s.io" | "certificates.k8s.io", _) => names::path_segment,
+        _ => names::subdomain,
+    }
+}
+
 fn check_name(object: &Value, kind: &Kind, errors: &mut Vec<FieldError>) {
     let name = text(object, "name");
     let base = text(object, "generateName");
-    let rule = crate::builtin::name_rule(kind);
+    let rule = name_rule(kind);
     if !base.is_empty() {
         // Only the beginning of a name: it may end with a hyphen.
         let beginning = base
@@ -452,7 +474,7 @@ fn shown_owner(owner: &Value) -> String {
     format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
 }
 
-/// What is wrong with a change of the metadata.
+/// Validates a change of the metadata.
 pub fn check_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for field in ["name", "namespace"] {

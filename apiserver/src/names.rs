@@ -30,7 +30,7 @@ fn too_long(most: usize) -> String {
     format!("must be no more than {most} bytes")
 }
 
-/// The same, as the rules for names of objects say it.
+/// The same, in the words of the rules for object names.
 fn name_too_long(most: usize) -> String {
     format!("must be no more than {most} characters")
 }
@@ -59,7 +59,7 @@ fn is_label(text: &str) -> bool {
     made_of(text, lower, |byte| lower(byte) || byte == b'-', lower)
 }
 
-/// What is wrong with a label as DNS has it (RFC 1123), such as a namespace's name.
+/// Validates a label as DNS has it (RFC 1123), such as a namespace's name.
 pub fn label(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > LABEL_LENGTH {
@@ -75,7 +75,7 @@ pub fn label(text: &str) -> Vec<String> {
     errors
 }
 
-/// What is wrong with a label as DNS had it first (RFC 1035), such as a service's name.
+/// Validates a label as DNS had it first (RFC 1035), such as a service's name.
 pub fn label_1035(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > LABEL_LENGTH {
@@ -88,7 +88,7 @@ pub fn label_1035(text: &str) -> Vec<String> {
     errors
 }
 
-/// What is wrong with a subdomain, such as most objects' names.
+/// Validates a subdomain, such as most objects' names.
 pub fn subdomain(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > SUBDOMAIN_LENGTH {
@@ -100,7 +100,7 @@ pub fn subdomain(text: &str) -> Vec<String> {
     errors
 }
 
-/// What is wrong with a domain that names are searched in.
+/// Validates a domain that names are searched in.
 pub fn search_domain(text: &str) -> Vec<String> {
     let inner = |byte: u8| lower(byte) || byte == b'-' || byte == b'_';
     let part = |part: &str| {
@@ -115,7 +115,7 @@ pub fn search_domain(text: &str) -> Vec<String> {
     }
 }
 
-/// What is wrong with a name that is a part of a path.
+/// Validates a name that is a part of a path.
 pub fn path_segment(text: &str) -> Vec<String> {
     if text == "." || text == ".." {
         return vec![format!("may not be '{text}'")];
@@ -135,7 +135,7 @@ fn wordy(byte: u8) -> bool {
     word(byte) || b"-_.".contains(&byte)
 }
 
-/// What is wrong with a name that may have a prefix, such as a label's key.
+/// Validates a name that may have a prefix, such as a label's key.
 pub fn qualified_name(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     let name = match text.split_once('/') {
@@ -169,7 +169,7 @@ pub fn qualified_name(text: &str) -> Vec<String> {
     errors
 }
 
-/// What is wrong with a label's value.
+/// Validates a label's value.
 pub fn label_value(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > LABEL_LENGTH {
@@ -181,7 +181,7 @@ pub fn label_value(text: &str) -> Vec<String> {
     errors
 }
 
-/// What is wrong with a key of a ConfigMap or Secret.
+/// Validates a key of a ConfigMap or Secret.
 pub fn config_key(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > SUBDOMAIN_LENGTH {
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_are_right() {
+    fn valid_names_are_accepted() {
         assert!(label("a-1").is_empty());
         assert!(label_1035("a-1").is_empty());
         assert!(subdomain("a.b-c.1").is_empty());
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_wrong() {
+    fn invalid_names_are_reported() {
         assert_eq!(label("A"), [LABEL_RULE]);
         assert_eq!(label_1035("1a"), [LABEL_1035_RULE]);
         assert_eq!(subdomain("a..b"), [SUBDOMAIN_RULE]);

@@ -1,4 +1,4 @@
-//! Requests in, answers out: the server as a `tower` service.
+//! The server as a `tower` service.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -8,50 +8,45 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT, WARNING};
+use http::header::{CONTENT_TYPE, USER_AGENT, WARNING};
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::{BodyExt as _, Limited};
 
-use crate::answer;
-use crate::audit::{Asking, Record};
-use crate::auth::{AUDIENCE, Asked, Identity};
+use crate::aggregation;
+use crate::audit::{AuditEvent, AuditedRequest};
+use crate::auth::{AccessRequest, authenticate};
 use crate::discovery;
-use crate::failure::Failure;
-use crate::faults::Fault;
+use crate::encode;
+use crate::fault_injection::Fault;
+use crate::identity::Identity;
 use crate::kinds::Kind;
-use crate::operations::{Call, Lines, Reply};
+use crate::operations::{Lines, ObjectRequest, Reply};
+use crate::request::Transport;
 use crate::request::accept::{self, Form, RowObject};
 use crate::request::path::{Route, Target, route};
 use crate::request::query::Query;
-use crate::server::{Inner, Server};
-use crate::stack::Large;
+use crate::server::Server;
+use crate::stack::LargeStack;
+use crate::state::State;
+use crate::status_error::StatusError;
 
 /// The largest body that is read.
 const LARGEST: usize = 3 << 20;
 
-/// A server as somebody sees it: every request is this somebody's, unless it has a bearer token.
+/// A server for the client of one user: every request is this user's, unless it has a bearer token.
 #[derive(Clone)]
 pub struct Service {
     server: Server,
-    /// Nobody, if this somebody has shown a credential that is not accepted here.
+    /// None if the client has shown a credential that is not accepted.
     user: Option<Identity>,
-    reader: Reader,
-}
-
-/// Where answers go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reader {
-    /// To a client in this process, which takes one event of a watch after the other.
-    InProcess,
-    /// Into a socket.
-    Remote,
+    transport: Transport,
 }
 
 impl Server {
-    /// The server as somebody sees it, for a client in this process.
+    /// The service of a client in this process.
     pub fn service(&self, user: Identity) -> Service {
         Service {
-            reader: Reader::InProcess,
+            transport: Transport::InProcess,
             ..self.service_of(Some(user))
         }
     }
@@ -61,7 +56,7 @@ impl Server {
         Service {
             server: self.clone(),
             user,
-            reader: Reader::Remote,
+            transport: Transport::Remote,
         }
     }
 }
@@ -83,17 +78,17 @@ where
         let Self {
             server,
             user,
-            reader,
+            transport,
         } = self.clone();
-        Box::pin(Large::new(async move {
-            Ok(answered(server.inner, (user, reader), request).await)
+        Box::pin(LargeStack::new(async move {
+            Ok(serve(server.state, (user, transport), request).await)
         }))
     }
 }
 
-async fn answered<B>(
-    server: Arc<Inner>,
-    (user, reader): (Option<Identity>, Reader),
+async fn serve<B>(
+    state: Arc<State>,
+    (user, transport): (Option<Identity>, Transport),
     request: Request<B>,
 ) -> Response<Body>
 where
@@ -105,7 +100,7 @@ where
     let body = if let Ok(body) = Limited::new(body, LARGEST).collect().await {
         body.to_bytes()
     } else {
-        let failure = Failure {
+        let failure = StatusError {
             code: 413,
             reason: "RequestEntityTooLarge".into(),
             message: format!("Request entity too large: limit is {LARGEST}"),
@@ -113,14 +108,20 @@ where
         };
         return refused(form, &failure, &[]);
     };
-    let user = match identified(&server, &parts.headers, user) {
+    let user = match authenticate(
+        state.authorizer(),
+        &state.tokens,
+        &state.store,
+        &parts.headers,
+        user,
+    ) {
         Ok(user) => user,
         Err(failure) => return refused(form, &failure, &[]),
     };
-    let question = Question {
-        server,
+    let question = HttpRequest {
+        state,
         user,
-        reader,
+        transport,
         method: parts.method,
         path: parts.uri.path().to_owned(),
         uri: parts.uri.to_string(),
@@ -141,12 +142,12 @@ where
 }
 
 /// The record ends with the answer, which a watch sends for long.
-fn recorded(mut record: Record, response: Response<Body>) -> Response<Body> {
-    record.answered(response.status().as_u16());
+fn recorded(mut record: AuditEvent, response: Response<Body>) -> Response<Body> {
+    record.set_code(response.status().as_u16());
     if response.extensions().get::<Streamed>().is_none() {
         return response;
     }
-    record.started();
+    record.write_started();
     response.map(|body| {
         let lines = body.into_data_stream();
         Body::from_stream(lines.inspect(move |_| {
@@ -156,70 +157,10 @@ fn recorded(mut record: Record, response: Response<Body>) -> Response<Body> {
     })
 }
 
-/// Who asks: whoever the token stands for, or whose name may be borrowed.
-fn identified(
-    server: &Inner,
-    headers: &HeaderMap,
-    user: Option<Identity>,
-) -> Result<Identity, Failure> {
-    let bearer = headers
-        .get(AUTHORIZATION)
-        .and_then(|value| value.to_str().ok());
-    let bearer = bearer.and_then(|text| text.strip_prefix("Bearer "));
-    let user = match bearer {
-        None => user.ok_or_else(Failure::unauthorized)?,
-        Some(token) => match server.read_token(token.trim()) {
-            // A token that was made for somebody else opens nothing here.
-            Some(claims) if claims.audiences.iter().any(|one| one == AUDIENCE) => claims.identity,
-            _ => return Err(Failure::unauthorized()),
-        },
-    };
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let Some(borrowed) = text("impersonate-user") else {
-        let others = headers
-            .keys()
-            .any(|name| name.as_str().starts_with("impersonate-"));
-        if others {
-            return Err(Failure::bad_request(
-                "requested impersonation without a readable Impersonate-User",
-            ));
-        }
-        return Ok(user);
-    };
-    let strange = headers.keys().any(|name| {
-        let name = name.as_str();
-        name == "impersonate-uid" || name.starts_with("impersonate-extra-")
-    });
-    if strange {
-        return Err(Failure::bad_request(
-            "this server takes neither Impersonate-Uid nor Impersonate-Extra",
-        ));
-    }
-    server.check_right(&user, &impersonation("users", borrowed))?;
-    let groups = headers.get_all("impersonate-group").iter();
-    let groups: Vec<&str> = groups.filter_map(|value| value.to_str().ok()).collect();
-    for group in &groups {
-        server.check_right(&user, &impersonation("groups", group))?;
-    }
-    if groups.len() != headers.get_all("impersonate-group").iter().count() {
-        return Err(Failure::bad_request("an Impersonate-Group is not readable"));
-    }
-    Ok(Identity::new(borrowed, &groups))
-}
-
-fn impersonation(resource: &str, name: &str) -> Asked {
-    Asked {
-        verb: "impersonate".to_owned(),
-        resource: resource.to_owned(),
-        name: name.to_owned(),
-        ..Asked::default()
-    }
-}
-
-struct Question {
-    server: Arc<Inner>,
+struct HttpRequest {
+    state: Arc<State>,
     user: Identity,
-    reader: Reader,
+    transport: Transport,
     method: Method,
     path: String,
     uri: String,
@@ -232,9 +173,9 @@ struct Question {
 #[derive(Clone, Copy)]
 struct Streamed;
 
-impl Question {
-    fn record(&self) -> Option<Record> {
-        let audit = self.server.options.audit.as_ref()?;
+impl HttpRequest {
+    fn record(&self) -> Option<AuditEvent> {
+        let audit = self.state.options.audit.as_ref()?;
         let target = match route(&self.path) {
             Route::Objects(target) => Some(target),
             _ => None,
@@ -245,7 +186,7 @@ impl Question {
             .map_or(lower.as_str(), |target| self.verb(target));
         let agent = self.headers.get(USER_AGENT);
         Some(
-            audit.begin(&Asking {
+            audit.begin(&AuditedRequest {
                 verb,
                 uri: self.uri.clone(),
                 agent: agent
@@ -258,7 +199,7 @@ impl Question {
         )
     }
 
-    async fn answer(self, warnings: &mut Vec<String>) -> Result<Response<Body>, Failure> {
+    async fn answer(self, warnings: &mut Vec<String>) -> Result<Response<Body>, StatusError> {
         match route(&self.path) {
             Route::Objects(target) => self.objects(target, warnings).await,
             other => {
@@ -273,16 +214,16 @@ impl Question {
         }
     }
 
-    fn check_path(&self) -> Result<(), Failure> {
-        let asked = Asked {
+    fn check_path(&self) -> Result<(), StatusError> {
+        let asked = AccessRequest {
             verb: self.method.as_str().to_lowercase(),
             path: Some(self.path.clone()),
-            ..Asked::default()
+            ..AccessRequest::default()
         };
-        self.server.check_right(&self.user, &asked)
+        self.state.authorizer().check_right(&self.user, &asked)
     }
 
-    fn plain(&self, route: &Route) -> Result<Response<Body>, Failure> {
+    fn plain(&self, route: &Route) -> Result<Response<Body>, StatusError> {
         let text = |text: &'static str| {
             Ok(respond(
                 200,
@@ -296,15 +237,21 @@ impl Question {
             "/openapi/v2" => return Ok(self.openapi_v2()),
             _ => {}
         }
-        match discovery::document(&self.server, route, &self.path, &self.headers) {
+        match discovery::document(
+            &self.state.store,
+            &self.state.kinds(),
+            route,
+            &self.path,
+            &self.headers,
+        ) {
             Some((media, bytes)) => Ok(respond(200, media, bytes, &[])),
-            None if self.is_of_known_group(route) => Err(Failure::no_such_path()),
+            None if self.is_of_known_group(route) => Err(StatusError::no_such_path()),
             None => Ok(no_page()),
         }
     }
 
     fn openapi_v2(&self) -> Response<Body> {
-        let document = discovery::openapi_v2(&self.server.kinds(), &self.headers);
+        let document = discovery::openapi_v2(&self.state.kinds(), &self.headers);
         if let Some((media, bytes)) = document {
             return respond(200, media, bytes, &[]);
         }
@@ -313,20 +260,20 @@ impl Question {
         response
     }
 
-    /// Whether a version of a group would have to be asked of another server.
+    /// Whether a version of a group is served by another API server.
     fn is_remote(&self, group: &str, version: &str) -> bool {
-        let kinds = self.server.kinds();
+        let kinds = self.state.kinds();
         let groups = kinds.groups().iter();
         let mut own = groups.filter(|one| one.name == group);
         let is_own = own.any(|group| group.versions.iter().any(|(name, _)| name == version));
-        !is_own && self.server.is_remote(group, version)
+        !is_own && aggregation::is_remote(&self.state.store, group, version)
     }
 
     fn is_of_known_group(&self, route: &Route) -> bool {
         let Route::Version(name, _) = route else {
             return false;
         };
-        self.server
+        self.state
             .kinds()
             .groups()
             .iter()
@@ -337,8 +284,8 @@ impl Question {
         self,
         target: Target,
         warnings: &mut Vec<String>,
-    ) -> Result<Response<Body>, Failure> {
-        let kinds = self.server.kinds();
+    ) -> Result<Response<Body>, StatusError> {
+        let kinds = self.state.kinds();
         let kind = kinds.find(&target.group, &target.version, &target.resource);
         let Some(kind) = kind.map(Arc::clone) else {
             self.check_right(&target, self.verb(&target))?;
@@ -360,7 +307,7 @@ impl Question {
                 all.clone().count() > 0 && all.clone().all(|kind| kind.custom.is_some())
             });
             return if known && !of_custom {
-                Err(Failure::no_such_path())
+                Err(StatusError::no_such_path())
             } else {
                 Ok(no_page())
             };
@@ -373,19 +320,19 @@ impl Question {
             // The right would be asked for in a namespace, and used on the cluster.
             return match kind.custom {
                 Some(_) => Ok(no_page()),
-                None => Err(Failure::no_such_path()),
+                None => Err(StatusError::no_such_path()),
             };
         }
         let nowhere = kind.namespaced && target.namespace.is_none() && verb == "create";
         if nowhere && kind.custom.is_some() {
             return Ok(no_page());
         }
-        for fault in self.server.faults.meeting(verb, &kind) {
+        for fault in self.state.faults.meeting(verb, &kind) {
             match fault {
                 Fault::Delay(time) => tokio::time::sleep(time).await,
                 Fault::Refuse(failure) => return Err(failure),
                 Fault::ExpireWatches if verb == "watch" => {
-                    return Err(Failure::expired("too old resource version: 1 (2)"));
+                    return Err(StatusError::expired("too old resource version: 1 (2)"));
                 }
                 Fault::ExpireWatches | Fault::DropWatches => {}
             }
@@ -401,12 +348,12 @@ impl Question {
             text.unwrap_or_default().to_owned()
         };
         let refused_with = Arc::default();
-        // Those who are refused are told that, too.
+        // Refusals have these warnings, too.
         let custom = kind.custom.as_ref();
         warnings.extend(custom.and_then(|custom| custom.deprecation.clone()));
         let built_in = crate::builtin::deprecation(&kind);
         warnings.extend(built_in.map(str::to_owned));
-        let call = Call {
+        let call = ObjectRequest {
             form,
             namespace: target.namespace,
             name: target.name,
@@ -419,9 +366,9 @@ impl Question {
             sent_part: None,
             deletion: serde_json::Map::new(),
             kind,
-            server: self.server,
+            state: self.state,
             user: self.user,
-            reader: self.reader,
+            transport: self.transport,
             query: self.query,
         };
         let performed = call.perform(verb, &self.body).await;
@@ -433,12 +380,12 @@ impl Question {
         Ok(replied(&call.kind, call.form, reply, warnings))
     }
 
-    fn check_right(&self, target: &Target, verb: &str) -> Result<(), Failure> {
+    fn check_right(&self, target: &Target, verb: &str) -> Result<(), StatusError> {
         let resource = match &target.subresource {
             Some(part) => format!("{}/{part}", target.resource),
             None => target.resource.clone(),
         };
-        let asked = Asked {
+        let asked = AccessRequest {
             verb: verb.to_owned(),
             group: target.group.clone(),
             resource,
@@ -446,7 +393,7 @@ impl Question {
             name: target.name.clone().unwrap_or_else(|| self.selected_name()),
             path: None,
         };
-        self.server.check_right(&self.user, &asked)
+        self.state.authorizer().check_right(&self.user, &asked)
     }
 
     /// The name of a list or watch of one object.
@@ -474,69 +421,15 @@ impl Question {
     }
 }
 
-impl Call {
-    async fn perform(mut self, verb: &str, body: &[u8]) -> Result<(Self, Reply), Failure> {
-        if verb == "create" && self.is_review() {
-            let review = self.review(body).await?;
-            return Ok((self, Reply::Object(201, review)));
-        }
-        let part = self.subresource.clone();
-        match &part {
-            None => {
-                let nowhere = self.kind.namespaced && self.namespace.is_none();
-                if verb == "create" && (self.name.is_some() || nowhere) {
-                    return Err(Failure::method_not_allowed());
-                }
-                let known = self.kind.verbs.iter().any(|one| one == verb);
-                if !known {
-                    return Err(Failure::method_not_allowed());
-                }
-            }
-            Some(part) => {
-                let known = self.kind.subresource(part);
-                let known = known.ok_or_else(|| match &self.kind.custom {
-                    Some(_) => Failure::not_found(
-                        &self.kind.about(),
-                        self.name.as_deref().unwrap_or_default(),
-                    ),
-                    None => Failure::no_such_path(),
-                })?;
-                if !known.verbs.iter().any(|one| one == verb) {
-                    return Err(Failure::method_not_allowed());
-                }
-            }
-        }
-        match (part.as_deref(), verb) {
-            (Some("scale"), "get") => self.get_scale(),
-            (Some("scale"), "update") => self.update_scale(body).await,
-            (Some("scale"), "patch") => self.patch_scale(body).await,
-            (Some("token"), "create") => self.request_token(body).await,
-            (Some("binding"), "create") => self.bind(body).await,
-            (Some("proxy" | "log" | "exec" | "attach" | "portforward"), _) => Err(
-                Failure::bad_request("there is no node: Pods of this server do not run"),
-            ),
-            (_, "get") => self.get(),
-            (_, "list") => self.list(),
-            (_, "watch") => self.watch(),
-            (None, "create") => self.create(body).await,
-            (_, "update") => self.update(body).await,
-            (_, "patch") => self.patch(body).await,
-            (None, "delete") => self.delete(body).await,
-            (None, "deletecollection") => self.delete_collection(body).await,
-            _ => Err(Failure::method_not_allowed()),
-        }
-    }
-}
-
 fn replied(kind: &Kind, form: Form, reply: Reply, warnings: &[String]) -> Response<Body> {
     match reply {
         Reply::Object(code, object) => {
-            let object = answer::object(kind, form, &object);
-            let (media, bytes) = answer::encoded(form, Bytes::from(object.to_string()));
+            let object = encode::object(kind, form, &object);
+            let (media, bytes) = encode::encoded(form, Bytes::from(object.to_string()));
             respond(code, media, bytes, warnings)
         }
         Reply::List(listed) => {
-            let (media, bytes) = answer::encoded(form, answer::list(kind, form, &listed));
+            let (media, bytes) = encode::encoded(form, encode::list(kind, form, &listed));
             respond(200, media, bytes, warnings)
         }
         Reply::Lines(lines) => streamed(lines, warnings),
@@ -544,7 +437,7 @@ fn replied(kind: &Kind, form: Form, reply: Reply, warnings: &[String]) -> Respon
 }
 
 fn streamed(lines: Lines, warnings: &[String]) -> Response<Body> {
-    let body = Body::from_stream(Large::new(lines.map(Ok::<_, Infallible>)));
+    let body = Body::from_stream(LargeStack::new(lines.map(Ok::<_, Infallible>)));
     let mut response = Response::new(body);
     response.extensions_mut().insert(Streamed);
     let headers = response.headers_mut();
@@ -553,8 +446,8 @@ fn streamed(lines: Lines, warnings: &[String]) -> Response<Body> {
     response
 }
 
-fn refused(form: Form, failure: &Failure, warnings: &[String]) -> Response<Body> {
-    let (media, bytes) = answer::encoded(form, Bytes::from(failure.status().to_string()));
+fn refused(form: Form, failure: &StatusError, warnings: &[String]) -> Response<Body> {
+    let (media, bytes) = encode::encoded(form, Bytes::from(failure.status().to_string()));
     respond(failure.code, media, bytes, warnings)
 }
 

@@ -10,7 +10,7 @@ use futures::Stream;
 
 /// The stack that is made where there is too little, in bytes: 25 KiB for a level.
 const LARGE: usize = 256 << 20;
-/// What has to be left of a stack to go on with it.
+/// The stack that must be left to continue on it.
 const ENOUGH: usize = 192 << 20;
 
 /// Does something with enough stack for a deep object.
@@ -19,15 +19,15 @@ pub(crate) fn large<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// A future or stream that runs, and ends, with enough stack for a deep object.
-pub(crate) struct Large<T>(Option<Pin<Box<T>>>);
+pub(crate) struct LargeStack<T>(Option<Pin<Box<T>>>);
 
-impl<T> Large<T> {
+impl<T> LargeStack<T> {
     pub(crate) fn new(inner: T) -> Self {
         Self(Some(Box::pin(inner)))
     }
 }
 
-impl<F: Future> Future for Large<F> {
+impl<F: Future> Future for LargeStack<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
@@ -38,7 +38,7 @@ impl<F: Future> Future for Large<F> {
     }
 }
 
-impl<S: Stream> Stream for Large<S> {
+impl<S: Stream> Stream for LargeStack<S> {
     type Item = S::Item;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
@@ -49,7 +49,7 @@ impl<S: Stream> Stream for Large<S> {
     }
 }
 
-impl<T> Drop for Large<T> {
+impl<T> Drop for LargeStack<T> {
     fn drop(&mut self) {
         if let Some(inner) = self.0.take() {
             large(|| drop(inner));

@@ -13,7 +13,7 @@ const SERVICES: &str = "/api/v1/namespaces/default/services";
 const ALL: usize = 253;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
-async fn services_created_at_once_have_addresses_and_ports_of_their_own()
+async fn concurrent_services_get_distinct_addresses_and_ports()
 -> Result<(), Box<dyn std::error::Error>> {
     let server = Server::start(Options::default());
     let client = Client::new(server.service(Identity::admin()), "default");

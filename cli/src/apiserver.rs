@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use reeve_apiserver::{Access, AuditLog, Authority, Data, DataKind, Options, Server, kubeconfig};
+use reeve_apiserver::{
+    AuditLog, Authority, Data, DataKind, KubeconfigContext, Options, Server, kubeconfig,
+};
 use reeve_fleet::{Foreign, Kubeconfig};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::flags::LogArgs;
@@ -68,7 +70,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
     };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     let listener = server.listen(&authority, address).await?;
-    let access = Access::admin("reeve", &authority, &listener)?;
+    let access = KubeconfigContext::admin("reeve", &authority, &listener)?;
     let text = kubeconfig(&[access]);
     let foreign = Foreign::forced(args.force);
     let _kubeconfig = Kubeconfig::write(&args.kubeconfig, &text, "reeve apiserver", foreign)?;

@@ -1,8 +1,8 @@
 //! Lets the hub's API server ask registration about clusters and bindings, as webhooks do on a real hub.
 
 use jiff::Timestamp;
-use reeve_apiserver::failure::{About, Failure};
-use reeve_apiserver::{Action, Admission, Attributes};
+use reeve_apiserver::status_error::{GroupResource, StatusError};
+use reeve_apiserver::{AdmissionPlugin, Attributes, Operation};
 use serde_json::Value;
 
 use crate::registration::admission::{Denied, Right, Writer, admit_binding, admit_cluster};
@@ -28,14 +28,14 @@ impl Writer for Asks<'_> {
     }
 }
 
-impl Admission for Registration {
+impl AdmissionPlugin for Registration {
     fn admit(
         &self,
         of: &Attributes<'_>,
         new: &mut Value,
         old: Option<&Value>,
-    ) -> Result<(), Failure> {
-        if of.kind.group != GROUP || of.action == Action::Delete || of.subresource.is_some() {
+    ) -> Result<(), StatusError> {
+        if of.kind.group != GROUP || of.operation == Operation::Delete || of.subresource.is_some() {
             return Ok(());
         }
         let writer = Asks(of);
@@ -48,13 +48,13 @@ impl Admission for Registration {
     }
 }
 
-fn refusal(of: &Attributes<'_>, denied: &Denied) -> Failure {
+fn refusal(of: &Attributes<'_>, denied: &Denied) -> StatusError {
     match denied.code {
-        403 => Failure::forbidden(
-            &About::new(GROUP, &of.kind.resource),
+        403 => StatusError::forbidden(
+            &GroupResource::new(GROUP, &of.kind.resource),
             of.name,
             &denied.message,
         ),
-        _ => Failure::bad_request(denied.message.clone()),
+        _ => StatusError::bad_request(denied.message.clone()),
     }
 }

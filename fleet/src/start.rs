@@ -7,8 +7,8 @@ use std::sync::Arc;
 use kube::Client;
 use kube::core::Request;
 use reeve_apiserver::{
-    Access, Authority, AuthorityError, Data, DataError, DataKind, Identity, ListenError, Listener,
-    Options, Server, kubeconfig,
+    Authority, AuthorityError, Data, DataError, DataKind, Identity, KubeconfigContext, ListenError,
+    Listener, Options, Server, kubeconfig,
 };
 use reeve_runtime::activity::Activity;
 use reeve_runtime::client::RateLimits;
@@ -182,8 +182,10 @@ impl Fleet {
     /// The text of a kubeconfig with a context for the hub and each cluster.
     pub fn kubeconfig(&self) -> Result<String, FleetError> {
         let members = std::iter::once(&self.hub).chain(&self.clusters);
-        let all: Result<Vec<Access>, AuthorityError> = members
-            .map(|member| Access::admin(&member.name, &member.authority, &member.listener))
+        let all: Result<Vec<KubeconfigContext>, AuthorityError> = members
+            .map(|member| {
+                KubeconfigContext::admin(&member.name, &member.authority, &member.listener)
+            })
             .collect();
         Ok(kubeconfig(&all?))
     }
@@ -252,7 +254,7 @@ impl Members {
         })?;
         let path = self.options.folder.join(format!("{name}.kubeconfig"));
         // The controllers of this process need no credential: who finds the file has none, even if it is never removed.
-        let text = kubeconfig(&[Access::anonymous(name, &authority, &listener)]);
+        let text = kubeconfig(&[KubeconfigContext::anonymous(name, &authority, &listener)]);
         write_private(&path, &text, None).map_err(|source| FleetError::Write {
             path: path.clone(),
             source,

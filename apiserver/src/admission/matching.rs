@@ -19,7 +19,7 @@ pub(super) struct Subject<'a> {
 }
 
 /// The kind, in the version that `matchConstraints` or `matchResources` have named, as which a write is seen; none if they
-/// are not about it. Whoever names nothing is about all.
+/// are not about it. Constraints that name nothing match everything.
 pub(super) fn matched(
     resources: &Value,
     kinds: &Kinds,
@@ -87,7 +87,7 @@ pub(super) fn kind_for(
         let part = of.subresource;
         part.is_none_or(|part| kind.subresource(part).is_some())
     };
-    let mut others = kinds.alike(kind).filter(|kind| has_part(kind));
+    let mut others = kinds.same_resource(kind).filter(|kind| has_part(kind));
     others.find(|kind| has_rule(kind)).cloned()
 }
 
@@ -128,7 +128,7 @@ pub(super) fn of_rule(rule: &Value, of: &Attributes<'_>, kind: &Kind) -> bool {
     let named = only.is_none_or(|only| only.is_empty() || only.iter().any(|one| one == of.name));
     scope
         && named
-        && has("operations", of.action.operation())
+        && has("operations", of.operation.as_str())
         && has("apiGroups", &kind.group)
         && has("apiVersions", &kind.version)
         && of_resources(rule, of.subresource.unwrap_or_default(), kind)

@@ -1,37 +1,38 @@
-//! Who may change or refuse objects on their way in: others in this process, the policies of the cluster, and webhooks.
+//! Admission: plugins of this process, admission policies, and webhooks.
 
 mod matching;
+pub(crate) mod pods;
 mod policies;
-mod seen;
+mod versioned;
 mod webhooks;
 
-pub(crate) use policies::{Outcome, Policies};
-pub(crate) use webhooks::{Occasion, Webhooks};
+pub(crate) use policies::{AdmissionOutcome, Policies};
+pub(crate) use webhooks::{WebhookRequest, Webhooks};
 
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use crate::auth::Identity;
-use crate::convert;
-use crate::failure::Failure;
+use crate::conversion;
+use crate::identity::Identity;
 use crate::kinds::Kind;
 use crate::meta;
+use crate::status_error::StatusError;
 
-/// What is being done to an object.
+/// The operation of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// It is made.
+pub enum Operation {
+    /// The object is created.
     Create,
-    /// It is changed.
+    /// The object is updated.
     Update,
-    /// It is deleted.
+    /// The object is deleted.
     Delete,
 }
 
-impl Action {
+impl Operation {
     /// Its name in rules and requests of admission.
-    pub(crate) fn operation(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
             Self::Update => "UPDATE",
@@ -40,27 +41,27 @@ impl Action {
     }
 }
 
-/// Of a write.
+/// The attributes of a write.
 pub struct Attributes<'a> {
-    /// What is done.
-    pub action: Action,
-    /// To what kind of object.
+    /// The operation.
+    pub operation: Operation,
+    /// The kind of the object.
     pub kind: &'a Kind,
-    /// To which part, if not to the whole.
+    /// The subresource, if the write is of one.
     pub subresource: Option<&'a str>,
-    /// In which namespace; empty of cluster-scoped objects.
+    /// The namespace; empty for cluster-scoped objects.
     pub namespace: &'a str,
-    /// To which object.
+    /// The name of the object.
     pub name: &'a str,
-    /// By whom.
+    /// The user of the request.
     pub user: &'a Identity,
-    /// Whether somebody has a right, by RBAC: verb, group, resource (with its subresource), name.
+    /// Whether a user has a right, by RBAC: verb, group, resource (with its subresource), name.
     pub allowed: &'a (dyn Fn(&str, &str, &str, &str) -> bool + Sync),
 }
 
 impl Attributes<'_> {
-    /// The namespace as requests of admission tell it: that of a namespace is its own name.
-    pub(crate) fn told_namespace(&self) -> &str {
+    /// The namespace in admission requests: that of a namespace is its own name.
+    pub(crate) fn request_namespace(&self) -> &str {
         if self.kind.is("", "namespaces") {
             self.name
         } else {
@@ -68,32 +69,21 @@ impl Attributes<'_> {
         }
     }
 
-    /// What is written, or the part of it, as requests of admission tell it of this kind.
-    fn told_kind(&self, kind: &Kind) -> Value {
-        let (group, version, name) = sent_kind(kind, self.subresource);
+    /// The kind of the object or of the subresource in admission requests.
+    fn request_kind(&self, kind: &Kind) -> Value {
+        let (group, version, name) = kind.sent_kind(self.subresource);
         json!({ "group": group, "version": version, "kind": name })
     }
 }
 
-/// A resource as requests of admission tell it.
-fn told_resource(kind: &Kind) -> Value {
+/// A resource in admission requests.
+fn request_resource(kind: &Kind) -> Value {
     json!({ "group": kind.group, "version": kind.version, "resource": kind.resource })
 }
 
-/// Whether objects of this kind decide who is asked: whoever refuses that could not be taken back.
+/// Whether objects of this kind configure admission: a webhook that refused their writes could not be removed.
 fn is_exempt(kind: &Kind) -> bool {
     kind.group == "admissionregistration.k8s.io"
-}
-
-/// The kind that is read and written where this one, or this part of it, is: group, version, kind.
-pub(crate) fn sent_kind<'a>(kind: &'a Kind, part: Option<&str>) -> (&'a str, &'a str, &'a str) {
-    let part = part.and_then(|part| kind.subresource(part));
-    let (group, version) = match part.and_then(|part| part.of.as_ref()) {
-        Some((group, version)) => (group.as_str(), version.as_str()),
-        None => (kind.group.as_str(), kind.version.as_str()),
-    };
-    let name = part.map_or(&kind.kind, |part| &part.kind);
-    (group, version, name)
 }
 
 /// An object that is sent as one kind, as it is sent as another that is kept in the same place.
@@ -103,23 +93,23 @@ fn in_form<'a>(
     object: &'a Value,
 ) -> Cow<'a, Value> {
     let same = (&from.group, &from.version) == (&to.group, &to.version);
-    if same || object.is_null() || sent_kind(from, part).2 != from.kind {
+    if same || object.is_null() || from.sent_kind(part).2 != from.kind {
         return Cow::Borrowed(object);
     }
     let mut object = object.clone();
-    convert::to_kept(from, &mut object);
-    convert::from_kept(to, &mut object);
+    conversion::to_storage(from, &mut object);
+    conversion::from_storage(to, &mut object);
     meta::put_type(&mut object, &to.api_version(), &to.kind);
     Cow::Owned(object)
 }
 
-/// Looks at writes.
-pub trait Admission: Send + Sync {
-    /// Changes the object that is to be kept, or refuses. `new` is `null` of a deletion.
+/// An admission plugin of this process.
+pub trait AdmissionPlugin: Send + Sync {
+    /// Changes the object before it is stored, or refuses it. `new` is `null` for a deletion.
     fn admit(
         &self,
         of: &Attributes<'_>,
         new: &mut Value,
         old: Option<&Value>,
-    ) -> Result<(), Failure>;
+    ) -> Result<(), StatusError>;
 }

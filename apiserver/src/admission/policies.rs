@@ -7,14 +7,14 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::matching::{Subject, matched, selects};
-use super::seen::{Seen, hold};
+use super::versioned::{VersionedAttributes, hold};
 use super::{Attributes, in_form, is_exempt};
-use crate::failure::Failure;
-use crate::kinds::Kind;
+use crate::cel::with_budget;
+use crate::kinds::{Kind, Kinds};
 use crate::meta;
-use crate::schema::scope::{bounded, compile};
-use crate::server::Inner;
-use crate::store::Key;
+use crate::schema::scope::compile;
+use crate::status_error::StatusError;
+use crate::store::{Key, Store};
 
 const POLICIES: &str = "admissionregistration.k8s.io/validatingadmissionpolicies";
 const BINDINGS: &str = "admissionregistration.k8s.io/validatingadmissionpolicybindings";
@@ -31,13 +31,13 @@ struct Bound {
     binding: Value,
 }
 
-/// What is said of a write.
-struct Verdict {
+/// A validation that a write violates.
+struct PolicyViolation {
     message: String,
     reason: String,
 }
 
-impl Verdict {
+impl PolicyViolation {
     /// Of no reason of its own.
     fn plain(message: String) -> Self {
         Self {
@@ -47,17 +47,17 @@ impl Verdict {
     }
 }
 
-/// What follows from the verdicts.
+/// The outcome of admission policies or webhooks.
 #[derive(Default)]
-pub(crate) struct Outcome {
-    /// What is sent as warnings.
+pub(crate) struct AdmissionOutcome {
+    /// The warnings for the client.
     pub(crate) warnings: Vec<String>,
     /// The first refusal.
-    pub(crate) refusal: Option<Failure>,
+    pub(crate) refusal: Option<StatusError>,
 }
 
-impl Outcome {
-    /// Says something beside the answer, once.
+impl AdmissionOutcome {
+    /// Adds warnings that are not there yet.
     pub(super) fn warn(&mut self, warnings: Vec<String>) {
         for warning in warnings {
             if !self.warnings.contains(&warning) {
@@ -68,41 +68,42 @@ impl Outcome {
 }
 
 impl Policies {
-    fn bound(&self, server: &Inner) -> Arc<[Bound]> {
-        let revisions = (server.store.newest(POLICIES), server.store.newest(BINDINGS));
+    fn bound(&self, store: &Store) -> Arc<[Bound]> {
+        let revisions = (store.newest(POLICIES), store.newest(BINDINGS));
         let mut known = self.0.lock();
         if let Some((at, bound)) = known.as_ref()
             && *at == revisions
         {
             return Arc::clone(bound);
         }
-        let bound: Arc<[Bound]> = read(server).into();
+        let bound: Arc<[Bound]> = read(store).into();
         *known = Some((revisions, Arc::clone(&bound)));
         bound
     }
 
-    /// Whether there may be something to say at all.
-    pub(crate) fn are_bound(server: &Inner) -> bool {
-        server.store.count(BINDINGS) > 0
+    /// Whether any policy is bound.
+    pub(crate) fn are_bound(store: &Store) -> bool {
+        store.count(BINDINGS) > 0
     }
 
-    /// What the policies say of a write. `new` is null of a deletion.
-    pub(crate) fn judge(
+    /// Evaluates the policies for a write. `new` is null for a deletion.
+    pub(crate) fn validate_admission(
         &self,
-        server: &Inner,
+        store: &Store,
+        kinds: &Kinds,
         of: &Attributes<'_>,
         (new, old): (&Value, &Value),
         dry_run: bool,
-    ) -> Outcome {
-        let mut outcome = Outcome::default();
+    ) -> AdmissionOutcome {
+        let mut outcome = AdmissionOutcome::default();
         if is_exempt(of.kind) {
             return outcome;
         }
-        let bound = self.bound(server);
+        let bound = self.bound(store);
         if bound.is_empty() {
             return outcome;
         }
-        let (kinds, namespace) = (server.kinds(), namespace(server, of.namespace));
+        let namespace = namespace(store, of.namespace);
         let subject = Subject {
             of,
             new,
@@ -111,14 +112,14 @@ impl Policies {
         };
         for bound in bound.iter() {
             let (policy, binding) = (&bound.policy["spec"], &bound.binding["spec"]);
-            let Some(kind) = matched(&policy["matchConstraints"], &kinds, &subject) else {
+            let Some(kind) = matched(&policy["matchConstraints"], kinds, &subject) else {
                 continue;
             };
-            if matched(&binding["matchResources"], &kinds, &subject).is_none() {
+            if matched(&binding["matchResources"], kinds, &subject).is_none() {
                 continue;
             }
             let shown = |object| in_form((of.kind, &kind), of.subresource, object);
-            let seen = Seen {
+            let versioned = VersionedAttributes {
                 of,
                 kind: &kind,
                 new: &shown(new),
@@ -126,21 +127,21 @@ impl Policies {
                 namespace: &namespace,
                 dry_run,
             };
-            let params = match params(server, policy, binding, of.namespace) {
+            let params = match params(store, kinds, policy, binding, of.namespace) {
                 Ok(params) => params,
                 Err(None) => continue,
                 Err(Some(message)) => {
                     if fails(policy) {
-                        bound.tell(of, &Verdict::plain(message), &mut outcome);
+                        bound.report(of, &PolicyViolation::plain(message), &mut outcome);
                     }
                     continue;
                 }
             };
             for params in params {
-                let mut said = Vec::new();
-                bounded(|| said = verdicts(policy, &seen, &params));
-                for verdict in said {
-                    bound.tell(of, &verdict, &mut outcome);
+                let mut violations = Vec::new();
+                with_budget(|| violations = violations_of(policy, &versioned, &params));
+                for violation in violations {
+                    bound.report(of, &violation, &mut outcome);
                 }
             }
         }
@@ -149,7 +150,12 @@ impl Policies {
 }
 
 impl Bound {
-    fn tell(&self, of: &Attributes<'_>, verdict: &Verdict, outcome: &mut Outcome) {
+    fn report(
+        &self,
+        of: &Attributes<'_>,
+        violation: &PolicyViolation,
+        outcome: &mut AdmissionOutcome,
+    ) {
         let (policy, binding) = (
             meta::text(&self.policy, "name"),
             meta::text(&self.binding, "name"),
@@ -159,19 +165,19 @@ impl Bound {
         for action in actions.into_iter().flatten() {
             match action.as_str() {
                 Some("Deny") if outcome.refusal.is_none() => {
-                    let message = format!("{about} denied request: {}", verdict.message);
+                    let message = format!("{about} denied request: {}", violation.message);
                     // Who deletes many has named none.
                     let name = if of.name.is_empty() {
                         "Unknown"
                     } else {
                         of.name
                     };
-                    let refused = Failure::forbidden(&of.kind.about(), name, &message);
-                    outcome.refusal = Some(refused.because(&verdict.reason, &message));
+                    let refused = StatusError::forbidden(&of.kind.group_resource(), name, &message);
+                    outcome.refusal = Some(refused.because(&violation.reason, &message));
                 }
                 Some("Warn") => outcome.warnings.push(format!(
                     "Validation failed for {about}: {}",
-                    verdict.message
+                    violation.message
                 )),
                 _ => {}
             }
@@ -179,11 +185,9 @@ impl Bound {
     }
 }
 
-fn read(server: &Inner) -> Vec<Bound> {
+fn read(store: &Store) -> Vec<Bound> {
     let list = |table: &str| {
-        let page = server
-            .store
-            .list_at(table, None, None, None, None, |_, _| true);
+        let page = store.list_at(table, None, None, None, None, |_, _| true);
         let page = page.map(|page| page.objects).unwrap_or_default();
         page.into_iter().map(|(_, stored)| stored.value())
     };
@@ -201,8 +205,8 @@ fn read(server: &Inner) -> Vec<Bound> {
         .collect()
 }
 
-pub(super) fn namespace(server: &Inner, name: &str) -> Value {
-    let found = server.store.get("/namespaces", &Key::new("", name));
+pub(super) fn namespace(store: &Store, name: &str) -> Value {
+    let found = store.get("/namespaces", &Key::new("", name));
     let mut namespace = found.map(|stored| stored.value()).unwrap_or_default();
     if namespace.is_object() {
         meta::put_type(&mut namespace, "v1", "Namespace");
@@ -217,7 +221,8 @@ fn fails(policy: &Value) -> bool {
 
 /// The parameters that a binding names; null where a policy has none. `Err(None)`: there are none, and that is allowed.
 fn params(
-    server: &Inner,
+    store: &Store,
+    kinds: &Kinds,
     policy: &Value,
     binding: &Value,
     namespace: &str,
@@ -227,7 +232,6 @@ fn params(
         return Ok(vec![Value::Null]);
     }
     let text = |field: &str| of_kind[field].as_str().unwrap_or_default();
-    let kinds = server.kinds();
     let Some(kind) = kinds.of_object(text("apiVersion"), text("kind")) else {
         return Err(Some(
             "failed to configure binding: failed to find resource referenced by paramKind"
@@ -239,7 +243,7 @@ fn params(
         (true, Some(named)) => named,
         (true, None) => namespace,
     };
-    let found = found_params(server, kind, place, reference);
+    let found = found_params(store, kind, place, reference);
     if found.is_empty() {
         return match reference["parameterNotFoundAction"].as_str() {
             Some("Allow") => Err(None),
@@ -253,20 +257,18 @@ fn params(
     Ok(found)
 }
 
-fn found_params(server: &Inner, kind: &Kind, place: &str, reference: &Value) -> Vec<Value> {
+fn found_params(store: &Store, kind: &Kind, place: &str, reference: &Value) -> Vec<Value> {
     let shown = |stored: &crate::store::Stored| {
         let mut object = stored.value();
         meta::put_type(&mut object, &kind.api_version(), &kind.kind);
         object
     };
     if let Some(name) = reference["name"].as_str() {
-        let found = server.store.get(&kind.table, &Key::new(place, name));
+        let found = store.get(&kind.table, &Key::new(place, name));
         return found.iter().map(|stored| shown(stored)).collect();
     }
     let inside = kind.namespaced.then_some(place);
-    let page = server
-        .store
-        .list_at(&kind.table, None, inside, None, None, |_, _| true);
+    let page = store.list_at(&kind.table, None, inside, None, None, |_, _| true);
     let page = page.map(|page| page.objects).unwrap_or_default();
     page.iter()
         .map(|(_, stored)| shown(stored))
@@ -274,15 +276,19 @@ fn found_params(server: &Inner, kind: &Kind, place: &str, reference: &Value) -> 
         .collect()
 }
 
-/// What a policy says against a write.
-fn verdicts(policy: &Value, seen: &Seen<'_>, params: &Value) -> Vec<Verdict> {
+/// The validations of a policy that a write violates.
+fn violations_of(
+    policy: &Value,
+    versioned: &VersionedAttributes<'_>,
+    params: &Value,
+) -> Vec<PolicyViolation> {
     let list = |field: &str| policy[field].as_array().into_iter().flatten();
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let failure = |message: String| {
-        let verdict = Verdict::plain(message);
-        fails(policy).then_some(verdict).into_iter().collect()
+        let violation = PolicyViolation::plain(message);
+        fails(policy).then_some(violation).into_iter().collect()
     };
-    let mut scope = seen.scope();
+    let mut scope = versioned.scope();
     scope.add("params", params);
     match hold(list("matchConditions"), &scope) {
         Ok(true) => {}
@@ -291,7 +297,7 @@ fn verdicts(policy: &Value, seen: &Seen<'_>, params: &Value) -> Vec<Verdict> {
     }
     let variables = list("variables").map(|one| (text(one, "name"), text(one, "expression")));
     scope.add_variables(variables);
-    let mut verdicts = Vec::new();
+    let mut violations_of = Vec::new();
     for validation in list("validations") {
         let expression = text(validation, "expression");
         match scope.holds(&compile(&expression)) {
@@ -305,16 +311,16 @@ fn verdicts(policy: &Value, seen: &Seen<'_>, params: &Value) -> Vec<Verdict> {
                 } else {
                     message
                 };
-                verdicts.push(Verdict {
+                violations_of.push(PolicyViolation {
                     message,
                     reason: text(validation, "reason"),
                 });
             }
             Err(error) => {
                 let message = format!("expression '{expression}' resulted in error: {error}");
-                verdicts.extend::<Vec<_>>(failure(message));
+                violations_of.extend::<Vec<_>>(failure(message));
             }
         }
     }
-    verdicts
+    violations_of
 }

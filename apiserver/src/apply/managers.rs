@@ -1,4 +1,4 @@
-//! `metadata.managedFields`: who manages which fields.
+//! `metadata.managedFields`.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ const MOST_WRITERS: usize = 10;
 /// Whose are the fields of those that are too many.
 const ANCIENT: &str = "ancient-changes";
 
-/// How a manager writes. Those that apply come first.
+/// The operation of a manager. Those that apply come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Operation {
     Apply,
@@ -36,12 +36,12 @@ impl Entry {
             && (self.operation == Operation::Apply || self.api_version == other.api_version)
     }
 
-    /// How an error about a conflict calls the manager.
+    /// The name of the manager in conflict errors.
     pub(super) fn shown(&self) -> String {
-        let mut shown = crate::failure::go_quoted(&self.manager);
+        let mut shown = crate::status_error::go_quoted(&self.manager);
         if !self.subresource.is_empty() {
             shown.push_str(" with subresource ");
-            shown.push_str(&crate::failure::go_quoted(&self.subresource));
+            shown.push_str(&crate::status_error::go_quoted(&self.subresource));
         }
         if self.operation == Operation::Update {
             shown.push_str(" using ");

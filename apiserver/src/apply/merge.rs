@@ -1,4 +1,4 @@
-//! Merging what is applied into what is there, and taking out what was given up.
+//! Merges an applied object into the live one, and removes fields that the manager does not apply any more.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use super::set::Set;
 use super::typed::{Shape, Typed};
 use crate::schema::Edge;
 
-/// `live` with what `wanted` says.
+/// Merges `wanted` into `live`.
 pub(super) fn merge(typed: Typed<'_>, live: Option<&Value>, wanted: &Value) -> Value {
     match (typed.shape(wanted), live, wanted) {
         (Shape::Map(node), Some(Value::Object(live)), Value::Object(wanted)) => {
@@ -73,7 +73,7 @@ fn lists(
     result
 }
 
-/// `value` without the members of `gone`; nothing, if nothing is left of it and nobody owns it.
+/// `value` without the members of `gone`; nothing, if nothing is left of it and it has no owner.
 fn without(typed: Typed<'_>, value: &Value, gone: &Set, owned: Option<&Set>) -> Option<Value> {
     if gone.children.is_empty() {
         return Some(value.clone());
@@ -114,7 +114,7 @@ fn without(typed: Typed<'_>, value: &Value, gone: &Set, owned: Option<&Set>) -> 
     }
 }
 
-/// `merged` without what its applier had applied last and does not now, unless somebody else owns it.
+/// `merged` without what its manager applied last time but not now, unless another manager owns it.
 pub(super) fn prune(typed: Typed<'_>, merged: Value, last: &Set, owned: &Set) -> Value {
     if last.is_empty() {
         return merged;

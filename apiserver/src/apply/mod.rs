@@ -1,5 +1,6 @@
-//! Server-side apply, and who manages which fields: the rules are those of structured merges.
+//! Server-side apply and field management, by the rules of structured merge and diff.
 
+mod kind;
 mod managers;
 mod merge;
 mod set;
@@ -9,8 +10,9 @@ mod typed;
 
 use serde_json::{Map, Value, json};
 
-use crate::failure::Failure;
 use crate::schema::{self, TypeId, Types};
+use crate::status_error::StatusError;
+pub(crate) use kind::{apply_kind, invalid_managed_fields, track_kind};
 use managers::{Entry, Operation};
 use set::Set;
 use typed::Typed;
@@ -18,27 +20,27 @@ use typed::Typed;
 /// Whose are the fields of an object that is applied to first and has no entries.
 const BEFORE: &str = "before-first-apply";
 
-/// Who writes, and when.
-#[derive(Clone, Copy, Debug)]
-pub struct Writer<'a> {
+/// The author of a write, as `managedFields` record it.
+#[derive(Clone, Debug)]
+pub struct FieldManager {
     /// The name of the field manager.
-    pub manager: &'a str,
+    pub name: String,
     /// The `apiVersion` that is written.
-    pub api_version: &'a str,
-    /// The subresource that is written; empty of the object itself.
-    pub subresource: &'a str,
-    /// The time, as `metav1.Time` is written.
-    pub now: &'a str,
+    pub api_version: String,
+    /// The subresource that is written; empty for the object itself.
+    pub subresource: String,
+    /// The time of the write, as `metav1.Time` is written.
+    pub now: String,
 }
 
-impl Writer<'_> {
+impl FieldManager {
     fn entry(&self, operation: Operation, set: Set) -> Entry {
         Entry {
             operation,
-            time: Some(self.now.to_owned()),
-            manager: self.manager.to_owned(),
-            api_version: self.api_version.to_owned(),
-            subresource: self.subresource.to_owned(),
+            time: Some(self.now.clone()),
+            manager: self.name.clone(),
+            api_version: self.api_version.clone(),
+            subresource: self.subresource.clone(),
             set,
         }
     }
@@ -53,7 +55,7 @@ pub enum Conflicts {
     Force,
 }
 
-/// What is applied to what.
+/// An apply request.
 #[derive(Clone, Copy)]
 pub struct ApplyRequest<'a> {
     /// The types.
@@ -62,11 +64,11 @@ pub struct ApplyRequest<'a> {
     pub id: Option<TypeId>,
     /// The object as it is, with its `managedFields`; of one that is not there yet its version, kind and name.
     pub live: &'a Value,
-    /// What is wanted.
-    pub wanted: &'a Value,
-    /// Who wants it.
-    pub writer: Writer<'a>,
-    /// What to do when somebody else manages a field that would change.
+    /// The applied object.
+    pub desired: &'a Value,
+    /// The field manager that applies it.
+    pub manager: &'a FieldManager,
+    /// What to do when another manager owns a field that would change.
     pub conflicts: Conflicts,
     /// The fields that this request does not write, such as `["status"]`, or `["spec"]` of a status.
     pub reset: &'a [&'a [&'a str]],
@@ -74,16 +76,16 @@ pub struct ApplyRequest<'a> {
 
 /// The object that comes of applying, with its `managedFields`; if nothing changes it is the live one as it is. It has
 /// to be decoded and defaulted yet.
-pub fn apply(request: &ApplyRequest<'_>) -> Result<Value, Failure> {
+pub fn apply(request: &ApplyRequest<'_>) -> Result<Value, StatusError> {
     let typed = Typed::new(request.types, request.id);
-    let mut wanted = request.wanted.clone();
-    let _ = managers::take(&mut wanted);
-    let errors = typed.errors("", &wanted);
+    let mut desired = request.desired.clone();
+    let _ = managers::take(&mut desired);
+    let errors = typed.errors("", &desired);
     if !errors.is_empty() {
-        return Err(untyped(&wanted, &errors));
+        return Err(untyped(&desired, &errors));
     }
     for path in request.reset {
-        remove(&mut wanted, path);
+        remove(&mut desired, path);
     }
     let mut live = request.live.clone();
     let mut entries = managers::take(&mut live).unwrap_or_default();
@@ -92,18 +94,18 @@ pub fn apply(request: &ApplyRequest<'_>) -> Result<Value, Failure> {
         .pointer("/metadata/creationTimestamp")
         .is_some_and(Value::is_string);
     if entries.is_empty() && exists {
-        let writer = Writer {
-            manager: BEFORE,
-            subresource: "",
-            ..request.writer
+        let manager = FieldManager {
+            name: BEFORE.to_owned(),
+            subresource: String::new(),
+            ..request.manager.clone()
         };
         let old = nothing(request.types, request.id, &live);
         let set = typed.compare(Some(&old), Some(&live)).written();
-        entries.push(writer.entry(Operation::Update, set.without_identity()));
+        entries.push(manager.entry(Operation::Update, set.without_identity()));
     }
 
-    let set = typed.fields(&wanted).without_identity();
-    let mine = request.writer.entry(Operation::Apply, set);
+    let set = typed.fields(&desired).without_identity();
+    let mine = request.manager.entry(Operation::Apply, set);
     let place = entries.iter().position(|entry| entry.is_of(&mine));
     let former = place.map(|place| entries.swap_remove(place));
     let last = former
@@ -114,7 +116,7 @@ pub fn apply(request: &ApplyRequest<'_>) -> Result<Value, Failure> {
     for entry in &entries {
         owned.unite(&entry.set);
     }
-    let merged = merge::merge(typed, Some(&live), &wanted);
+    let merged = merge::merge(typed, Some(&live), &desired);
     let mut merged = merge::prune(typed, merged, &last, &owned);
     keep_identity(&live, &mut merged);
 
@@ -155,7 +157,7 @@ pub fn track(
     id: Option<TypeId>,
     old: Option<&Value>,
     new: &mut Value,
-    writer: &Writer<'_>,
+    manager: &FieldManager,
 ) {
     let of_type = Typed::new(types, id);
     let Some(mut entries) = managers::take(new) else {
@@ -168,7 +170,7 @@ pub fn track(
             if entries.is_empty() {
                 entries = former;
             }
-            // What nobody has managed so far nobody begins to.
+            // A field without a manager so far gets none.
             if entries.is_empty() {
                 return;
             }
@@ -184,7 +186,7 @@ pub fn track(
     }
     let set = written.without_identity();
     if !set.is_empty() {
-        let mine = writer.entry(Operation::Update, set);
+        let mine = manager.entry(Operation::Update, set);
         match entries.iter_mut().find(|entry| entry.is_of(&mine)) {
             Some(entry) => {
                 entry.set.unite(&mine.set);
@@ -261,10 +263,10 @@ fn remove(value: &mut Value, path: &[&str]) {
     }
 }
 
-/// What is applied is not of its type: 500 without a reason.
-fn untyped(wanted: &Value, errors: &[String]) -> Failure {
+/// The applied object does not match its type: 500 without a reason.
+fn untyped(desired: &Value, errors: &[String]) -> StatusError {
     let text = |pointer: &str| {
-        wanted
+        desired
             .pointer(pointer)
             .and_then(Value::as_str)
             .unwrap_or_default()
@@ -275,7 +277,7 @@ fn untyped(wanted: &Value, errors: &[String]) -> Failure {
     };
     let version = text("/apiVersion");
     let slash = if version.contains('/') { "" } else { "/" };
-    Failure {
+    StatusError {
         code: 500,
         reason: "".into(),
         message: format!(
@@ -289,7 +291,7 @@ fn untyped(wanted: &Value, errors: &[String]) -> Failure {
 }
 
 /// Others manage what would change: 409 with a cause for every field.
-fn conflict(conflicts: &[(String, Set)]) -> Failure {
+fn conflict(conflicts: &[(String, Set)]) -> StatusError {
     let mut causes = Vec::new();
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for (manager, set) in conflicts {
@@ -320,7 +322,7 @@ fn conflict(conflicts: &[(String, Set)]) -> Failure {
             format!("Apply failed with {many} conflicts: {}", all.join("\n"))
         }
     };
-    Failure {
+    StatusError {
         code: 409,
         reason: "Conflict".into(),
         message,

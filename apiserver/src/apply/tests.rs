@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{ApplyRequest, Conflicts, Writer, apply, track};
+use super::{ApplyRequest, Conflicts, FieldManager, apply, track};
 use crate::schema::{self, TypeId, Types};
 
 struct Kinds {
@@ -74,11 +74,11 @@ fn replayed(kinds: &Kinds, case: &Value) -> (Value, Value) {
         }
         before => before.clone(),
     };
-    let writer = Writer {
-        manager: manager.unwrap(),
-        api_version: live["apiVersion"].as_str().unwrap(),
-        subresource: if status { "status" } else { "" },
-        now: &now,
+    let manager = FieldManager {
+        name: manager.unwrap().to_owned(),
+        api_version: live["apiVersion"].as_str().unwrap().to_owned(),
+        subresource: if status { "status" } else { "" }.to_owned(),
+        now: now.clone(),
     };
     let failed = case["after"]["kind"] == "Status";
     if case["type"] == "apply-patch+yaml" {
@@ -96,8 +96,8 @@ fn replayed(kinds: &Kinds, case: &Value) -> (Value, Value) {
             types,
             id: Some(id),
             live: &live,
-            wanted: body,
-            writer,
+            desired: body,
+            manager: &manager,
             conflicts,
             reset,
         };
@@ -135,13 +135,13 @@ fn replayed(kinds: &Kinds, case: &Value) -> (Value, Value) {
             .insert("managedFields".to_owned(), given),
     };
     let before = Some(&case["before"]).filter(|before| !before.is_null());
-    track(types, Some(id), before, &mut new, &writer);
+    track(types, Some(id), before, &mut new, &manager);
     (entries(&new).clone(), entries(&case["after"]).clone())
 }
 
 /// Recorded by `tests/record/apply.sh`.
 #[test]
-fn a_story_of_writes_comes_out_as_in_kubernetes() {
+fn sequence_of_applies_matches_kubernetes() {
     let kinds = Kinds::read();
     let mut wrong = Vec::new();
     for (number, line) in include_str!("../../tests/fixtures/apply.jsonl")
@@ -169,7 +169,7 @@ fn a_story_of_writes_comes_out_as_in_kubernetes() {
 
 /// Recorded by `tests/record/orders`.
 #[test]
-fn merged_lists_have_the_order_that_kubernetes_gives_them() {
+fn merged_lists_keep_the_order_of_kubernetes() {
     let set =
         json!({ "type": "array", "items": { "type": "string" }, "x-kubernetes-list-type": "set" });
     let schema = json!({ "type": "object", "properties": { "set": set } });

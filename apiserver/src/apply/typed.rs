@@ -25,11 +25,11 @@ pub(super) enum Shape<'a> {
     Atomic,
     /// By its fields.
     Map(Option<&'a Node>),
-    /// By its items, which are told apart by these fields, or by their value.
+    /// By its items, which are identified by these fields, or by their value.
     List(&'a [String], Option<&'a Edge>),
 }
 
-/// What is different.
+/// The difference of two values.
 #[derive(Default)]
 pub(super) struct Comparison {
     pub(super) added: Set,
@@ -259,7 +259,7 @@ impl<'a> Typed<'a> {
         all
     }
 
-    /// What is wrong with the types of a value, with the server's words.
+    /// Validates the types of a value, with the server's words.
     pub(super) fn errors(self, path: &str, value: &Value) -> Vec<String> {
         let mut errors = Vec::new();
         self.check(&mut path.to_owned(), value, &mut errors);
@@ -362,13 +362,13 @@ impl<'a> Typed<'a> {
 fn go_syntax(value: &Value) -> String {
     match value {
         Value::Null => "interface {}(nil)".to_owned(),
-        Value::String(text) => crate::failure::go_quoted(text),
+        Value::String(text) => crate::status_error::go_quoted(text),
         Value::Array(list) => {
             let all: Vec<String> = list.iter().map(go_syntax).collect();
             format!("[]interface {{}}{{{}}}", all.join(", "))
         }
         Value::Object(object) => {
-            let quoted = crate::failure::go_quoted;
+            let quoted = crate::status_error::go_quoted;
             let all: Vec<String> = object
                 .iter()
                 .map(|(key, value)| format!("{}:{}", quoted(key), go_syntax(value)))

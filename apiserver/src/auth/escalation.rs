@@ -1,15 +1,15 @@
-//! Nobody gives rights that they do not have.
+//! The escalation check: users cannot grant rights that they do not have.
 
 use serde_json::Value;
 
 use super::rbac::ROLES;
-use super::{Asked, Identity};
-use crate::failure::Failure;
+use super::{AccessRequest, Authorizer};
+use crate::identity::Identity;
 use crate::kinds::Kind;
 use crate::meta;
-use crate::server::Inner;
+use crate::status_error::StatusError;
 
-impl Inner {
+impl Authorizer<'_> {
     /// Refuses a role, or a binding to one, that gives more than the writer has: unless the writer may escalate, or bind
     /// that role, or nothing of it has changed.
     pub(crate) fn check_escalation(
@@ -18,8 +18,8 @@ impl Inner {
         kind: &Kind,
         new: &Value,
         old: Option<&Value>,
-    ) -> Result<(), Failure> {
-        if kind.group != ROLES || !self.options.rbac {
+    ) -> Result<(), StatusError> {
+        if kind.group != ROLES || !self.is_enabled() {
             return Ok(());
         }
         let namespace = meta::text(new, "namespace");
@@ -34,7 +34,7 @@ impl Inner {
                     return Ok(());
                 }
                 let mut rules = list(new, "rules");
-                // What is gathered may come to be anything.
+                // An aggregated role may get any rule later.
                 if new
                     .get("aggregationRule")
                     .is_some_and(|rule| !rule.is_null())
@@ -80,10 +80,10 @@ impl Inner {
             user.user,
             groups.join(" ")
         );
-        Err(Failure::forbidden(&kind.about(), name, &why))
+        Err(StatusError::forbidden(&kind.group_resource(), name, &why))
     }
 
-    /// Whether somebody has every right of a rule.
+    /// Whether a user has every right of a rule.
     fn has_all(&self, user: &Identity, rule: &Value, namespace: &str) -> bool {
         let verbs = texts(rule, "verbs");
         let every = |check: &dyn Fn(&str) -> bool| verbs.iter().all(|verb| check(verb));
@@ -92,10 +92,10 @@ impl Inner {
                 let path = Some(path.clone());
                 self.may(
                     user,
-                    &Asked {
+                    &AccessRequest {
                         verb: verb.to_owned(),
                         path,
-                        ..Asked::default()
+                        ..AccessRequest::default()
                     },
                 )
             })
@@ -108,7 +108,7 @@ impl Inner {
             texts(rule, "resources").iter().all(|resource| {
                 names.iter().all(|name| {
                     every(&|verb| {
-                        let asked = Asked {
+                        let asked = AccessRequest {
                             verb: verb.to_owned(),
                             group: group.clone(),
                             resource: resource.clone(),
@@ -125,8 +125,8 @@ impl Inner {
     }
 }
 
-fn asked(verb: &str, resource: &str, namespace: &str, name: &str) -> Asked {
-    Asked {
+fn asked(verb: &str, resource: &str, namespace: &str, name: &str) -> AccessRequest {
+    AccessRequest {
         verb: verb.to_owned(),
         group: ROLES.to_owned(),
         resource: resource.to_owned(),

@@ -1,91 +1,11 @@
-//! Who asks, and what they may do.
+//! Authentication and authorization.
 
+mod authenticate;
 mod escalation;
 mod rbac;
-mod reviews;
 mod signers;
 mod tokens;
 
-use std::collections::BTreeMap;
-
-pub(crate) use rbac::Asked;
+pub(crate) use authenticate::authenticate;
+pub(crate) use rbac::{AccessRequest, Authorizer};
 pub(crate) use tokens::{AUDIENCE, TOKEN_SECRET, Tokens, secret_account};
-
-/// Somebody who asks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Identity {
-    /// The name, such as `system:serviceaccount:default:default`.
-    pub user: String,
-    /// The groups that the user is a member of.
-    pub groups: Vec<String>,
-    /// The uid; may be empty.
-    pub uid: String,
-    /// What else is known.
-    pub extra: BTreeMap<String, Vec<String>>,
-}
-
-/// By which credential somebody is who they are, in the extra fields of an identity.
-const CREDENTIAL: &str = "authentication.kubernetes.io/credential-id";
-
-impl Identity {
-    /// The same by a credential: `JTI=` and a token's id, or `X509SHA256=` and a certificate's digest.
-    #[must_use]
-    pub(crate) fn by(mut self, credential: String) -> Self {
-        self.extra.insert(CREDENTIAL.to_owned(), vec![credential]);
-        self
-    }
-
-    /// Somebody who may do everything.
-    pub fn admin() -> Self {
-        Self::new("admin", &["system:masters"])
-    }
-
-    /// Nobody in particular.
-    pub fn anonymous() -> Self {
-        Self {
-            user: "system:anonymous".to_owned(),
-            groups: vec!["system:unauthenticated".to_owned()],
-            ..Self::default()
-        }
-    }
-
-    /// Of a name and groups; whoever has a name is also authenticated.
-    pub fn new(user: &str, groups: &[&str]) -> Self {
-        let mut groups: Vec<String> = groups.iter().map(|group| (*group).to_owned()).collect();
-        groups.push("system:authenticated".to_owned());
-        Self {
-            user: user.to_owned(),
-            groups,
-            ..Self::default()
-        }
-    }
-
-    /// A service account.
-    pub fn service_account(namespace: &str, name: &str, uid: &str) -> Self {
-        let of_namespace = format!("system:serviceaccounts:{namespace}");
-        let mut identity = Self::new(
-            &format!("system:serviceaccount:{namespace}:{name}"),
-            &["system:serviceaccounts", &of_namespace],
-        );
-        uid.clone_into(&mut identity.uid);
-        identity
-    }
-}
-
-/// How those who ask are known.
-pub(crate) struct Auth {
-    pub(crate) tokens: Tokens,
-}
-
-impl Auth {
-    pub(crate) fn new() -> Self {
-        Self::with_secret(Tokens::secret())
-    }
-
-    /// With what tokens are signed with.
-    pub(crate) fn with_secret(secret: String) -> Self {
-        Self {
-            tokens: Tokens::new(secret),
-        }
-    }
-}

@@ -1,15 +1,14 @@
-//! Rights, by roles and their bindings.
+//! RBAC: authorization by roles and their bindings.
 
 use serde_json::Value;
 
-use super::Identity;
-use crate::failure::{About, Failure, go_quoted};
-use crate::server::Inner;
-use crate::store::Key;
+use crate::identity::Identity;
+use crate::status_error::{GroupResource, StatusError, go_quoted};
+use crate::store::{Key, Store};
 
-/// What somebody wants to do.
+/// A request as the authorizer sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct AccessRequest {
     pub(crate) verb: String,
     pub(crate) group: String,
     /// The resource, with its subresource after a slash.
@@ -20,27 +19,43 @@ pub(crate) struct Asked {
     pub(crate) path: Option<String>,
 }
 
-/// Whether somebody may do something, and why.
+/// The decision about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub(crate) allowed: bool,
-    /// By which binding it is allowed, or why it could not be told; empty if nothing is to be said.
+    /// The binding that allows it, or the error; empty if there is neither.
     pub(crate) reason: String,
 }
 
-/// How many steps down roles gather those that gather others: `admin` gathers `edit`, which gathers `view`'s.
+/// The maximum depth of aggregated roles: `admin` aggregates `edit`, which aggregates `view`.
 const GATHERINGS: u8 = 4;
 pub(super) const ROLES: &str = "rbac.authorization.k8s.io";
 
-impl Inner {
-    /// Whether somebody may do something.
-    pub(crate) fn may(&self, user: &Identity, asked: &Asked) -> bool {
+/// Decides by roles and their bindings what users may do.
+#[derive(Clone, Copy)]
+pub(crate) struct Authorizer<'a> {
+    store: &'a Store,
+    /// Without it every user may do everything.
+    rbac: bool,
+}
+
+impl<'a> Authorizer<'a> {
+    pub(crate) fn new(store: &'a Store, rbac: bool) -> Self {
+        Self { store, rbac }
+    }
+
+    pub(super) fn is_enabled(&self) -> bool {
+        self.rbac
+    }
+
+    /// Whether a user may do something.
+    pub(crate) fn may(&self, user: &Identity, asked: &AccessRequest) -> bool {
         self.decide(user, asked).allowed
     }
 
-    /// Whether somebody may do something, and by which binding.
-    pub(crate) fn decide(&self, user: &Identity, asked: &Asked) -> Decision {
-        if !self.options.rbac || user.groups.iter().any(|group| group == "system:masters") {
+    /// Decides about a request, with the binding that allows it.
+    pub(crate) fn decide(&self, user: &Identity, asked: &AccessRequest) -> Decision {
+        if !self.rbac || user.groups.iter().any(|group| group == "system:masters") {
             return Decision {
                 allowed: true,
                 reason: String::new(),
@@ -80,7 +95,7 @@ impl Inner {
         }
     }
 
-    /// The rules that are for somebody in a namespace and in the whole cluster.
+    /// The rules of a user in a namespace and in the whole cluster.
     pub(crate) fn rules_for(&self, user: &Identity, namespace: &str) -> Vec<Value> {
         let of_cluster = self.bindings_of_cluster();
         let everywhere = of_cluster
@@ -112,7 +127,7 @@ impl Inner {
         )
     }
 
-    /// Whether somebody may do something to a resource of the whole cluster, or anywhere.
+    /// Whether a user may do something to a cluster-scoped resource, or in all namespaces.
     pub(crate) fn allows(
         &self,
         user: &Identity,
@@ -123,18 +138,22 @@ impl Inner {
     ) -> bool {
         self.may(
             user,
-            &Asked {
+            &AccessRequest {
                 verb: verb.to_owned(),
                 group: group.to_owned(),
                 resource: resource.to_owned(),
                 name: name.to_owned(),
-                ..Asked::default()
+                ..AccessRequest::default()
             },
         )
     }
 
-    /// Refuses what somebody may not do.
-    pub(crate) fn check_right(&self, user: &Identity, asked: &Asked) -> Result<(), Failure> {
+    /// Refuses a request that is not allowed.
+    pub(crate) fn check_right(
+        &self,
+        user: &Identity,
+        asked: &AccessRequest,
+    ) -> Result<(), StatusError> {
         let decision = self.decide(user, asked);
         if decision.allowed {
             return Ok(());
@@ -142,7 +161,7 @@ impl Inner {
         Err(refusal(user, asked, &decision.reason))
     }
 
-    /// The rules that a binding gives to somebody.
+    /// The rules that a binding grants to a user.
     fn rules_of(&self, binding: &Value, user: &Identity, namespace: &str) -> Vec<Value> {
         if meant(binding, user, namespace).is_none() {
             return Vec::new();
@@ -199,13 +218,13 @@ impl Inner {
     }
 }
 
-/// The subject of a binding that somebody is.
+/// The subject of a binding that matches a user.
 fn meant<'a>(binding: &'a Value, user: &Identity, namespace: &str) -> Option<&'a Value> {
     let mut subjects = binding["subjects"].as_array().into_iter().flatten();
     subjects.find(|subject| is_meant(subject, user, namespace))
 }
 
-/// That a binding allows something, as a kube-apiserver says it.
+/// The reason for an allowed request, in the words of a kube-apiserver.
 fn by_binding(binding: &Value, subject: &Value, namespace: &str) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let name = crate::meta::text(binding, "name");
@@ -235,7 +254,7 @@ fn by_binding(binding: &Value, subject: &Value, namespace: &str) -> String {
     )
 }
 
-/// That the role of a binding is not there.
+/// The message for a binding whose role does not exist.
 fn missing_role(binding: &Value) -> String {
     let role = &binding["roleRef"];
     let text = |field: &str| role[field].as_str().unwrap_or_default();
@@ -263,7 +282,7 @@ fn is_meant(subject: &Value, user: &Identity, namespace: &str) -> bool {
     }
 }
 
-fn rule_allows(rule: &Value, asked: &Asked) -> bool {
+fn rule_allows(rule: &Value, asked: &AccessRequest) -> bool {
     let list = |key: &str| {
         let list = rule.get(key).and_then(Value::as_array);
         list.into_iter().flatten().filter_map(Value::as_str)
@@ -293,11 +312,11 @@ fn resource_matches(rule: &str, resource: &str) -> bool {
     }
 }
 
-fn refusal(user: &Identity, asked: &Asked, reason: &str) -> Failure {
+fn refusal(user: &Identity, asked: &AccessRequest, reason: &str) -> StatusError {
     let who = go_quoted(&user.user);
     if let Some(path) = &asked.path {
-        let mut failure = Failure::forbidden(
-            &About::default(),
+        let mut failure = StatusError::forbidden(
+            &GroupResource::default(),
             "",
             &format!("User {who} cannot {} path {}", asked.verb, go_quoted(path)),
         );
@@ -326,5 +345,9 @@ fn refusal(user: &Identity, asked: &Asked, reason: &str) -> Failure {
         go_quoted(&asked.group)
     );
     let resource = asked.resource.split('/').next().unwrap_or_default();
-    Failure::forbidden(&About::new(&asked.group, resource), &asked.name, &why)
+    StatusError::forbidden(
+        &GroupResource::new(&asked.group, resource),
+        &asked.name,
+        &why,
+    )
 }

@@ -1,21 +1,21 @@
-//! Who may have certificates signed, and of whom.
+//! The checks of certificate signing requests against the rights of a user on their signer.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::{Asked, Identity};
-use crate::certificates::{CLIENT, REQUESTS, Request};
-use crate::failure::Failure;
+use super::{AccessRequest, Authorizer};
+use crate::identity::Identity;
 use crate::kinds::Kind;
 use crate::meta;
-use crate::server::Inner;
+use crate::pki::csr::{CLIENT, REQUESTS, Request};
+use crate::status_error::StatusError;
 
-/// What only a signer changes.
+/// The field that only a signer may change.
 const CERTIFICATE: &str = "/status/certificate";
 
-impl Inner {
-    /// Refuses a request for a certificate that nobody gives, and writes of its approval or its certificate by those who
+impl Authorizer<'_> {
+    /// Refuses a certificate that is never signed, and writes of the approval or the certificate by users who
     /// may not do so in the name of its signer.
     pub(crate) fn check_signer(
         &self,
@@ -24,7 +24,7 @@ impl Inner {
         part: Option<&str>,
         new: &Value,
         old: Option<&Value>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StatusError> {
         if *kind.table != *REQUESTS {
             return Ok(());
         }
@@ -32,7 +32,7 @@ impl Inner {
         let Some(old) = old else {
             return if asks_for_everything(new) {
                 let why = "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed";
-                Err(Failure::forbidden(&kind.about(), name, why))
+                Err(StatusError::forbidden(&kind.group_resource(), name, why))
             } else {
                 Ok(())
             };
@@ -52,17 +52,17 @@ impl Inner {
             return Ok(());
         }
         let why = format!("user not permitted to {verb} requests with signerName {signer:?}");
-        Err(Failure::forbidden(&kind.about(), name, &why))
+        Err(StatusError::forbidden(&kind.group_resource(), name, &why))
     }
 }
 
-fn of_signer(verb: &str, name: String) -> Asked {
-    Asked {
+fn of_signer(verb: &str, name: String) -> AccessRequest {
+    AccessRequest {
         verb: verb.to_owned(),
         group: "certificates.k8s.io".to_owned(),
         resource: "signers".to_owned(),
         name,
-        ..Asked::default()
+        ..AccessRequest::default()
     }
 }
 

@@ -7,15 +7,14 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::Identity;
+use crate::identity::Identity;
 use crate::meta;
-use crate::server::Inner;
-use crate::store::Key;
+use crate::store::{Key, Store};
 
-/// Who service accounts' tokens are for, if nobody else is named.
+/// The default audience of service account tokens.
 pub(crate) const AUDIENCE: &str = "https://kubernetes.default.svc";
 
-/// Who signs the tokens that Secrets have, by their name.
+/// The issuer of tokens in Secrets.
 const OF_SECRETS: &str = "kubernetes/serviceaccount";
 
 /// The type of Secrets with tokens.
@@ -36,7 +35,7 @@ pub(crate) fn secret_account(secret: &Value) -> (&str, &str) {
 
 /// The tokens of a server.
 pub(crate) struct Tokens {
-    /// Known only here, so that nobody else can sign.
+    /// The signing key. It never leaves this type.
     secret: String,
 }
 
@@ -49,11 +48,6 @@ pub(crate) struct Claims {
 impl Tokens {
     pub(crate) fn new(secret: String) -> Self {
         Self { secret }
-    }
-
-    /// Something that nobody can guess.
-    pub(crate) fn secret() -> String {
-        format!("{}{}", meta::uid(), meta::uid())
     }
 
     fn signature(&self, text: &str) -> Vec<u8> {
@@ -104,19 +98,19 @@ impl Tokens {
     }
 }
 
-impl Inner {
-    /// Who a token stands for.
-    pub(crate) fn read_token(&self, token: &str) -> Option<Claims> {
+impl Tokens {
+    /// The claims of a token, if it is valid.
+    pub(crate) fn verify(&self, store: &Store, token: &str) -> Option<Claims> {
         let (text, signature) = token.rsplit_once('.')?;
-        // Compared as digests, so that time tells nothing.
+        // Digests are compared, so that the time of the comparison reveals nothing.
         let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
-        if Sha256::digest(self.auth.tokens.signature(text)) != Sha256::digest(signature) {
+        if Sha256::digest(self.signature(text)) != Sha256::digest(signature) {
             return None;
         }
         let (_, body) = text.split_once('.')?;
         let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(body).ok()?).ok()?;
         if claims.get("iss").is_some_and(|issuer| issuer == OF_SECRETS) {
-            return self.read_secret_token(token, &claims);
+            return read_secret_token(store, token, &claims);
         }
         if claims.get("exp")?.as_i64()? <= Timestamp::now().as_second() {
             return None;
@@ -125,10 +119,8 @@ impl Inner {
         let namespace = of("/kubernetes.io/namespace")?;
         let name = of("/kubernetes.io/serviceaccount/name")?;
         let uid = of("/kubernetes.io/serviceaccount/uid")?;
-        // The token of an account that is gone, or was made anew, is void.
-        let account = self
-            .store
-            .get("/serviceaccounts", &Key::new(namespace, name))?;
+        // The token of an account that was deleted or recreated is void.
+        let account = store.get("/serviceaccounts", &Key::new(namespace, name))?;
         if meta::text(&account.value(), "uid") != uid {
             return None;
         }
@@ -145,29 +137,29 @@ impl Inner {
                 .collect(),
         })
     }
+}
 
-    /// Who the token of a Secret stands for, as long as the Secret has it and its account is the same.
-    fn read_secret_token(&self, token: &str, claims: &Value) -> Option<Claims> {
-        let of = |field: &str| {
-            let claim = claims.get(format!("kubernetes.io/serviceaccount/{field}"));
-            claim.and_then(Value::as_str)
-        };
-        let namespace = of("namespace")?;
-        let secret = Key::new(namespace, of("secret.name")?);
-        let secret = self.store.get("/secrets", &secret)?.value();
-        let kept = secret.pointer("/data/token").and_then(Value::as_str)?;
-        if meta::is_deleted(&secret) || STANDARD.decode(kept).ok()? != token.as_bytes() {
-            return None;
-        }
-        let (name, uid) = (of("service-account.name")?, of("service-account.uid")?);
-        let account = Key::new(namespace, name);
-        let account = self.store.get("/serviceaccounts", &account)?.value();
-        if meta::is_deleted(&account) || meta::text(&account, "uid") != uid {
-            return None;
-        }
-        Some(Claims {
-            identity: Identity::service_account(namespace, name, uid),
-            audiences: vec![AUDIENCE.to_owned()],
-        })
+/// The claims of a token in a Secret, as long as the Secret has it and its account is the same.
+fn read_secret_token(store: &Store, token: &str, claims: &Value) -> Option<Claims> {
+    let of = |field: &str| {
+        let claim = claims.get(format!("kubernetes.io/serviceaccount/{field}"));
+        claim.and_then(Value::as_str)
+    };
+    let namespace = of("namespace")?;
+    let secret = Key::new(namespace, of("secret.name")?);
+    let secret = store.get("/secrets", &secret)?.value();
+    let kept = secret.pointer("/data/token").and_then(Value::as_str)?;
+    if meta::is_deleted(&secret) || STANDARD.decode(kept).ok()? != token.as_bytes() {
+        return None;
     }
+    let (name, uid) = (of("service-account.name")?, of("service-account.uid")?);
+    let account = Key::new(namespace, name);
+    let account = store.get("/serviceaccounts", &account)?.value();
+    if meta::is_deleted(&account) || meta::text(&account, "uid") != uid {
+        return None;
+    }
+    Some(Claims {
+        identity: Identity::service_account(namespace, name, uid),
+        audiences: vec![AUDIENCE.to_owned()],
+    })
 }

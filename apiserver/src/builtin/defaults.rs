@@ -1,7 +1,8 @@
-//! Values that a built-in kind has where none is given.
+//! Defaults of the built-in kinds.
 
 use serde_json::{Map, Value, json};
 
+use super::edit::{items_mut, set_default};
 use crate::kinds::Kind;
 use crate::meta;
 
@@ -12,43 +13,45 @@ pub(crate) fn default(kind: &Kind, object: &mut Value) {
         ("", "pods") => pod(&mut object["spec"], true),
         ("", "secrets") => {
             secret(object);
-            or(object, "type", "Opaque");
+            set_default(object, "type", "Opaque");
         }
         ("", "services") => super::services::default(object),
         ("", "endpoints") => endpoints(object),
         ("discovery.k8s.io", "endpointslices") => slice(object),
         ("apiregistration.k8s.io", "apiservices") => {
             if let Some(service @ Value::Object(_)) = object.pointer_mut("/spec/service") {
-                or(service, "port", 443);
+                set_default(service, "port", 443);
             }
         }
         ("networking.k8s.io", "ingressclasses") => {
             if let Some(parameters) = object.pointer_mut("/spec/parameters") {
-                or(parameters, "scope", "Cluster");
+                set_default(parameters, "scope", "Cluster");
             }
         }
         ("storage.k8s.io", "csidrivers") => driver(&mut object["spec"]),
-        ("", "persistentvolumeclaims") => or(&mut object["spec"], "volumeMode", "Filesystem"),
+        ("", "persistentvolumeclaims") => {
+            set_default(&mut object["spec"], "volumeMode", "Filesystem");
+        }
         ("", "persistentvolumes") => {
-            or(&mut object["spec"], "volumeMode", "Filesystem");
-            or(
+            set_default(&mut object["spec"], "volumeMode", "Filesystem");
+            set_default(
                 &mut object["spec"],
                 "persistentVolumeReclaimPolicy",
                 "Retain",
             );
         }
         ("", "replicationcontrollers") => {
-            or(&mut object["spec"], "replicas", 1);
+            set_default(&mut object["spec"], "replicas", 1);
             pod(&mut object["spec"]["template"]["spec"], false);
         }
         ("apps", resource) => workload(resource, object),
         ("batch", "jobs") => job(&mut object["spec"], true),
         ("batch", "cronjobs") => {
             let spec = &mut object["spec"];
-            or(spec, "concurrencyPolicy", "Allow");
-            or(spec, "suspend", false);
-            or(spec, "successfulJobsHistoryLimit", 3);
-            or(spec, "failedJobsHistoryLimit", 1);
+            set_default(spec, "concurrencyPolicy", "Allow");
+            set_default(spec, "suspend", false);
+            set_default(spec, "successfulJobsHistoryLimit", 3);
+            set_default(spec, "failedJobsHistoryLimit", 1);
             job(&mut spec["jobTemplate"]["spec"], false);
         }
         ("rbac.authorization.k8s.io", "rolebindings" | "clusterrolebindings") => binding(object),
@@ -56,18 +59,18 @@ pub(crate) fn default(kind: &Kind, object: &mut Value) {
         ("" | "events.k8s.io", "events") => event(object),
         ("", "limitranges") => limits(&mut object["spec"]),
         ("autoscaling", _) => {
-            or(&mut object["spec"], "minReplicas", 1);
+            set_default(&mut object["spec"], "minReplicas", 1);
             let metric = json!([{ "type": "Resource", "resource": { "name": "cpu", "target": {
                 "type": "Utilization", "averageUtilization": 80 } } }]);
-            or(&mut object["spec"], "metrics", metric);
+            set_default(&mut object["spec"], "metrics", metric);
             behaviour(&mut object["spec"]);
         }
         ("storage.k8s.io", "storageclasses") => {
-            or(object, "reclaimPolicy", "Delete");
-            or(object, "volumeBindingMode", "Immediate");
+            set_default(object, "reclaimPolicy", "Delete");
+            set_default(object, "volumeBindingMode", "Immediate");
         }
         ("scheduling.k8s.io", "priorityclasses") => {
-            or(object, "preemptionPolicy", "PreemptLowerPriority");
+            set_default(object, "preemptionPolicy", "PreemptLowerPriority");
         }
         (
             "admissionregistration.k8s.io",
@@ -76,7 +79,7 @@ pub(crate) fn default(kind: &Kind, object: &mut Value) {
             webhooks(&kind.resource, object);
         }
         ("admissionregistration.k8s.io", "validatingadmissionpolicies") => {
-            or(&mut object["spec"], "failurePolicy", "Fail");
+            set_default(&mut object["spec"], "failurePolicy", "Fail");
             resources(&mut object["spec"]["matchConstraints"]);
         }
         ("admissionregistration.k8s.io", "validatingadmissionpolicybindings") => {
@@ -87,17 +90,17 @@ pub(crate) fn default(kind: &Kind, object: &mut Value) {
     }
 }
 
-/// What an admission policy or its binding is about, if it says so.
+/// The match constraints of an admission policy or its binding.
 fn resources(matched: &mut Value) {
     if !matched.is_object() {
         return;
     }
-    or(matched, "matchPolicy", "Equivalent");
-    or(matched, "namespaceSelector", json!({}));
-    or(matched, "objectSelector", json!({}));
+    set_default(matched, "matchPolicy", "Equivalent");
+    set_default(matched, "namespaceSelector", json!({}));
+    set_default(matched, "objectSelector", json!({}));
     for rules in ["resourceRules", "excludeResourceRules"] {
-        for rule in each(matched, rules) {
-            or(rule, "scope", "*");
+        for rule in items_mut(matched, rules) {
+            set_default(rule, "scope", "*");
         }
     }
 }
@@ -113,39 +116,21 @@ fn label_with_name(namespace: &mut Value) {
     }
 }
 
-/// Puts a value where none is. What is no object, but should be, becomes one only if it is missing.
-pub(super) fn or(object: &mut Value, field: &str, value: impl Into<Value>) {
-    if object.is_null() {
-        *object = json!({});
-    }
-    if let Some(object) = object.as_object_mut() {
-        let slot = object.entry(field).or_insert(Value::Null);
-        if slot.is_null() || slot.as_str() == Some("") {
-            *slot = value.into();
-        }
-    }
-}
-
-pub(super) fn each<'a>(object: &'a mut Value, list: &str) -> impl Iterator<Item = &'a mut Value> {
-    let list = object.get_mut(list).and_then(Value::as_array_mut);
-    list.into_iter().flatten()
-}
-
 /// A pod's spec. `alone`: of a Pod rather than of a template.
 fn pod(spec: &mut Value, alone: bool) {
-    or(spec, "restartPolicy", "Always");
-    or(spec, "terminationGracePeriodSeconds", 30);
-    or(spec, "dnsPolicy", "ClusterFirst");
-    or(spec, "securityContext", json!({}));
-    or(spec, "schedulerName", "default-scheduler");
+    set_default(spec, "restartPolicy", "Always");
+    set_default(spec, "terminationGracePeriodSeconds", 30);
+    set_default(spec, "dnsPolicy", "ClusterFirst");
+    set_default(spec, "securityContext", json!({}));
+    set_default(spec, "schedulerName", "default-scheduler");
     if let Some(Value::String(name)) = spec.get("serviceAccountName").cloned() {
         // The older field is another name for the newer one.
         spec["serviceAccount"] = name.into();
     } else if let Some(Value::String(name)) = spec.get("serviceAccount").cloned() {
-        or(spec, "serviceAccountName", name);
+        set_default(spec, "serviceAccountName", name);
     }
     if alone {
-        or(spec, "enableServiceLinks", true);
+        set_default(spec, "enableServiceLinks", true);
     }
     if spec.get("hostNetwork") == Some(&Value::Bool(true)) {
         host_ports(spec);
@@ -155,11 +140,11 @@ fn pod(spec: &mut Value, alone: bool) {
         spec["terminationGracePeriodSeconds"] = 1.into();
     }
     for list in ["initContainers", "containers", "ephemeralContainers"] {
-        for one in each(spec, list) {
+        for one in items_mut(spec, list) {
             container(one);
         }
     }
-    for one in each(spec, "volumes") {
+    for one in items_mut(spec, "volumes") {
         volume(one);
     }
 }
@@ -167,10 +152,10 @@ fn pod(spec: &mut Value, alone: bool) {
 /// On the network of its node a container's ports are those of the node.
 fn host_ports(spec: &mut Value) {
     for list in ["initContainers", "containers"] {
-        for one in each(spec, list) {
-            for port in each(one, "ports") {
+        for one in items_mut(spec, list) {
+            for port in items_mut(one, "ports") {
                 let number = port.get("containerPort").cloned().unwrap_or_default();
-                or(port, "hostPort", number);
+                set_default(port, "hostPort", number);
             }
         }
     }
@@ -179,21 +164,21 @@ fn host_ports(spec: &mut Value) {
 /// What is asked for over HTTP.
 fn http(handler: &mut Value) {
     if let Some(get) = handler.get_mut("httpGet") {
-        or(get, "path", "/");
-        or(get, "scheme", "HTTP");
+        set_default(get, "path", "/");
+        set_default(get, "scheme", "HTTP");
     }
 }
 
 fn field(holder: &mut Value) {
     if let Some(reference) = holder.get_mut("fieldRef") {
-        or(reference, "apiVersion", "v1");
+        set_default(reference, "apiVersion", "v1");
     }
 }
 
 fn container(container: &mut Value) {
-    or(container, "resources", json!({}));
-    or(container, "terminationMessagePath", "/dev/termination-log");
-    or(container, "terminationMessagePolicy", "File");
+    set_default(container, "resources", json!({}));
+    set_default(container, "terminationMessagePath", "/dev/termination-log");
+    set_default(container, "terminationMessagePolicy", "File");
     let image = container
         .get("image")
         .and_then(Value::as_str)
@@ -210,9 +195,9 @@ fn container(container: &mut Value) {
         Some("latest") => "Always",
         _ => "IfNotPresent",
     };
-    or(container, "imagePullPolicy", pull);
-    for port in each(container, "ports") {
-        or(port, "protocol", "TCP");
+    set_default(container, "imagePullPolicy", pull);
+    for port in items_mut(container, "ports") {
+        set_default(port, "protocol", "TCP");
     }
     for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
         if let Some(probe) = container.get_mut(probe) {
@@ -222,7 +207,7 @@ fn container(container: &mut Value) {
                 ("successThreshold", 1),
                 ("failureThreshold", 3),
             ] {
-                or(probe, field, value);
+                set_default(probe, field, value);
             }
             http(probe);
             if let Some(grpc) = probe.get_mut("grpc")
@@ -237,7 +222,7 @@ fn container(container: &mut Value) {
             http(hook);
         }
     }
-    for variable in each(container, "env") {
+    for variable in items_mut(container, "env") {
         if let Some(source) = variable.get_mut("valueFrom") {
             field(source);
         }
@@ -252,30 +237,30 @@ fn volume(volume: &mut Value) {
         ("downwardAPI", "defaultMode"),
     ] {
         if let Some(source) = volume.get_mut(source) {
-            or(source, field, 0o644);
+            set_default(source, field, 0o644);
         }
     }
     if let Some(source) = volume.get_mut("hostPath") {
-        or(source, "type", "");
+        set_default(source, "type", "");
     }
     if let Some(projected) = volume.get_mut("projected") {
-        for source in each(projected, "sources") {
+        for source in items_mut(projected, "sources") {
             if let Some(token) = source.get_mut("serviceAccountToken") {
-                or(token, "expirationSeconds", 3600);
+                set_default(token, "expirationSeconds", 3600);
             }
             if let Some(downward) = source.get_mut("downwardAPI") {
-                each(downward, "items").for_each(field);
+                items_mut(downward, "items").for_each(field);
             }
         }
     }
     if let Some(downward) = volume.get_mut("downwardAPI") {
-        each(downward, "items").for_each(field);
+        items_mut(downward, "items").for_each(field);
     }
     if let Some(spec) = volume.pointer_mut("/ephemeral/volumeClaimTemplate/spec") {
-        or(spec, "volumeMode", "Filesystem");
+        set_default(spec, "volumeMode", "Filesystem");
     }
     if let Some(disk) = volume.get_mut("iscsi") {
-        or(disk, "iscsiInterface", "default");
+        set_default(disk, "iscsiInterface", "default");
     }
     if let Some(disk) = volume.get_mut("rbd") {
         for (field, value) in [
@@ -283,7 +268,7 @@ fn volume(volume: &mut Value) {
             ("user", "admin"),
             ("keyring", "/etc/ceph/keyring"),
         ] {
-            or(disk, field, value);
+            set_default(disk, field, value);
         }
     }
     if let Some(disk) = volume.get_mut("azureDisk") {
@@ -292,13 +277,13 @@ fn volume(volume: &mut Value) {
             ("fsType", "ext4"),
             ("kind", "Shared"),
         ] {
-            or(disk, field, value);
+            set_default(disk, field, value);
         }
-        or(disk, "readOnly", false);
+        set_default(disk, "readOnly", false);
     }
     let sources = volume.as_object().map_or(0, Map::len);
     if sources == 1 {
-        or(volume, "emptyDir", json!({}));
+        set_default(volume, "emptyDir", json!({}));
     }
 }
 
@@ -306,60 +291,60 @@ fn workload(resource: &str, object: &mut Value) {
     let spec = &mut object["spec"];
     match resource {
         "deployments" => {
-            or(spec, "replicas", 1);
-            or(spec, "revisionHistoryLimit", 10);
-            or(spec, "progressDeadlineSeconds", 600);
-            or(spec, "strategy", json!({}));
-            or(&mut spec["strategy"], "type", "RollingUpdate");
+            set_default(spec, "replicas", 1);
+            set_default(spec, "revisionHistoryLimit", 10);
+            set_default(spec, "progressDeadlineSeconds", 600);
+            set_default(spec, "strategy", json!({}));
+            set_default(&mut spec["strategy"], "type", "RollingUpdate");
             if spec["strategy"]["type"] == "RollingUpdate" {
-                or(&mut spec["strategy"], "rollingUpdate", json!({}));
-                or(
+                set_default(&mut spec["strategy"], "rollingUpdate", json!({}));
+                set_default(
                     &mut spec["strategy"]["rollingUpdate"],
                     "maxUnavailable",
                     "25%",
                 );
-                or(&mut spec["strategy"]["rollingUpdate"], "maxSurge", "25%");
+                set_default(&mut spec["strategy"]["rollingUpdate"], "maxSurge", "25%");
             }
         }
         "statefulsets" => {
-            or(spec, "replicas", 1);
-            or(spec, "revisionHistoryLimit", 10);
-            or(spec, "podManagementPolicy", "OrderedReady");
-            or(spec, "updateStrategy", json!({}));
-            or(&mut spec["updateStrategy"], "type", "RollingUpdate");
+            set_default(spec, "replicas", 1);
+            set_default(spec, "revisionHistoryLimit", 10);
+            set_default(spec, "podManagementPolicy", "OrderedReady");
+            set_default(spec, "updateStrategy", json!({}));
+            set_default(&mut spec["updateStrategy"], "type", "RollingUpdate");
             if spec["updateStrategy"]["type"] == "RollingUpdate" {
-                or(&mut spec["updateStrategy"], "rollingUpdate", json!({}));
-                or(&mut spec["updateStrategy"]["rollingUpdate"], "partition", 0);
+                set_default(&mut spec["updateStrategy"], "rollingUpdate", json!({}));
+                set_default(&mut spec["updateStrategy"]["rollingUpdate"], "partition", 0);
             }
-            or(
+            set_default(
                 spec,
                 "persistentVolumeClaimRetentionPolicy",
                 json!({ "whenDeleted": "Retain", "whenScaled": "Retain" }),
             );
-            for claim in each(spec, "volumeClaimTemplates") {
-                or(claim, "apiVersion", "v1");
-                or(claim, "kind", "PersistentVolumeClaim");
-                or(&mut claim["spec"], "volumeMode", "Filesystem");
-                or(&mut claim["status"], "phase", "Pending");
+            for claim in items_mut(spec, "volumeClaimTemplates") {
+                set_default(claim, "apiVersion", "v1");
+                set_default(claim, "kind", "PersistentVolumeClaim");
+                set_default(&mut claim["spec"], "volumeMode", "Filesystem");
+                set_default(&mut claim["status"], "phase", "Pending");
             }
         }
         "daemonsets" => {
-            or(spec, "revisionHistoryLimit", 10);
-            or(spec, "updateStrategy", json!({}));
-            or(&mut spec["updateStrategy"], "type", "RollingUpdate");
+            set_default(spec, "revisionHistoryLimit", 10);
+            set_default(spec, "updateStrategy", json!({}));
+            set_default(&mut spec["updateStrategy"], "type", "RollingUpdate");
             if spec["updateStrategy"]["type"] == "RollingUpdate" {
-                or(&mut spec["updateStrategy"], "rollingUpdate", json!({}));
-                or(
+                set_default(&mut spec["updateStrategy"], "rollingUpdate", json!({}));
+                set_default(
                     &mut spec["updateStrategy"]["rollingUpdate"],
                     "maxUnavailable",
                     1,
                 );
-                or(&mut spec["updateStrategy"]["rollingUpdate"], "maxSurge", 0);
+                set_default(&mut spec["updateStrategy"]["rollingUpdate"], "maxSurge", 0);
             } else if let Some(rolling) = spec.pointer_mut("/updateStrategy/rollingUpdate") {
-                or(rolling, "maxUnavailable", 0);
+                set_default(rolling, "maxUnavailable", 0);
             }
         }
-        "replicasets" => or(spec, "replicas", 1),
+        "replicasets" => set_default(spec, "replicas", 1),
         _ => return,
     }
     template(spec);
@@ -367,31 +352,31 @@ fn workload(resource: &str, object: &mut Value) {
 
 /// The template of a workload.
 fn template(spec: &mut Value) {
-    or(spec, "template", json!({}));
+    set_default(spec, "template", json!({}));
     let template = &mut spec["template"];
-    or(template, "metadata", json!({}));
-    or(template, "spec", json!({}));
+    set_default(template, "metadata", json!({}));
+    set_default(template, "spec", json!({}));
     pod(&mut template["spec"], false);
 }
 
 fn job(spec: &mut Value, alone: bool) {
     if alone {
         if spec.get("completions").is_none() && spec.get("parallelism").is_none() {
-            or(spec, "completions", 1);
+            set_default(spec, "completions", 1);
         }
-        or(spec, "parallelism", 1);
+        set_default(spec, "parallelism", 1);
         let per_index = spec.get("backoffLimitPerIndex").is_some();
         let limit = if per_index { i32::MAX } else { 6 };
-        or(spec, "backoffLimit", limit);
-        or(spec, "completionMode", "NonIndexed");
-        or(spec, "suspend", false);
-        or(spec, "manualSelector", false);
+        set_default(spec, "backoffLimit", limit);
+        set_default(spec, "completionMode", "NonIndexed");
+        set_default(spec, "suspend", false);
+        set_default(spec, "manualSelector", false);
         let replaced = if spec.get("podFailurePolicy").is_some() {
             "Failed"
         } else {
             "TerminatingOrFailed"
         };
-        or(spec, "podReplacementPolicy", replaced);
+        set_default(spec, "podReplacementPolicy", replaced);
     }
     template(spec);
 }
@@ -411,7 +396,7 @@ fn event(object: &mut Value) {
 
 /// What a container gets if it names no limits is also what it asks for.
 fn limits(spec: &mut Value) {
-    for one in each(spec, "limits") {
+    for one in items_mut(spec, "limits") {
         if one.get("type").and_then(Value::as_str) != Some("Container") {
             continue;
         }
@@ -422,31 +407,31 @@ fn limits(spec: &mut Value) {
         ] {
             let given = one.get(from).and_then(Value::as_object).cloned();
             for (resource, quantity) in given.into_iter().flatten() {
-                or(one, to, json!({}));
-                or(&mut one[to], &resource, quantity);
+                set_default(one, to, json!({}));
+                set_default(&mut one[to], &resource, quantity);
             }
         }
     }
 }
 
 fn binding(object: &mut Value) {
-    or(
+    set_default(
         &mut object["roleRef"],
         "apiGroup",
         "rbac.authorization.k8s.io",
     );
-    for subject in each(object, "subjects") {
+    for subject in items_mut(object, "subjects") {
         if let Some("User" | "Group") = subject.get("kind").and_then(Value::as_str) {
-            or(subject, "apiGroup", "rbac.authorization.k8s.io");
+            set_default(subject, "apiGroup", "rbac.authorization.k8s.io");
         }
     }
 }
 
 fn policy(spec: &mut Value) {
     for (list, _) in [("ingress", "from"), ("egress", "to")] {
-        for rule in each(spec, list) {
-            for port in each(rule, "ports") {
-                or(port, "protocol", "TCP");
+        for rule in items_mut(spec, list) {
+            for port in items_mut(rule, "ports") {
+                set_default(port, "protocol", "TCP");
             }
         }
     }
@@ -457,42 +442,42 @@ fn policy(spec: &mut Value) {
         } else {
             json!(["Ingress"])
         };
-        or(spec, "policyTypes", types);
+        set_default(spec, "policyTypes", types);
     }
-    or(spec, "podSelector", json!({}));
+    set_default(spec, "podSelector", json!({}));
 }
 
 fn webhooks(resource: &str, object: &mut Value) {
-    for webhook in each(object, "webhooks") {
-        or(webhook, "failurePolicy", "Fail");
-        or(webhook, "matchPolicy", "Equivalent");
-        or(webhook, "namespaceSelector", json!({}));
-        or(webhook, "objectSelector", json!({}));
-        or(webhook, "timeoutSeconds", 10);
+    for webhook in items_mut(object, "webhooks") {
+        set_default(webhook, "failurePolicy", "Fail");
+        set_default(webhook, "matchPolicy", "Equivalent");
+        set_default(webhook, "namespaceSelector", json!({}));
+        set_default(webhook, "objectSelector", json!({}));
+        set_default(webhook, "timeoutSeconds", 10);
         if resource.starts_with("mutating") {
-            or(webhook, "reinvocationPolicy", "Never");
+            set_default(webhook, "reinvocationPolicy", "Never");
         }
         if let Some(service) = webhook.pointer_mut("/clientConfig/service") {
-            or(service, "port", 443);
+            set_default(service, "port", 443);
         }
-        for rule in each(webhook, "rules") {
-            or(rule, "scope", "*");
+        for rule in items_mut(webhook, "rules") {
+            set_default(rule, "scope", "*");
         }
     }
 }
 
 fn definition(object: &mut Value) {
     let spec = &mut object["spec"];
-    or(spec, "conversion", json!({ "strategy": "None" }));
-    or(&mut spec["conversion"], "strategy", "None");
+    set_default(spec, "conversion", json!({ "strategy": "None" }));
+    set_default(&mut spec["conversion"], "strategy", "None");
     let kind = spec
         .pointer("/names/kind")
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned();
     if !kind.is_empty() {
-        or(&mut spec["names"], "singular", kind.to_lowercase());
-        or(&mut spec["names"], "listKind", format!("{kind}List"));
+        set_default(&mut spec["names"], "singular", kind.to_lowercase());
+        set_default(&mut spec["names"], "listKind", format!("{kind}List"));
     }
 }
 
@@ -508,7 +493,7 @@ fn secret(object: &mut Value) {
     if plain.is_empty() {
         return;
     }
-    or(object, "data", json!({}));
+    set_default(object, "data", json!({}));
     for (key, value) in plain {
         let text = value.as_str().unwrap_or_default();
         let encoded = base64::engine::general_purpose::STANDARD.encode(text);
@@ -517,16 +502,16 @@ fn secret(object: &mut Value) {
 }
 
 fn endpoints(object: &mut Value) {
-    for subset in each(object, "subsets") {
-        for port in each(subset, "ports") {
-            or(port, "protocol", "TCP");
+    for subset in items_mut(object, "subsets") {
+        for port in items_mut(subset, "ports") {
+            set_default(port, "protocol", "TCP");
         }
     }
 }
 
 fn slice(object: &mut Value) {
-    for port in each(object, "ports") {
-        or(port, "protocol", "TCP");
+    for port in items_mut(object, "ports") {
+        set_default(port, "protocol", "TCP");
         if port.get("name").is_none_or(Value::is_null) {
             port["name"] = "".into();
         }
@@ -549,27 +534,27 @@ pub(super) fn sources(spec: &mut Value) {
         ("snapshot.storage.k8s.io", "VolumeSnapshot"),
     ];
     if known.contains(&(of("apiGroup"), of("kind"))) {
-        or(spec, "dataSourceRef", source);
+        set_default(spec, "dataSourceRef", source);
     } else if let Some(fields) = spec.as_object_mut() {
         fields.remove("dataSource");
     }
 }
 
 fn driver(spec: &mut Value) {
-    or(spec, "attachRequired", true);
-    or(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
-    or(spec, "volumeLifecycleModes", json!(["Persistent"]));
+    set_default(spec, "attachRequired", true);
+    set_default(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
+    set_default(spec, "volumeLifecycleModes", json!(["Persistent"]));
     for field in [
         "podInfoOnMount",
         "requiresRepublish",
         "seLinuxMount",
         "storageCapacity",
     ] {
-        or(spec, field, false);
+        set_default(spec, field, false);
     }
 }
 
-/// How an autoscaler moves, if it says anything of it.
+/// The scaling behaviour of an autoscaler.
 fn behaviour(spec: &mut Value) {
     let Some(behaviour) = spec.get_mut("behavior").filter(|one| one.is_object()) else {
         return;
@@ -580,12 +565,12 @@ fn behaviour(spec: &mut Value) {
         ("scaleUp", json!([by_four, doubled])),
         ("scaleDown", json!([doubled])),
     ] {
-        or(behaviour, field, json!({}));
+        set_default(behaviour, field, json!({}));
         let rules = &mut behaviour[field];
-        or(rules, "selectPolicy", "Max");
-        or(rules, "policies", policies);
+        set_default(rules, "selectPolicy", "Max");
+        set_default(rules, "policies", policies);
         if field == "scaleUp" {
-            or(rules, "stabilizationWindowSeconds", 0);
+            set_default(rules, "stabilizationWindowSeconds", 0);
         }
     }
 }

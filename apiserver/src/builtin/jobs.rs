@@ -1,14 +1,14 @@
-//! Jobs: they know their Pods by labels that they are given.
+//! Jobs: their generated selector and labels.
 
 use serde_json::{Value, json};
 
-use super::defaults::or;
+use super::edit::set_default;
 use crate::meta;
 
-/// The label that says whose a Pod is: the Job's uid.
+/// The label of a Pod with the uid of its Job.
 pub(super) const UID: &str = "batch.kubernetes.io/controller-uid";
 
-/// What a new Job is: its selector is made for it unless it asks to have one of its own.
+/// Prepares a new Job: generates its selector unless the Job has a manual one.
 pub(super) fn begin(object: &mut Value) {
     let (uid, name) = (
         meta::text(object, "uid").to_owned(),
@@ -16,26 +16,26 @@ pub(super) fn begin(object: &mut Value) {
     );
     if object.pointer("/spec/manualSelector") != Some(&Value::Bool(true)) {
         let spec = &mut object["spec"];
-        or(spec, "selector", json!({}));
-        or(&mut spec["selector"], "matchLabels", json!({}));
-        or(&mut spec["selector"]["matchLabels"], UID, uid.as_str());
+        set_default(spec, "selector", json!({}));
+        set_default(&mut spec["selector"], "matchLabels", json!({}));
+        set_default(&mut spec["selector"]["matchLabels"], UID, uid.as_str());
         let metadata = &mut spec["template"]["metadata"];
-        or(metadata, "labels", json!({}));
+        set_default(metadata, "labels", json!({}));
         for (label, value) in [
             (UID, &uid),
             ("controller-uid", &uid),
             ("batch.kubernetes.io/job-name", &name),
             ("job-name", &name),
         ] {
-            or(&mut metadata["labels"], label, value.as_str());
+            set_default(&mut metadata["labels"], label, value.as_str());
         }
     }
 }
 
 /// A Job that has no labels of its own has those of its Pods.
-pub(super) fn label(object: &mut Value) {
+pub(crate) fn label(object: &mut Value) {
     let labels = object.pointer("/spec/template/metadata/labels").cloned();
     if let Some(labels) = labels {
-        or(&mut object["metadata"], "labels", labels);
+        set_default(&mut object["metadata"], "labels", labels);
     }
 }

@@ -1,12 +1,10 @@
-//! How objects of the built-in kinds come, change and go.
+//! Preparation of creates, updates and deletions of the built-in kinds.
 
 use serde_json::{Value, json};
 
-use crate::auth::Identity;
-use crate::failure::FieldError;
+use crate::identity::Identity;
 use crate::kinds::Kind;
 use crate::meta;
-use crate::store::{Key, Store};
 
 /// Holds a definition that is going until the objects of its kind are gone.
 pub(crate) const CRD_CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
@@ -39,7 +37,7 @@ pub(crate) fn drops_status(kind: &Kind) -> bool {
     !kind.is("apiregistration.k8s.io", "apiservices") || kind.custom.is_some()
 }
 
-/// Whether whoever makes an object may say its status: a kubelet says that of its node.
+/// Whether a create request may set the status: a kubelet sets that of its node.
 pub(crate) fn begins_with_status(kind: &Kind) -> bool {
     !drops_status(kind) || kind.is("", "nodes")
 }
@@ -49,7 +47,7 @@ pub(crate) fn status_keeps_labels(kind: &Kind) -> bool {
     kind.is("apps", "deployments")
 }
 
-/// What is so of every new object of a kind.
+/// Prepares a new object of a kind.
 pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
     let Some(fields) = object.as_object_mut() else {
         return;
@@ -102,10 +100,10 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
         }
         ("", "pods") => super::pods::begin(object),
         ("apiregistration.k8s.io", "apiservices") => {
-            object["status"] = crate::controllers::new_apiservice_status(object);
+            object["status"] = super::apiservices::new_status(object);
         }
         ("certificates.k8s.io", "certificatesigningrequests") => {
-            super::requests::begin(fields, user);
+            super::certificates::begin(fields, user);
         }
         ("apiextensions.k8s.io", "customresourcedefinitions") => {
             fields.insert("status".to_owned(), json!({ "conditions": null, "acceptedNames": { "plural": "", "kind": "" }, "storedVersions": null }));
@@ -144,7 +142,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, user: &Identity) {
     }
 }
 
-/// What a change of the whole object leaves as it is.
+/// Prepares an update: restores the fields that a change of the whole object must not change.
 pub(crate) fn prepare_update(kind: &Kind, new: &mut Value, old: &Value) {
     match (kind.group.as_str(), kind.resource.as_str()) {
         ("", "namespaces") => {
@@ -192,7 +190,7 @@ pub(crate) fn prepare_part(kind: &Kind, part: &str, new: &mut Value, old: &Value
                     None => status.remove("conditions"),
                 };
             }
-            super::requests::date(&mut kept);
+            super::certificates::date(&mut kept);
         }
         "ephemeralcontainers" => {
             if let Some(containers) = wanted.pointer("/spec/ephemeralContainers") {
@@ -209,7 +207,7 @@ pub(crate) fn prepare_part(kind: &Kind, part: &str, new: &mut Value, old: &Value
     *new = kept;
 }
 
-/// What becomes of a new object when it is kept.
+/// Normalizes an object before it is stored.
 pub(crate) fn settle(kind: &Kind, object: &mut Value) {
     if kind.is("rbac.authorization.k8s.io", "roles")
         || kind.is("rbac.authorization.k8s.io", "clusterroles")
@@ -229,10 +227,10 @@ fn without_empty_rules(role: &mut Value) {
     }
 }
 
-/// How often the template of a `DaemonSet` has changed.
+/// The annotation that counts the changes of a `DaemonSet` template.
 const COUNT: &str = "deprecated.daemonset.template.generation";
 
-/// Whether what a kind keeps in texts can be read. Tells why it cannot.
+/// Checks values that a kind stores as text. The error is its message.
 pub(crate) fn readable(kind: &Kind, object: &Value) -> Result<(), String> {
     let count = object
         .pointer(&format!("/metadata/annotations/{COUNT}"))
@@ -241,7 +239,7 @@ pub(crate) fn readable(kind: &Kind, object: &Value) -> Result<(), String> {
         Some(count) if kind.is("apps", "daemonsets") && count.parse::<i64>().is_err() => {
             Err(format!(
                 "strconv.ParseInt: parsing {}: invalid syntax",
-                crate::failure::go_quoted(count)
+                crate::status_error::go_quoted(count)
             ))
         }
         _ => Ok(()),
@@ -258,11 +256,11 @@ fn count_template(new: &mut Value, old: Option<&Value>) {
         before.saturating_add(i64::from(!same))
     });
     let metadata = &mut new["metadata"];
-    super::defaults::or(metadata, "annotations", json!({}));
+    super::edit::set_default(metadata, "annotations", json!({}));
     metadata["annotations"][COUNT] = count.to_string().into();
 }
 
-/// What is for candidates of a leader, which the server only keeps when it is told to.
+/// The fields of coordinated leader election, which the server drops while the feature gate is off.
 fn without_candidates(lease: &mut Value) {
     if let Some(spec) = lease.get_mut("spec").and_then(Value::as_object_mut) {
         spec.remove("strategy");
@@ -270,38 +268,7 @@ fn without_candidates(lease: &mut Value) {
     }
 }
 
-/// What the server looks at before it takes a new object, and adds to it. Tells why it does not take it.
-pub(crate) fn admit(
-    kind: &Kind,
-    object: &mut Value,
-    namespace: &str,
-    store: &Store,
-) -> Result<(), String> {
-    if kind.is("", "pods") {
-        super::pods::admit(object, namespace, store)
-    } else {
-        Ok(())
-    }
-}
-
-/// What the cluster gives out: addresses and ports of services. Tells why it cannot.
-pub(crate) fn allocate(
-    kind: &Kind,
-    object: &mut Value,
-    store: &Store,
-    own: &Key,
-    dry_run: bool,
-) -> Vec<FieldError> {
-    if kind.is("", "services") {
-        return super::services::allocate(object, store, own, dry_run);
-    }
-    if kind.is("batch", "jobs") {
-        super::jobs::label(object);
-    }
-    Vec::new()
-}
-
-/// How long an object may take to go, in seconds.
+/// The grace period of a deletion in seconds.
 pub(crate) fn grace(kind: &Kind, object: &Value, asked: Option<i64>) -> i64 {
     if !kind.is("", "pods") {
         return 0;
@@ -322,14 +289,14 @@ pub(crate) fn grace(kind: &Kind, object: &Value, asked: Option<i64>) -> i64 {
     asked.or(own).unwrap_or(30).max(0)
 }
 
-/// Whether an object without finalizers in its metadata may go at once.
+/// Whether an object without finalizers in its metadata is deleted at once.
 pub(crate) fn may_go(kind: &Kind, object: &Value) -> bool {
     // What a definition defines has to go first.
     if is_crd(kind) {
         return meta::is_deleted(object);
     }
     if kind.is("", "pods") && meta::is_deleted(object) {
-        // A Pod on a node goes when its kubelet says so.
+        // A Pod on a node is deleted by its kubelet.
         let grace = object
             .pointer("/metadata/deletionGracePeriodSeconds")
             .and_then(Value::as_i64);
@@ -342,7 +309,7 @@ pub(crate) fn may_go(kind: &Kind, object: &Value) -> bool {
     own.is_none_or(Vec::is_empty)
 }
 
-/// What a kind says of itself when it is going.
+/// The status of a kind that is terminating.
 pub(crate) fn mark_deleted(kind: &Kind, object: &mut Value) {
     if kind.is("", "namespaces") {
         object["status"]["phase"] = "Terminating".into();
@@ -368,7 +335,7 @@ pub(crate) fn mark_deleted(kind: &Kind, object: &mut Value) {
     }
 }
 
-/// Why nobody may delete an object, if that is so.
+/// Why an object must not be deleted.
 pub(crate) fn protection(kind: &Kind, name: &str) -> Option<&'static str> {
     if kind.is("", "namespaces") && ["default", "kube-system", "kube-public"].contains(&name) {
         return Some("this namespace may not be deleted");

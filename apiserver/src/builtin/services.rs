@@ -1,41 +1,30 @@
-//! Services: what they are where nothing is said, and the addresses and ports that the cluster gives them.
-
-use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
-use std::ops::RangeInclusive;
+//! Services: their defaults, and the fields that a change of their type resets.
 
 use serde_json::{Value, json};
 
-use super::defaults::{each, or};
-use crate::failure::{Cause, FieldError};
-use crate::store::{Key, Store};
+use super::edit::{items_mut, remove, set_default};
 
-/// The addresses of services.
-const ADDRESSES: &str = "10.0.0.";
-const RANGE: &str = "10.0.0.0/24";
-/// The ports that nodes have for services.
-const NODE_PORTS: RangeInclusive<i64> = 30000..=32767;
-/// How long a client is sent to the same Pod: three hours.
+/// The default timeout of session affinity in seconds: three hours.
 const STICKS: i64 = 10800;
 
 /// Fills in what is not given.
 pub(super) fn default(object: &mut Value) {
     let spec = &mut object["spec"];
-    or(spec, "sessionAffinity", "None");
-    or(spec, "type", "ClusterIP");
+    set_default(spec, "sessionAffinity", "None");
+    set_default(spec, "type", "ClusterIP");
     match spec["sessionAffinity"].as_str() {
         Some("None") => remove(spec, "sessionAffinityConfig"),
         Some("ClientIP") => {
-            or(spec, "sessionAffinityConfig", json!({}));
-            or(&mut spec["sessionAffinityConfig"], "clientIP", json!({}));
+            set_default(spec, "sessionAffinityConfig", json!({}));
+            set_default(&mut spec["sessionAffinityConfig"], "clientIP", json!({}));
             let client = &mut spec["sessionAffinityConfig"]["clientIP"];
-            or(client, "timeoutSeconds", STICKS);
+            set_default(client, "timeoutSeconds", STICKS);
         }
         _ => {}
     }
     let of_type = spec["type"].as_str().unwrap_or_default().to_owned();
-    for port in each(spec, "ports") {
-        or(port, "protocol", "TCP");
+    for port in items_mut(spec, "ports") {
+        set_default(port, "protocol", "TCP");
         let number = port.get("port").cloned().unwrap_or_default();
         // The type always writes it: nothing is zero there.
         if port.get("targetPort").is_none_or(|target| *target == 0) {
@@ -43,15 +32,15 @@ pub(super) fn default(object: &mut Value) {
         }
     }
     if of_type != "ExternalName" {
-        or(spec, "internalTrafficPolicy", "Cluster");
+        set_default(spec, "internalTrafficPolicy", "Cluster");
     }
     if of_type == "NodePort" || of_type == "LoadBalancer" {
-        or(spec, "externalTrafficPolicy", "Cluster");
+        set_default(spec, "externalTrafficPolicy", "Cluster");
     }
     if of_type == "LoadBalancer" {
-        or(spec, "allocateLoadBalancerNodePorts", true);
+        set_default(spec, "allocateLoadBalancerNodePorts", true);
     }
-    or(object, "status", json!({ "loadBalancer": {} }));
+    set_default(object, "status", json!({ "loadBalancer": {} }));
 }
 
 /// The first of all addresses is the one address.
@@ -62,7 +51,7 @@ pub(super) fn begin(spec: &mut Value) {
     }
 }
 
-/// What a service keeps when it is replaced, and what it loses with its type.
+/// Prepares an update: keeps allocated fields, and removes those that the new type does not have.
 pub(super) fn change(new: &mut Value, old: &Value) {
     let (new, old) = (&mut new["spec"], &old["spec"]);
     if new["type"] == "ExternalName" {
@@ -74,7 +63,7 @@ pub(super) fn change(new: &mut Value, old: &Value) {
     if is_empty(new, "clusterIP") && is_empty(new, "clusterIPs") {
         for field in ["clusterIP", "clusterIPs"] {
             if let Some(value) = old.get(field) {
-                or(new, field, value.clone());
+                set_default(new, field, value.clone());
             }
         }
     }
@@ -84,7 +73,7 @@ pub(super) fn change(new: &mut Value, old: &Value) {
     begin(new);
     for field in ["ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"] {
         if let Some(value) = old.get(field) {
-            or(new, field, value.clone());
+            set_default(new, field, value.clone());
         }
     }
     change_ports(new, old);
@@ -108,7 +97,7 @@ fn lose_address(new: &mut Value, old: &Value) {
     }
 }
 
-fn has_node_ports(spec: &Value) -> bool {
+pub(crate) fn has_node_ports(spec: &Value) -> bool {
     matches!(spec["type"].as_str(), Some("NodePort" | "LoadBalancer"))
 }
 
@@ -116,7 +105,7 @@ fn change_ports(new: &mut Value, old: &Value) {
     if has_node_ports(new) {
         let before: Vec<Value> = old["ports"].as_array().cloned().unwrap_or_default();
         let number = |port: &Value| port.get("nodePort").and_then(Value::as_i64).unwrap_or(0);
-        for port in each(new, "ports") {
+        for port in items_mut(new, "ports") {
             let same = before.iter().find(|one| {
                 one.get("port") == port.get("port") && one.get("protocol") == port.get("protocol")
             });
@@ -132,7 +121,7 @@ fn change_ports(new: &mut Value, old: &Value) {
         return;
     }
     // What was given to the service because of its type goes with it.
-    for port in each(new, "ports") {
+    for port in items_mut(new, "ports") {
         let was_given = old["ports"]
             .as_array()
             .into_iter()
@@ -155,188 +144,5 @@ fn is_empty(spec: &Value, field: &str) -> bool {
         Some(Value::String(text)) => text.is_empty(),
         Some(Value::Array(items)) => items.is_empty(),
         Some(_) => false,
-    }
-}
-
-fn remove(object: &mut Value, field: &str) {
-    if let Some(fields) = object.as_object_mut() {
-        fields.remove(field);
-    }
-}
-
-/// What the other services have.
-struct Taken {
-    addresses: BTreeSet<String>,
-    ports: BTreeSet<i64>,
-}
-
-impl Taken {
-    fn by_others(store: &Store, own: &Key) -> Self {
-        let mut taken = Self {
-            addresses: BTreeSet::new(),
-            ports: BTreeSet::new(),
-        };
-        for (key, stored) in store.all("/services") {
-            if key == *own {
-                continue;
-            }
-            let value = stored.value();
-            let spec = &value["spec"];
-            if let Some(address) = spec.get("clusterIP").and_then(Value::as_str) {
-                taken.addresses.insert(address.to_owned());
-            }
-            let ports = spec["ports"].as_array().into_iter().flatten();
-            let numbers = ports.filter_map(|port| port.get("nodePort")?.as_i64());
-            taken.ports.extend(numbers);
-        }
-        taken
-    }
-}
-
-/// Gives a service an address and ports that no other has. Tells why it cannot.
-pub(super) fn allocate(
-    object: &mut Value,
-    store: &Store,
-    own: &Key,
-    dry_run: bool,
-) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let spec = &mut object["spec"];
-    if spec["type"] == "ExternalName" {
-        return errors;
-    }
-    families(spec, &mut errors);
-    let mut taken = Taken::by_others(store, own);
-    address(spec, &taken, &mut errors);
-    let wants_ports =
-        spec["type"] != "LoadBalancer" || spec["allocateLoadBalancerNodePorts"] != false;
-    if has_node_ports(spec) {
-        let range = if dry_run {
-            // Whether it is one of the nodes' is not asked.
-            1..=65535
-        } else {
-            NODE_PORTS
-        };
-        check_ports(spec, &mut taken, &range, &mut errors);
-        if wants_ports {
-            give_ports(spec, &mut taken);
-        }
-    }
-    errors
-}
-
-fn families(spec: &Value, errors: &mut Vec<FieldError>) {
-    let families = spec["ipFamilies"].as_array();
-    let other = families.and_then(|all| all.iter().position(|family| family == "IPv6"));
-    let headless = spec["clusterIP"] == "None" && spec.get("selector").is_none();
-    if headless {
-        return;
-    }
-    if let Some(place) = other {
-        errors.push(FieldError::of_value(
-            Cause::Invalid,
-            format!("spec.ipFamilies[{place}]"),
-            &"IPv6".into(),
-            "not configured on this cluster",
-        ));
-    }
-    if spec["ipFamilyPolicy"] == "RequireDualStack" {
-        errors.push(FieldError::of_value(
-            Cause::Invalid,
-            "spec.ipFamilyPolicy",
-            &spec["ipFamilyPolicy"],
-            "this cluster is not configured for dual-stack services",
-        ));
-    }
-}
-
-fn address(spec: &mut Value, taken: &Taken, errors: &mut Vec<FieldError>) {
-    let given = spec["clusterIP"].as_str().unwrap_or_default().to_owned();
-    if given.is_empty() {
-        let free = (1..=254)
-            .rev()
-            .map(|last| format!("{ADDRESSES}{last}"))
-            .find(|address| !taken.addresses.contains(address));
-        spec["clusterIP"] = free.unwrap_or_default().into();
-    } else if given != "None" {
-        let why = if !is_in_range(&given) {
-            format!(
-                "the provided IP ({given}) is not in the valid range. The range of valid IPs is {RANGE}"
-            )
-        } else if taken.addresses.contains(&given) {
-            "provided IP is already allocated".to_owned()
-        } else {
-            String::new()
-        };
-        if !why.is_empty() {
-            errors.push(FieldError::of_value(
-                Cause::Invalid,
-                "spec.clusterIPs",
-                &json!([given]),
-                &format!("failed to allocate IP {given}: {why}"),
-            ));
-        }
-    }
-    let address = spec["clusterIP"].clone();
-    or(spec, "clusterIPs", json!([address]));
-    // Without an address and without Pods of its own it may have any.
-    let any = spec["clusterIP"] == "None" && spec.get("selector").is_none();
-    let (families, policy) = if any {
-        (json!(["IPv4", "IPv6"]), "RequireDualStack")
-    } else {
-        (json!(["IPv4"]), "SingleStack")
-    };
-    or(spec, "ipFamilies", families);
-    or(spec, "ipFamilyPolicy", policy);
-}
-
-fn is_in_range(address: &str) -> bool {
-    let read = address.parse::<Ipv4Addr>();
-    read.is_ok_and(|read| read.octets().starts_with(&[10, 0, 0]))
-}
-
-fn check_ports(
-    spec: &mut Value,
-    taken: &mut Taken,
-    range: &RangeInclusive<i64>,
-    errors: &mut Vec<FieldError>,
-) {
-    for (place, port) in each(spec, "ports").enumerate() {
-        let number = port.get("nodePort").and_then(Value::as_i64).unwrap_or(0);
-        if number == 0 {
-            continue;
-        }
-        let why = if !range.contains(&number) {
-            format!(
-                "provided port is not in the valid range. The range of valid ports is {}-{}",
-                range.start(),
-                range.end()
-            )
-        } else if taken.ports.insert(number) {
-            continue;
-        } else {
-            "provided port is already allocated".to_owned()
-        };
-        errors.push(FieldError::of_value(
-            Cause::Invalid,
-            format!("spec.ports[{place}].nodePort"),
-            &number.into(),
-            &why,
-        ));
-    }
-}
-
-fn give_ports(spec: &mut Value, taken: &mut Taken) {
-    for port in each(spec, "ports") {
-        if port.get("nodePort").and_then(Value::as_i64).unwrap_or(0) != 0 {
-            continue;
-        }
-        let free = NODE_PORTS
-            .rev()
-            .find(|number| !taken.ports.contains(number));
-        if let Some(free) = free {
-            taken.ports.insert(free);
-            port["nodePort"] = free.into();
-        }
     }
 }

@@ -1,14 +1,14 @@
-//! What is said to those who write something that is allowed, and hardly meant.
+//! Warnings about valid objects that are probably a mistake.
 
 use base64::Engine as _;
 use serde_json::Value;
 
 use super::lifecycle::CRD_CLEANUP;
-use crate::failure::go_quoted;
 use crate::kinds::Kind;
+use crate::status_error::go_quoted;
 use crate::{meta, schema};
 
-/// What is said to those who write an object.
+/// The warnings for an object.
 pub(crate) fn warnings(kind: &Kind, object: &Value) -> Vec<String> {
     let mut warnings = Vec::new();
     for finalizer in meta::finalizers(object) {
@@ -45,7 +45,7 @@ pub(crate) fn warnings(kind: &Kind, object: &Value) -> Vec<String> {
     warnings
 }
 
-/// What is said to whoever asks for a kind that is on its way out.
+/// The warning for requests of a deprecated kind.
 pub(crate) fn deprecation(kind: &Kind) -> Option<&'static str> {
     kind.is("", "endpoints")
         .then_some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
@@ -113,7 +113,7 @@ fn container(container: &Value, path: &str, warnings: &mut Vec<String>) {
     }
 }
 
-/// Leaves an owner that is named twice in only once. Answers what is said of that.
+/// Removes duplicate owner references. Returns the warning about them.
 pub(crate) fn name_owners_once(object: &mut Value) -> Option<String> {
     let owners = object
         .pointer_mut("/metadata/ownerReferences")

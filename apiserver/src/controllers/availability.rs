@@ -1,141 +1,105 @@
 //! Whether `APIServices` are available: those of this server always are, those of other servers are asked no further than
 //! to their services and endpoints.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::Note;
-use crate::aggregation::{TABLE, group_version, is_remote};
-use crate::failure::go_quoted;
-use crate::meta;
-use crate::server::Inner;
-use crate::store::{Key, Stale, Write};
+use crate::aggregation::TABLE;
+use crate::builtin::apiservices::{Availability, group_version, is_remote, set_condition};
+use crate::queue::WorkItem;
+use crate::state::State;
+use crate::status_error::go_quoted;
+use crate::store::{Key, Write, WriteError};
 
-/// The type of the condition.
-const AVAILABLE: &str = "Available";
-
-/// What the condition says.
-struct Availability {
-    status: &'static str,
-    reason: &'static str,
-    message: String,
-}
-
-impl Availability {
-    /// Of an `APIService` that names no service.
-    fn local() -> Self {
-        Self {
-            status: "True",
-            reason: "Local",
-            message: "Local APIServices are always available".to_owned(),
+/// Sets the conditions of all `APIServices`: each may depend on any service.
+pub(super) fn update_availability(state: &State) {
+    for (key, stored) in state.store.all(TABLE) {
+        let old = stored.value();
+        let mut new = old.clone();
+        set_condition(&mut new["status"], &availability(state, &old));
+        if new == old {
+            continue;
         }
-    }
-
-    fn unavailable(reason: &'static str, message: String) -> Self {
-        Self {
-            status: "False",
-            reason,
-            message,
+        match state
+            .store
+            .write(TABLE, &key, Write::Replace(stored.revision, new))
+        {
+            // Who is refused by the disk is refused again.
+            Ok(_) | Err(WriteError::NotPersisted | WriteError::NotFound) => {}
+            Err(WriteError::Conflict) => state.enqueue(WorkItem::Availability),
         }
     }
 }
 
-/// What a new `APIService` has as its status: a local one is available at once.
-pub(crate) fn new_status(apiservice: &Value) -> Value {
-    let mut status = json!({});
+fn availability(state: &State, apiservice: &Value) -> Availability {
     if !is_remote(apiservice) {
-        set_condition(&mut status, &Availability::local());
+        return Availability::local();
     }
-    status
+    let text = |path: &str| apiservice.pointer(path).and_then(Value::as_str);
+    let namespace = text("/spec/service/namespace").unwrap_or_default();
+    let name = text("/spec/service/name").unwrap_or_default();
+    let port = apiservice
+        .pointer("/spec/service/port")
+        .and_then(Value::as_i64)
+        .unwrap_or(443);
+    let described = format!("service/{name} in {}", go_quoted(namespace));
+    let Some(service) = state.store.get("/services", &Key::new(namespace, name)) else {
+        let message = format!("{described} is not present");
+        return Availability::unavailable("ServiceNotFound", message);
+    };
+    let service = service.value();
+    let text = |path: &str| service.pointer(path).and_then(Value::as_str);
+    if text("/spec/type") == Some("ClusterIP") {
+        let ports = service.pointer("/spec/ports").and_then(Value::as_array);
+        let mut ports = ports.into_iter().flatten();
+        let Some(found) = ports.find(|one| one.get("port").and_then(Value::as_i64) == Some(port))
+        else {
+            let message = format!("{described} is not listening on port {port}");
+            return Availability::unavailable("ServicePortError", message);
+        };
+        let port = found.get("name").and_then(Value::as_str);
+        if let Some(without) = endpoints_failure(state, namespace, name, port.unwrap_or_default()) {
+            return without;
+        }
+    }
+    let host = text("/spec/externalName").or_else(|| text("/spec/clusterIP"));
+    let host = host.unwrap_or_default();
+    let (group, version) = group_version(apiservice);
+    let url = format!("https://{host}:{port}/apis/{group}/{version}");
+    let message = format!(
+        "failing or missing response from {url}: this API server forwards no requests to others"
+    );
+    Availability::unavailable("FailedDiscoveryCheck", message)
 }
 
-impl Inner {
-    /// Sets the conditions of all `APIServices`: each may depend on any service.
-    pub(super) fn check_availability(&self) {
-        for (key, stored) in self.store.all(TABLE) {
-            let old = stored.value();
-            let mut new = old.clone();
-            set_condition(&mut new["status"], &self.availability(&old));
-            if new == old {
-                continue;
-            }
-            match self
-                .store
-                .write(TABLE, &key, Write::Replace(stored.revision, new))
-            {
-                // Who is refused by the disk is refused again.
-                Ok(_) | Err(Stale::Unwritten | Stale::Gone) => {}
-                Err(Stale::Changed) => self.note(Note::Availability),
-            }
-        }
+/// Why a port of a service has no endpoint.
+fn endpoints_failure(
+    state: &State,
+    namespace: &str,
+    name: &str,
+    port: &str,
+) -> Option<Availability> {
+    let all = state.store.all("discovery.k8s.io/endpointslices");
+    let mut slices = all
+        .into_iter()
+        .filter(|(key, stored)| {
+            let of = stored.labels.get("kubernetes.io/service-name");
+            *key.namespace == *namespace && of.is_some_and(|of| of == name)
+        })
+        .map(|(_, stored)| stored.value())
+        .peekable();
+    let described = format!("service/{name} in {}", go_quoted(namespace));
+    if slices.peek().is_none() {
+        let message = format!("cannot find endpointslices for {described}");
+        return Some(Availability::unavailable("EndpointsNotFound", message));
     }
-
-    fn availability(&self, apiservice: &Value) -> Availability {
-        if !is_remote(apiservice) {
-            return Availability::local();
-        }
-        let text = |path: &str| apiservice.pointer(path).and_then(Value::as_str);
-        let namespace = text("/spec/service/namespace").unwrap_or_default();
-        let name = text("/spec/service/name").unwrap_or_default();
-        let port = apiservice
-            .pointer("/spec/service/port")
-            .and_then(Value::as_i64)
-            .unwrap_or(443);
-        let described = format!("service/{name} in {}", go_quoted(namespace));
-        let Some(service) = self.store.get("/services", &Key::new(namespace, name)) else {
-            let message = format!("{described} is not present");
-            return Availability::unavailable("ServiceNotFound", message);
-        };
-        let service = service.value();
-        let text = |path: &str| service.pointer(path).and_then(Value::as_str);
-        if text("/spec/type") == Some("ClusterIP") {
-            let ports = service.pointer("/spec/ports").and_then(Value::as_array);
-            let mut ports = ports.into_iter().flatten();
-            let Some(found) =
-                ports.find(|one| one.get("port").and_then(Value::as_i64) == Some(port))
-            else {
-                let message = format!("{described} is not listening on port {port}");
-                return Availability::unavailable("ServicePortError", message);
-            };
-            let port = found.get("name").and_then(Value::as_str);
-            if let Some(without) = self.endpoints(namespace, name, port.unwrap_or_default()) {
-                return without;
-            }
-        }
-        let host = text("/spec/externalName").or_else(|| text("/spec/clusterIP"));
-        let host = host.unwrap_or_default();
-        let (group, version) = group_version(apiservice);
-        let url = format!("https://{host}:{port}/apis/{group}/{version}");
-        let message = format!(
-            "failing or missing response from {url}: this API server forwards no requests to others"
-        );
-        Availability::unavailable("FailedDiscoveryCheck", message)
+    if slices.any(|slice| serves(&slice, port)) {
+        return None;
     }
-
-    /// Why a port of a service leads nowhere, if its endpoints say so.
-    fn endpoints(&self, namespace: &str, name: &str, port: &str) -> Option<Availability> {
-        let all = self.store.all("discovery.k8s.io/endpointslices");
-        let mut slices = all
-            .into_iter()
-            .filter(|(key, stored)| {
-                let of = stored.labels.get("kubernetes.io/service-name");
-                *key.namespace == *namespace && of.is_some_and(|of| of == name)
-            })
-            .map(|(_, stored)| stored.value())
-            .peekable();
-        let described = format!("service/{name} in {}", go_quoted(namespace));
-        if slices.peek().is_none() {
-            let message = format!("cannot find endpointslices for {described}");
-            return Some(Availability::unavailable("EndpointsNotFound", message));
-        }
-        if slices.any(|slice| serves(&slice, port)) {
-            return None;
-        }
-        let message = format!(
-            "endpointslices for {described} have no addresses with port name {}",
-            go_quoted(port)
-        );
-        Some(Availability::unavailable("MissingEndpoints", message))
-    }
+    let message = format!(
+        "endpointslices for {described} have no addresses with port name {}",
+        go_quoted(port)
+    );
+    Some(Availability::unavailable("MissingEndpoints", message))
 }
 
 /// Whether a slice has a ready endpoint, and the port.
@@ -150,34 +114,4 @@ fn serves(slice: &Value, port: &str) -> bool {
         name == Some(port) && one.get("port").is_some_and(Value::is_number)
     });
     is_ready && has_port
-}
-
-/// Sets the condition. Its time is that of the last change of its status.
-fn set_condition(status: &mut Value, availability: &Availability) {
-    let Availability {
-        status: is,
-        reason,
-        message,
-    } = availability;
-    if !status.is_object() {
-        *status = json!({});
-    }
-    let mut conditions = match status["conditions"].take() {
-        Value::Array(conditions) => conditions,
-        _ => Vec::new(),
-    };
-    match conditions.iter_mut().find(|one| one["type"] == AVAILABLE) {
-        Some(condition) => {
-            if condition["status"] != *is {
-                condition["status"] = (*is).into();
-                condition["lastTransitionTime"] = meta::now().into();
-            }
-            condition["reason"] = (*reason).into();
-            condition["message"] = message.as_str().into();
-        }
-        None => conditions.push(json!({
-            "type": AVAILABLE, "status": is, "lastTransitionTime": meta::now(), "reason": reason, "message": message,
-        })),
-    }
-    status["conditions"] = conditions.into();
 }

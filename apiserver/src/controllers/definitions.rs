@@ -1,118 +1,116 @@
-//! CRDs: what they define is there as soon as they are.
+//! CRDs: the controller serves their resources, and deletes these before a CRD.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Note;
 use crate::builtin::CRD_CLEANUP as CLEANUP;
 use crate::meta;
-use crate::server::Inner;
-use crate::store::{Key, Stale, Write};
+use crate::queue::WorkItem;
+use crate::state::State;
+use crate::store::{Key, Write, WriteError};
 
 pub(super) const TABLE: &str = "apiextensions.k8s.io/customresourcedefinitions";
 
-impl Inner {
-    /// Serves what the CRDs define that were kept.
-    pub(crate) fn define_all(&self) {
-        for (_, stored) in self.store.all(TABLE) {
-            self.define(&stored.value(), None);
-        }
+/// Serves what the CRDs define that were kept.
+pub(crate) fn serve_kept_definitions(state: &State) {
+    for (_, stored) in state.store.all(TABLE) {
+        serve_crd(state, &stored.value(), None);
     }
+}
 
-    /// Serves what a CRD defines, and says so in its status.
-    pub(super) fn define(&self, crd: &Value, old: Option<&Value>) {
-        if old.is_some_and(|old| old.get("spec") == crd.get("spec")) {
+/// Serves the resources of a CRD and sets its status to established.
+pub(super) fn serve_crd(state: &State, crd: &Value, old: Option<&Value>) {
+    if old.is_some_and(|old| old.get("spec") == crd.get("spec")) {
+        return;
+    }
+    let name = meta::text(crd, "name").to_owned();
+    {
+        let mut kinds = state.kinds.write();
+        // As it is now: others may have changed or deleted it since.
+        let Some(current) = state.store.get(TABLE, &Key::new("", &name)) else {
             return;
-        }
-        let name = meta::text(crd, "name").to_owned();
-        {
-            let mut kinds = self.kinds.write();
-            // As it is now: others may have changed or deleted it since.
-            let Some(current) = self.store.get(TABLE, &Key::new("", &name)) else {
+        };
+        let crd = &current.value();
+        // The CRD was checked before it was kept: one that defines nothing cannot get here.
+        match kinds.with_crd(crd) {
+            Ok(with) => *kinds = Arc::new(with),
+            Err(error) => {
+                tracing::error!(%error, "a kept definition cannot be served");
                 return;
-            };
-            let crd = &current.value();
-            // The CRD was checked before it was kept: one that defines nothing cannot get here.
-            match kinds.with_crd(crd) {
-                Ok(with) => *kinds = Arc::new(with),
-                Err(error) => {
-                    tracing::error!(%error, "a kept definition cannot be served");
-                    return;
-                }
-            }
-        }
-        let key = Key::new("", &name);
-        let Some(stored) = self.store.get(TABLE, &key) else {
-            return;
-        };
-        let mut established = stored.value();
-        let before = established.clone();
-        established["status"] = status_of(&before);
-        if established == before {
-            return;
-        }
-        let _ = self
-            .store
-            .write(TABLE, &key, Write::Replace(stored.revision, established));
-    }
-
-    /// Serves no more what a CRD defined.
-    pub(super) fn undefine(&self, name: &str) {
-        let mut kinds = self.kinds.write();
-        // It may have been made anew.
-        if self.store.get(TABLE, &Key::new("", name)).is_none() {
-            let table = kinds.of_crd(name).map(|kind| Arc::clone(&kind.table));
-            *kinds = Arc::new(kinds.without_crd(name));
-            if let Some(table) = table {
-                self.store.forget(&table);
             }
         }
     }
+    let key = Key::new("", &name);
+    let Some(stored) = state.store.get(TABLE, &key) else {
+        return;
+    };
+    let mut established = stored.value();
+    let before = established.clone();
+    established["status"] = status_of(&before);
+    if established == before {
+        return;
+    }
+    let _ = state
+        .store
+        .write(TABLE, &key, Write::Replace(stored.revision, established));
+}
 
-    /// Deletes the objects of a CRD that is going, and lets it go when none is left.
-    pub(super) fn end_definition(&self, name: &str) {
-        let key = Key::new("", name);
-        let Some(stored) = self.store.get(TABLE, &key) else {
-            return;
-        };
-        let mut crd = stored.value();
-        if !meta::is_deleted(&crd) || !meta::finalizers(&crd).contains(&CLEANUP) {
-            return;
+/// Serves no more what a CRD defined.
+pub(super) fn stop_serving_crd(state: &State, name: &str) {
+    let mut kinds = state.kinds.write();
+    // It may have been recreated.
+    if state.store.get(TABLE, &Key::new("", name)).is_none() {
+        let table = kinds.of_crd(name).map(|kind| Arc::clone(&kind.table));
+        *kinds = Arc::new(kinds.without_crd(name));
+        if let Some(table) = table {
+            state.store.forget(&table);
         }
-        let kinds = self.kinds();
-        let Some(kind) = kinds.of_crd(name) else {
-            return;
-        };
-        for (key, _) in self.store.all(&kind.table) {
-            self.remove(&kind.table, &key);
+    }
+}
+
+/// Deletes the custom resources of a terminating CRD, and removes its finalizer when none is left.
+pub(super) fn finalize_crd(state: &State, name: &str) {
+    let key = Key::new("", name);
+    let Some(stored) = state.store.get(TABLE, &key) else {
+        return;
+    };
+    let mut crd = stored.value();
+    if !meta::is_deleted(&crd) || !meta::finalizers(&crd).contains(&CLEANUP) {
+        return;
+    }
+    let kinds = state.kinds();
+    let Some(kind) = kinds.of_crd(name) else {
+        return;
+    };
+    for (key, _) in state.store.all(&kind.table) {
+        super::garbage_collector::delete(state, &kind.table, &key);
+    }
+    if state.store.count(&kind.table) > 0 {
+        return;
+    }
+    let left: Vec<String> = meta::finalizers(&crd)
+        .into_iter()
+        .filter(|one| *one != CLEANUP)
+        .map(str::to_owned)
+        .collect();
+    meta::set_finalizers(&mut crd, &left);
+    let gone = left.is_empty();
+    let write = if gone {
+        Write::Delete(stored.revision, crd)
+    } else {
+        Write::Replace(stored.revision, crd)
+    };
+    match state.store.write(TABLE, &key, write) {
+        Ok(written) if gone => {
+            stop_serving_crd(state, name);
+            state.enqueue(WorkItem::OwnerDeleted(
+                meta::text(&written.stored.value(), "uid").to_owned(),
+            ));
         }
-        if self.store.count(&kind.table) > 0 {
-            return;
-        }
-        let left: Vec<String> = meta::finalizers(&crd)
-            .into_iter()
-            .filter(|one| *one != CLEANUP)
-            .map(str::to_owned)
-            .collect();
-        meta::set_finalizers(&mut crd, &left);
-        let gone = left.is_empty();
-        let write = if gone {
-            Write::Delete(stored.revision, crd)
-        } else {
-            Write::Replace(stored.revision, crd)
-        };
-        match self.store.write(TABLE, &key, write) {
-            Ok(written) if gone => {
-                self.undefine(name);
-                self.note(Note::Gone(
-                    meta::text(&written.stored.value(), "uid").to_owned(),
-                ));
-            }
-            // Who is refused by the disk is refused again.
-            Ok(_) | Err(Stale::Unwritten) => {}
-            Err(_) => self.note(Note::Definition(name.to_owned())),
-        }
+        // Who is refused by the disk is refused again.
+        Ok(_) | Err(WriteError::NotPersisted) => {}
+        Err(_) => state.enqueue(WorkItem::CrdTermination(name.to_owned())),
     }
 }
 

@@ -98,7 +98,7 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Opens a file that its owner may read and write, and nobody else; makes it if it is not there.
+/// Opens a file that only its owner may read and write, and creates it if it does not exist.
 pub(super) fn private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -106,7 +106,7 @@ pub(super) fn private(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Whoever puts a link in place after the check is refused by the kernel.
+/// The kernel refuses a link that was placed after the check.
 fn not_through_links() -> i32 {
     OFlags::NOFOLLOW.bits().cast_signed()
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::files::{private, put_file};
 use super::record::{Entry, Title};
 use super::{DataError, Folder};
-use crate::store::{Key, Stored, TableName};
+use crate::stored::{Key, Stored, TableName};
 
 /// A log is not followed by another one before it has so many bytes, however small the snapshot is.
 const SMALLEST: u64 = 4 << 20;
@@ -20,9 +20,9 @@ pub(crate) struct Unwritten;
 pub(crate) struct Journal {
     folder: Folder,
     log: Arc<File>,
-    /// How long the log is.
+    /// The length of the log in bytes.
     length: u64,
-    /// How long it may get before another one takes its place.
+    /// The length at which the log is rotated.
     limit: u64,
     smallest: u64,
     /// Whether a snapshot is being made.
@@ -31,7 +31,7 @@ pub(crate) struct Journal {
     broken: bool,
 }
 
-/// What a new snapshot is made of.
+/// The objects of a new snapshot.
 pub(crate) struct Turn {
     folder: Folder,
     /// The revision that it is of.
@@ -90,7 +90,7 @@ impl Journal {
             let source = io::Error::other("a change before it could not be written");
             return Err(DataError::Write { path, source });
         }
-        // Most of it has been forced to the disk before, when nobody waited for it.
+        // Most of it was synced before, while no request waited for it.
         self.log.sync_data().map_err(DataError::write(&path))?;
         let (log, length) = begin_log(&self.folder, revision).inspect_err(|_| {
             // What goes on in the old log must not be followed by this one.
@@ -119,7 +119,7 @@ impl Journal {
         }
     }
 
-    /// Nobody can make a snapshot.
+    /// Snapshots fail.
     pub(crate) fn not_turned(&mut self, source: io::Error) {
         let path = self.folder.path.clone();
         self.turned(Err(DataError::Write { path, source }));

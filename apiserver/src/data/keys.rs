@@ -5,13 +5,13 @@ use std::path::Path;
 
 use super::files::{put_file, text};
 use super::{DataError, Folder};
-use crate::auth::Tokens;
-use crate::authority::Authority;
+use crate::meta;
+use crate::pki::Authority;
 
 /// The authority of a folder: a new one if it has none.
 pub(super) fn authority(folder: &Path) -> Result<Authority, DataError> {
     let (certificate, key) = (folder.join("authority.crt"), folder.join("authority.key"));
-    // The key is written first: without a certificate nobody has ever relied on it.
+    // The key is written first: a key without a certificate was never used.
     let Some(pem) = text(&certificate)? else {
         let authority = Authority::new()?;
         put_file(&key, |file| file.write_all(authority.key().as_bytes()))?;
@@ -24,7 +24,7 @@ pub(super) fn authority(folder: &Path) -> Result<Authority, DataError> {
     Ok(Authority::read(&pem, &key)?)
 }
 
-/// What a server signs tokens with: something new if its folder has nothing.
+/// The key that signs tokens. It is created in a new folder.
 pub(crate) fn secret(folder: &Folder) -> Result<String, DataError> {
     let path = folder.path.join("tokens.key");
     match text(&path)? {
@@ -35,7 +35,7 @@ pub(crate) fn secret(folder: &Folder) -> Result<String, DataError> {
             why: "it is empty".to_owned(),
         }),
         None => {
-            let secret = Tokens::secret();
+            let secret = meta::secret();
             put_file(&path, |file| file.write_all(secret.as_bytes()))?;
             Ok(secret)
         }

@@ -1,4 +1,4 @@
-//! The marker of a data folder: a file that says that the folder is Reeve's, what it keeps, and in which format. Nothing
+//! The marker of a data folder: a file that marks the folder as Reeve's, with what it stores and in which format. Nothing
 //! is changed in a folder that has none, unless it is empty.
 
 use std::fmt;
@@ -19,7 +19,7 @@ const LOCK: &str = "lock";
 /// The newest format that is read, and the one that is written.
 const FORMAT: u64 = 1;
 
-/// What a data folder keeps.
+/// The kind of a data folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DataKind {
@@ -44,7 +44,7 @@ struct Marker {
     keeps: DataKind,
 }
 
-/// What every format says, whatever else it says.
+/// The fields that every format has.
 #[derive(Deserialize)]
 struct Format {
     format: u64,

@@ -1,4 +1,4 @@
-//! What a server keeps on disk: a folder with a snapshot of its objects and a log of the changes since.
+//! Persistence: a folder with a snapshot of its objects and a log of the changes since.
 //!
 //! A data folder ([`Data`]) has a marker (`marker`), and a folder for each server ([`Folder`]) with its own certificate
 //! authority and its own keys. There `snapshot.N` has the objects as they were at revision N, `log.N` every change after it, in the order of
@@ -27,8 +27,8 @@ pub use marker::DataKind;
 pub(crate) use record::Entry;
 pub(crate) use restore::restore;
 
-use crate::authority::{Authority, AuthorityError};
 use crate::names;
+use crate::pki::{Authority, AuthorityError};
 use files::{check_entries, folder_exists, own_folder};
 
 /// Why nothing can be kept in a folder, or read from it.
@@ -98,7 +98,7 @@ pub enum DataError {
     Marker {
         /// The marker.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Validates it.
         why: String,
     },
     /// A symbolic link where a file or a folder should be.
@@ -126,17 +126,17 @@ pub enum DataError {
     Name {
         /// The entry.
         path: PathBuf,
-        /// What is wrong with its name.
+        /// Validates its name.
         why: String,
     },
-    /// What a file says cannot be what was written.
+    /// The content of a file is not what was written.
     #[error("{path} is damaged at byte {offset}: {why}")]
     Damaged {
         /// The file.
         path: PathBuf,
         /// Where in it the part begins that cannot be read.
         offset: u64,
-        /// What is wrong with it.
+        /// Validates it.
         why: String,
     },
     /// A file that has to be there is not.
@@ -233,7 +233,7 @@ impl Data {
 }
 
 impl Folder {
-    /// Who vouches for this server and its clients, today as when the folder was made.
+    /// The certificate authority of the server and its clients, the same since the folder was created.
     pub fn authority(&self) -> Result<Authority, DataError> {
         keys::authority(&self.path)
     }

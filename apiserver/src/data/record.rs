@@ -16,16 +16,16 @@ use super::files::open;
 
 /// The only form so far.
 const FORM: u32 = 1;
-/// How many bytes come before a body.
+/// The length of a record header in bytes.
 pub(super) const HEAD: usize = 12;
 
-/// What the first record of a file says.
+/// The content of the first record of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Title {
     form: u32,
     /// The revision that a snapshot is of, or that a log begins after.
     pub(super) revision: u64,
-    /// How many objects a snapshot has.
+    /// The number of objects in a snapshot.
     pub(super) objects: u64,
 }
 
@@ -101,7 +101,7 @@ fn frame(
     record.write_all(&body)
 }
 
-/// What comes next in a file.
+/// The next record of a file.
 pub(super) enum Next {
     /// A record, with the place where it begins.
     Body(u64, Vec<u8>),
@@ -112,14 +112,14 @@ pub(super) enum Next {
 }
 
 /// A file that is read record by record.
-pub(super) struct Reader {
+pub(super) struct Transport {
     path: PathBuf,
     file: BufReader<File>,
     length: u64,
     place: u64,
 }
 
-impl Reader {
+impl Transport {
     pub(super) fn open(path: &Path) -> Result<Self, DataError> {
         let file = open(path).map_err(DataError::read(path))?;
         let length = file.metadata().map_err(DataError::read(path))?.len();
@@ -189,7 +189,7 @@ impl Reader {
         }
     }
 
-    /// How far it has been read.
+    /// The offset in the file.
     pub(super) fn place(&self) -> u64 {
         self.place
     }

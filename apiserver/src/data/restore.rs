@@ -1,4 +1,4 @@
-//! Reads what a server has kept.
+//! Restores the objects of a folder.
 
 use std::collections::BTreeMap;
 use std::io::{Seek as _, SeekFrom};
@@ -7,9 +7,9 @@ use bytes::Bytes;
 
 use super::files::private;
 use super::journal::{Journal, begin_log, clean};
-use super::record::{Entry, Next, Reader};
+use super::record::{Entry, Next, Transport};
 use super::{DataError, Folder};
-use crate::store::{FIRST_REVISION, Key, TableName};
+use crate::stored::{FIRST_REVISION, Key, TableName};
 
 /// The objects of a server as they were when it ended.
 pub(crate) struct Restored {
@@ -19,7 +19,7 @@ pub(crate) struct Restored {
     pub(crate) objects: BTreeMap<(TableName, Key), (u64, Bytes)>,
     /// Whether there was anything.
     pub(crate) is_new: bool,
-    /// Where changes go from now on.
+    /// The journal of further changes.
     pub(crate) journal: Journal,
 }
 
@@ -31,7 +31,7 @@ struct Reading {
     tables: std::collections::BTreeSet<TableName>,
 }
 
-/// Reads the newest snapshot and the logs after it. A last record that was not written to its end is cut off: nobody was
+/// Reads the newest snapshot and the logs after it. A last record that is incomplete is cut off: no client was
 /// told that it was written. Everything else that is not as it was written is an error.
 pub(crate) fn restore(folder: &Folder) -> Result<Restored, DataError> {
     let snapshots = folder.revisions("snapshot")?;
@@ -83,8 +83,8 @@ pub(crate) fn restore(folder: &Folder) -> Result<Restored, DataError> {
 impl Reading {
     /// Answers how long the file is.
     fn snapshot(&mut self, folder: &Folder, revision: u64) -> Result<u64, DataError> {
-        let mut file = Reader::open(&folder.snapshot(revision))?;
-        let short = |file: &Reader| file.damaged(file.place(), "it ends here".to_owned());
+        let mut file = Transport::open(&folder.snapshot(revision))?;
+        let short = |file: &Transport| file.damaged(file.place(), "it ends here".to_owned());
         let Some(title) = file.title()? else {
             return Err(short(&file));
         };
@@ -102,8 +102,8 @@ impl Reading {
     /// Answers where the log ends: at 0 if it has not even begun.
     fn log(&mut self, folder: &Folder, after: u64, is_last: bool) -> Result<u64, DataError> {
         let path = folder.log(after);
-        let mut file = Reader::open(&path)?;
-        let torn = |file: &Reader, place: u64| {
+        let mut file = Transport::open(&path)?;
+        let torn = |file: &Transport, place: u64| {
             if is_last {
                 tracing::warn!(path = %path.display(), offset = place, "the last change was not written to its end: it is cut off");
                 Ok(place)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::record::HEAD;
 use super::*;
-use crate::store::{Key, Stale, Store, Write};
+use crate::store::{Key, Store, Write, WriteError};
 
 const TABLE: &str = "/things";
 
@@ -62,7 +62,7 @@ fn names(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_store_that_is_opened_again_is_as_it_was() {
+fn reopened_store_has_all_objects() {
     let folder = tempfile::tempdir().unwrap();
     let (store, data) = opened(folder.path());
     let first = create(&store, "a", "1");
@@ -79,7 +79,7 @@ fn a_store_that_is_opened_again_is_as_it_was() {
     assert_eq!(content(&store), before);
     assert_eq!(store.revision(), revision);
     assert!(store.has_uid("a") && !store.has_uid("c"));
-    // Who has seen everything goes on, and who has not is told, of whatever table.
+    // A watch that has seen everything continues, any other one expires, in every table.
     store.follow(TABLE, None, revision).unwrap();
     store.follow(TABLE, None, revision - 1).unwrap_err();
     store.follow("/others", None, revision - 1).unwrap_err();
@@ -87,7 +87,7 @@ fn a_store_that_is_opened_again_is_as_it_was() {
 }
 
 #[test]
-fn files_are_for_their_owner_only() {
+fn files_are_readable_by_owner_only() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made/here");
     let (store, data) = opened(&path);
@@ -106,7 +106,7 @@ fn files_are_for_their_owner_only() {
 }
 
 #[test]
-fn a_folder_is_held_until_its_last_server_is_gone() {
+fn folder_is_locked_until_last_server_is_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let (store, data) = opened(folder.path());
     drop(data);
@@ -120,7 +120,7 @@ fn a_folder_is_held_until_its_last_server_is_gone() {
 }
 
 #[test]
-fn keys_stay_the_same() {
+fn keys_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let read = || {
         let data = Data::open(folder.path(), DataKind::ApiServer).unwrap();
@@ -140,7 +140,7 @@ fn keys_stay_the_same() {
 }
 
 #[test]
-fn what_was_not_written_to_its_end_is_cut_off_wherever_it_was_torn() {
+fn torn_last_record_is_cut_off() {
     let folder = tempfile::tempdir().unwrap();
     let (store, data) = opened(folder.path());
     create(&store, "a", "1");
@@ -179,7 +179,7 @@ fn zeros_after_the_last_record_are_cut_off() {
 }
 
 #[test]
-fn damage_before_the_end_is_told_with_its_place() {
+fn damage_before_the_end_is_reported_with_its_offset() {
     let folder = tempfile::tempdir().unwrap();
     let (store, data) = opened(folder.path());
     let start = std::fs::metadata(log(folder.path())).unwrap().len();
@@ -200,13 +200,13 @@ fn damage_before_the_end_is_told_with_its_place() {
             }
             other => panic!("at {place}: {other}"),
         }
-        let said = refused.to_string();
-        assert!(said.contains("log.0") && said.contains(&start.to_string()));
+        let message = refused.to_string();
+        assert!(message.contains("log.0") && message.contains(&start.to_string()));
     }
 }
 
 #[test]
-fn a_change_that_is_missing_is_damage() {
+fn missing_change_is_damage() {
     let folder = tempfile::tempdir().unwrap();
     let (store, data) = opened(folder.path());
     let mut ends = Vec::new();
@@ -227,7 +227,7 @@ fn a_change_that_is_missing_is_damage() {
 }
 
 #[test]
-fn a_log_that_is_outgrown_is_followed_by_a_snapshot_and_another_log() {
+fn large_log_is_rotated_with_a_snapshot() {
     let folder = tempfile::tempdir().unwrap();
     let (store, data) = opened(folder.path());
     store.with_journal(|journal| journal.turn_early(20_000));
@@ -271,7 +271,7 @@ fn a_log_that_is_outgrown_is_followed_by_a_snapshot_and_another_log() {
 }
 
 #[test]
-fn a_process_may_end_anywhere_in_a_turn() {
+fn crash_at_any_step_of_a_rotation_is_recovered() {
     let folder = tempfile::tempdir().unwrap();
     let (store, data) = opened(folder.path());
     for name in ["a", "b"] {
@@ -317,7 +317,7 @@ fn a_process_may_end_anywhere_in_a_turn() {
 }
 
 #[test]
-fn others_write_while_a_snapshot_is_made() {
+fn writes_continue_during_a_snapshot() {
     let folder = tempfile::tempdir().unwrap();
     let (store, data) = opened(folder.path());
     store.with_journal(|journal| journal.turn_early(2_000));
@@ -339,7 +339,7 @@ fn others_write_while_a_snapshot_is_made() {
 }
 
 #[test]
-fn a_full_disk_is_no_place_for_changes() {
+fn full_disk_refuses_writes() {
     let folder = tempfile::tempdir().unwrap();
     let (store, data) = opened(folder.path());
     create(&store, "a", "1");
@@ -351,12 +351,12 @@ fn a_full_disk_is_no_place_for_changes() {
         let write = Write::Create(object(name, "1"));
         store.write(TABLE, &key(name), write).unwrap_err()
     };
-    assert_eq!(refused("b"), Stale::Unwritten);
-    // The disk has place again, but nobody knows what is on it.
+    assert_eq!(refused("b"), WriteError::NotPersisted);
+    // The disk has space again, but its content is uncertain.
     let file = OpenOptions::new().append(true).open(log(folder.path()));
     store.with_journal(|journal| journal.write_to(file.unwrap()));
-    assert_eq!(refused("c"), Stale::Unwritten);
-    // Nobody has seen what was not written.
+    assert_eq!(refused("c"), WriteError::NotPersisted);
+    // No watch has seen an unwritten change.
     assert_eq!(
         (content(&store), store.revision()),
         (before.clone(), revision)
@@ -367,7 +367,7 @@ fn a_full_disk_is_no_place_for_changes() {
 }
 
 #[test]
-fn a_form_that_is_not_known_is_refused() {
+fn unknown_accept_form_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     drop(opened(folder.path()));
     let path = log(folder.path());

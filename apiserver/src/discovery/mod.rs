@@ -1,4 +1,4 @@
-//! What there is: versions, groups, resources, and their schemas.
+//! Discovery: versions, groups, resources, and their schemas.
 
 mod openapi;
 mod openapi_v2;
@@ -9,10 +9,11 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use crate::aggregation;
 use crate::kinds::{Group, Kind, Kinds, api_version};
 use crate::request::accept;
 use crate::request::path::Route;
-use crate::server::Inner;
+use crate::store::Store;
 
 pub(crate) use openapi_v2::document as openapi_v2;
 
@@ -25,13 +26,13 @@ const PATCH: &str = "v1.36.1";
 
 /// A document and its media type.
 pub(crate) fn document(
-    server: &Inner,
+    store: &Store,
+    kinds: &Kinds,
     route: &Route,
     path: &str,
     headers: &HeaderMap,
 ) -> Option<(&'static str, Bytes)> {
-    let kinds = server.kinds();
-    let groups = server.discovered_groups(&kinds);
+    let groups = aggregation::discovered_groups(store, kinds);
     let plain = |value: Value| Some((JSON, Bytes::from(value.to_string())));
     match route {
         Route::CoreVersions if wants_aggregated(headers) => {
@@ -57,8 +58,8 @@ pub(crate) fn document(
             document["apiVersion"] = "v1".into();
             plain(document)
         }
-        Route::Version(group, version) => plain(version_document(&kinds, group, version)?),
-        Route::Objects(_) | Route::Other => other(&kinds, &groups, path),
+        Route::Version(group, version) => plain(version_document(kinds, group, version)?),
+        Route::Objects(_) | Route::Other => other(kinds, &groups, path),
     }
 }
 
@@ -187,10 +188,10 @@ fn version_hash(kind: &Kind) -> String {
         || kind.resource.starts_with("mutatingadmissionpolic");
     let kept = if older {
         format!("{}/v1beta1", kind.group)
-    } else if kind.kept_as.contains('/') {
-        kind.kept_as.clone()
+    } else if kind.storage_version.contains('/') {
+        kind.storage_version.clone()
     } else {
-        format!("/{}", kind.kept_as)
+        format!("/{}", kind.storage_version)
     };
     let digest = Sha256::digest(format!("{kept}/{}", kind.kind));
     let first = digest.get(..8).unwrap_or_default();

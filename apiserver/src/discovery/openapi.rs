@@ -1,4 +1,4 @@
-//! Schemas for clients: what `kubectl explain`, `apply` and `diff` ask for. Paths are told as far as these look at them.
+//! Schemas for clients: what `kubectl explain`, `apply` and `diff` ask for. Paths have only what these read.
 
 use std::collections::BTreeSet;
 
@@ -148,7 +148,7 @@ fn insert_custom(
     if !properties.is_object() {
         *properties = json!({});
     }
-    // What is said of these is the same for all kinds.
+    // Their descriptions are the same for all kinds.
     let description = |property: &str| {
         let pointer = format!("/properties/{property}/description");
         let of = all.get(DESCRIBED).and_then(|kind| kind.pointer(&pointer));

@@ -13,7 +13,7 @@ use crate::request::accept;
 const JSON: &str = "application/json";
 const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-/// What clients call Protobuf, too.
+/// The names of Protobuf in `Accept` headers.
 const DEPRECATED: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 
 /// The document in the first form that a client takes; nothing if it takes none of them.
@@ -56,7 +56,7 @@ fn whole(kinds: &Kinds) -> Value {
     })
 }
 
-/// Makes a schema of version 3 one of version 2: what cannot be said there is left out, and what `kubectl` cannot read.
+/// Makes a schema of version 3 one of version 2: what version 2 cannot express is left out, and what `kubectl` cannot read.
 fn convert(schema: &mut Value) {
     let Value::Object(fields) = schema else {
         return;
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn schema_keeps_what_version_2_can_say() {
+    fn schema_keeps_what_openapi_v2_can_express() {
         let schema = json!({
             "type": "object", "required": ["a", "b"],
             "properties": {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn client_gets_the_first_form_that_it_takes() {
+    fn first_accepted_form_is_chosen() {
         let kinds = Kinds::default();
         let media = |accept: &'static str| {
             let mut headers = HeaderMap::new();

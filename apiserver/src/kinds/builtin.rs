@@ -36,7 +36,7 @@ pub fn bootstrap_objects() -> Vec<Value> {
     serde_json::from_str(BOOTSTRAP).unwrap_or_default()
 }
 
-/// What the API says of a field of the metadata.
+/// The description of a metadata field in the API.
 pub fn described_metadata(field: &str) -> String {
     static DESCRIPTIONS: LazyLock<Value> = LazyLock::new(|| {
         let mut schemas = openapi_schemas();
@@ -134,7 +134,7 @@ fn kind(
         categories: texts(resource, "categories"),
         subresources,
         table: table_name(group, &name),
-        kept_as: kept_version,
+        storage_version: kept_version,
         schema: schema.map(|id| (Arc::clone(types), id)),
         custom: None,
         scale,

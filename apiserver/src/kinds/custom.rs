@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Kind, Scale, Subresource, api_version, table_name};
 use crate::schema::Types;
 
-/// What a CRD says of one version, beside the names.
+/// What a CRD defines for one version, besides the names.
 #[derive(Clone, Debug)]
 pub struct Custom {
     /// The CRD's name.
@@ -19,7 +19,7 @@ pub struct Custom {
     pub written: Value,
     /// Fields that may be selected by: JSON paths.
     pub selectable: Vec<String>,
-    /// What is said to those who use this version.
+    /// The deprecation warning of this version.
     pub deprecation: Option<String>,
     /// Whether fields that the schema does not know stay.
     pub preserve_unknown: bool,
@@ -163,7 +163,7 @@ fn kind(crd: &Value, version: &Value, stored: &str) -> Result<Kind, String> {
         categories: texts(crd, "/spec/names/categories"),
         subresources,
         table: table_name(&group, &resource),
-        kept_as: api_version(&group, stored),
+        storage_version: api_version(&group, stored),
         schema,
         custom: Some(custom),
         scale,

@@ -1,9 +1,10 @@
-//! Which resources there are: the built-in ones, as a kube-apiserver of the same version publishes them, and those of
+//! The resources of a server: the built-in ones, as a kube-apiserver of the same version publishes them, and those of
 //! CRDs.
 
 mod builtin;
 mod custom;
-mod shared;
+mod definition_cache;
+mod registry;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -13,12 +14,13 @@ use serde_json::Value;
 pub use builtin::{bootstrap_objects, described_metadata, openapi_schemas};
 pub(crate) use custom::version_order;
 pub use custom::{Custom, CustomError};
+pub(crate) use registry::KindRegistry;
 
 use custom::Definition;
 
-use crate::failure::About;
 use crate::schema::{TypeId, Types};
-use crate::store::TableName;
+use crate::status_error::GroupResource;
+use crate::stored::TableName;
 
 /// How `scale` of a resource finds its numbers: dotted paths without the leading dot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,19 +65,19 @@ pub struct Kind {
     pub namespaced: bool,
     /// The verbs.
     pub verbs: Vec<String>,
-    /// Names for the hurried.
+    /// The short names.
     pub short_names: Vec<String>,
     /// Groups of resources that it is part of, such as `all`.
     pub categories: Vec<String>,
     /// What has a path of its own.
     pub subresources: Vec<Subresource>,
-    /// Where its objects lie. Versions of a resource share a table.
+    /// The table of its objects. Versions of a resource share a table.
     pub table: TableName,
-    /// The `apiVersion` that its objects are kept with.
-    pub kept_as: String,
+    /// The `apiVersion` in which its objects are stored.
+    pub storage_version: String,
     /// Its schema.
     pub schema: Option<(Arc<Types>, TypeId)>,
-    /// What its CRD says, if it has one.
+    /// What its CRD defines, for custom resources.
     pub custom: Option<Custom>,
     /// How `scale` finds its numbers, if it has that.
     pub scale: Option<Scale>,
@@ -88,18 +90,32 @@ impl Kind {
     }
 
     /// For refusals that name the resource.
-    pub fn about(&self) -> About {
-        About::new(&self.group, &self.resource)
+    pub fn group_resource(&self) -> GroupResource {
+        GroupResource::new(&self.group, &self.resource)
     }
 
     /// For refusals that name the kind.
-    pub fn about_kind(&self) -> About {
-        About::new(&self.group, &self.kind)
+    pub fn group_kind(&self) -> GroupResource {
+        GroupResource::new(&self.group, &self.kind)
     }
 
     /// A part with a path of its own.
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
         self.subresources.iter().find(|one| one.name == name)
+    }
+
+    /// The kind that is read and written at a path: this one or that of a subresource (group, version, kind).
+    pub(crate) fn sent_kind<'a>(
+        &'a self,
+        subresource: Option<&str>,
+    ) -> (&'a str, &'a str, &'a str) {
+        let part = subresource.and_then(|part| self.subresource(part));
+        let (group, version) = match part.and_then(|part| part.of.as_ref()) {
+            Some((group, version)) => (group.as_str(), version.as_str()),
+            None => (self.group.as_str(), self.version.as_str()),
+        };
+        let name = part.map_or(&self.kind, |part| &part.kind);
+        (group, version, name)
     }
 
     /// Whether `status` is written apart from the rest.
@@ -122,7 +138,7 @@ pub fn api_version(group: &str, version: &str) -> String {
     }
 }
 
-/// Where the objects of a resource lie.
+/// The table of the objects of a resource.
 pub fn table_name(group: &str, resource: &str) -> TableName {
     // Events are the same objects in both groups.
     if group == "events.k8s.io" && resource == "events" {
@@ -131,7 +147,7 @@ pub fn table_name(group: &str, resource: &str) -> TableName {
     format!("{group}/{resource}").into()
 }
 
-/// A group as discovery tells it: its versions, most preferred first.
+/// A group as discovery publishes it: its versions, most preferred first.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// The name; empty of the core group.
@@ -147,7 +163,7 @@ pub struct Kinds {
     by_path: HashMap<(String, String, String), Arc<Kind>>,
     /// What CRDs define, by their names.
     custom: BTreeMap<String, Arc<Definition>>,
-    /// How often they have changed.
+    /// The number of changes.
     pub generation: u64,
 }
 
@@ -193,13 +209,13 @@ impl Kinds {
             .find_map(|(_, resources)| resources.iter().find(|one| one.resource == resource))
     }
 
-    /// All groups, as discovery tells them.
+    /// All groups in the order of discovery.
     pub fn groups(&self) -> &[Group] {
         &self.groups
     }
 
-    /// The kinds whose objects lie where this one's do: the same resource in its other versions, and in other groups.
-    pub fn alike<'a>(&'a self, kind: &'a Kind) -> impl Iterator<Item = &'a Arc<Kind>> {
+    /// The kinds that share the table of this one: the same resource in its other versions, and in other groups.
+    pub fn same_resource<'a>(&'a self, kind: &'a Kind) -> impl Iterator<Item = &'a Arc<Kind>> {
         let all = self.groups.iter().flat_map(|group| &group.versions);
         let all = all.flat_map(|(_, resources)| resources);
         all.filter(move |one| {
@@ -224,7 +240,7 @@ impl Kinds {
 
     /// The same with the resources of a CRD, in place of what it served before.
     pub fn with_crd(&self, crd: &Value) -> Result<Self, CustomError> {
-        let definition = shared::definition(crd)?;
+        let definition = definition_cache::definition(crd)?;
         let name = definition.name.clone();
         let taken = self.preferred(&definition.kept.group, &definition.kept.resource);
         if taken.is_some_and(|taken| taken.custom.is_none()) {
@@ -249,8 +265,8 @@ impl Kinds {
         self.custom.get(name).map(|definition| &definition.kept)
     }
 
-    /// The kind of a CRD whose objects lie in a table, served or not.
-    pub fn kept_in(&self, table: &str) -> Option<&Arc<Kind>> {
+    /// The kind of the CRD whose objects are in a table, served or not.
+    pub fn stored_in(&self, table: &str) -> Option<&Arc<Kind>> {
         let mut kept = self.custom.values().map(|definition| &definition.kept);
         kept.find(|kind| &*kind.table == table)
     }

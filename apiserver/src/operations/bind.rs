@@ -1,18 +1,18 @@
-//! The subresource `binding` of Pods: a scheduler says where one runs.
+//! The subresource `binding` of Pods, by which a scheduler assigns a node.
 
 use serde_json::{Value, json};
 
-use super::{ATTEMPTS, Call, Reply};
-use crate::failure::{About, Cause, Failure, FieldError};
+use super::{ATTEMPTS, ObjectRequest, Reply};
 use crate::meta;
 use crate::request::query::WriteOptions;
+use crate::status_error::{Cause, FieldError, GroupResource, StatusError};
 
-impl Call {
-    pub(crate) async fn bind(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+impl ObjectRequest {
+    pub(crate) async fn bind(mut self, body: &[u8]) -> Result<(Self, Reply), StatusError> {
         let options = WriteOptions::of(&self.query, "CreateOptions")?;
-        let mut binding = super::body::parse(&self.content_type, body, "Binding")?;
+        let mut binding = crate::decode::parse(&self.content_type, body, "Binding")?;
         if !binding.is_object() {
-            return Err(Failure::bad_request(
+            return Err(StatusError::bad_request(
                 "Binding in version \"v1\" cannot be handled as a Binding: it is no object",
             ));
         }
@@ -20,23 +20,23 @@ impl Call {
         let name = self.name.clone().unwrap_or_default();
         let given = meta::text(&binding, "name");
         if !given.is_empty() && given != name {
-            return Err(Failure::bad_request(
+            return Err(StatusError::bad_request(
                 "name in URL does not match name in Binding object",
             ));
         }
         refuse_wrong(&binding)?;
-        let binding = self.looked_at(binding).await?;
+        let binding = self.admit_review(binding).await?;
         let node = text(&binding, "/target/name").to_owned();
         for _ in 0..ATTEMPTS {
             let current = self.current()?;
             let old = current.value();
             let mut pod = old.clone();
             if let Some(why) = held_up(&pod, &name) {
-                let about = About::new("", "pods/binding");
-                return Err(Failure::conflict(&about, &name, &why));
+                let about = GroupResource::new("", "pods/binding");
+                return Err(StatusError::conflict(&about, &name, &why));
             }
             bound(&mut pod, &node, &binding);
-            let kept = self.kept_kind();
+            let kept = self.storage_kind();
             if self
                 .put(&kept, pod, &old, &current, &options, false)?
                 .is_some()
@@ -47,8 +47,12 @@ impl Call {
                 return Ok((self, Reply::Object(201, success)));
             }
         }
-        let about = About::new("", "pods/binding");
-        Err(Failure::conflict(&about, &name, super::update::MODIFIED))
+        let about = GroupResource::new("", "pods/binding");
+        Err(StatusError::conflict(
+            &about,
+            &name,
+            super::update::MODIFIED,
+        ))
     }
 }
 
@@ -57,8 +61,8 @@ fn text<'a>(value: &'a Value, path: &str) -> &'a str {
     text.unwrap_or_default()
 }
 
-/// A real server says so with 500, too.
-fn refuse_wrong(binding: &Value) -> Result<(), Failure> {
+/// A kube-apiserver answers 500, too.
+fn refuse_wrong(binding: &Value) -> Result<(), StatusError> {
     let kind = text(binding, "/target/kind");
     let error = if !matches!(kind, "" | "Node") {
         let why = "supported values: \"Node\", \"<empty>\"";
@@ -68,7 +72,7 @@ fn refuse_wrong(binding: &Value) -> Result<(), Failure> {
     } else {
         return Ok(());
     };
-    Err(Failure::internal_text(&format!(
+    Err(StatusError::internal_text(&format!(
         "{}: {}",
         error.field, error.message
     )))
@@ -92,7 +96,7 @@ fn held_up(pod: &Value, name: &str) -> Option<String> {
     waits.then(|| format!("pod {name} has non-empty .spec.schedulingGates"))
 }
 
-/// The Pod is on the node, and says so.
+/// Assigns the Pod to the node, in its spec and its conditions.
 fn bound(pod: &mut Value, node: &str, binding: &Value) {
     pod["spec"]["nodeName"] = node.into();
     let notes = binding.pointer("/metadata/annotations");

@@ -1,180 +1,23 @@
-//! Bodies of requests.
+//! The body of a write: its kind and its fields.
 
 use serde_json::Value;
 
-use super::Call;
+use super::ObjectRequest;
 use crate::builtin;
-use crate::convert;
-use crate::failure::{Failure, go_quoted};
-use crate::json::{self, JsonError, MOST_DEPTH};
-use crate::kinds::Kind;
-use crate::protobuf;
+use crate::conversion;
+use crate::decode::{TYPE_META, UNTYPED, unconvertible, unrecognized, unregistered};
 use crate::request::query::FieldValidation;
 use crate::schema;
+use crate::status_error::{StatusError, go_quoted};
 
-/// How much of a body is shown that cannot be read, in bytes.
-const SHOWN: usize = 30;
-/// The Go type that the kind of an object is read into; it is part of a text.
-pub(crate) const TYPE_META: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
-/// What a kube-apiserver does first with JSON.
-const UNTYPED: &str = "couldn't get version/kind; json parse error: ";
-const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-
-/// Reads a body by its type: JSON or YAML. `kind` is what it should hold.
-pub(crate) fn parse(content_type: &str, body: &[u8], kind: &str) -> Result<Value, Failure> {
-    read(content_type, body, |why| unrecognized(kind, why, body))
-}
-
-/// Reads a body of which a refusal shows nothing, such as options.
-pub(crate) fn parse_options(content_type: &str, body: &[u8]) -> Result<Value, Failure> {
-    read(content_type, body, str::to_owned)
-}
-
-fn read(
-    content_type: &str,
-    body: &[u8],
-    refusal: impl Fn(&str) -> String,
-) -> Result<Value, Failure> {
-    let media = content_type.split(';').next().unwrap_or_default().trim();
-    match media {
-        "" | "application/json" => json::parse(body).map_err(|error| {
-            let why = format!("{UNTYPED}{}", json_error(&error));
-            Failure::bad_request(refusal(&why))
-        }),
-        "application/yaml" => read_yaml(body).map_err(|error| match error {
-            YamlError::TooDeep => Failure::bad_request(refusal(&error.to_string())),
-            YamlError::Syntax(_) => Failure::bad_request(format!("error decoding YAML: {error}")),
-        }),
-        "application/vnd.kubernetes.protobuf" => {
-            protobuf::parse(body).map_err(|error| Failure::bad_request(error.to_string()))
-        }
-        _ => Err(Failure::unsupported_media_type(format!(
-            "the body of the request was in an unknown format - accepted media types include: {ACCEPTED}"
-        ))),
-    }
-}
-
-fn unrecognized(kind: &str, why: &str, body: &[u8]) -> String {
-    let part = body.get(..SHOWN).unwrap_or(body);
-    let more = if body.len() > SHOWN { " ..." } else { "" };
-    let shown = match body.first() {
-        None => "<empty>".to_owned(),
-        Some(b'{') => String::from_utf8_lossy(part).into_owned(),
-        Some(_) => crate::meta::hex(part),
-    };
-    format!("the object provided is unrecognized (must be of type {kind}): {why} ({shown}{more})")
-}
-
-/// Why YAML cannot be read.
-#[derive(Debug, thiserror::Error)]
-enum YamlError {
-    #[error("yaml: exceeded max depth of {MOST_DEPTH}")]
-    TooDeep,
-    #[error("{0}")]
-    Syntax(String),
-}
-
-/// Reads YAML.
-pub(crate) fn yaml(body: &[u8]) -> Result<Value, Failure> {
-    read_yaml(body).map_err(|error| {
-        let step = match error {
-            YamlError::TooDeep => "error converting YAML to JSON: ",
-            YamlError::Syntax(_) => "",
-        };
-        Failure::bad_request(format!("error decoding YAML: {step}{error}"))
-    })
-}
-
-/// Deep YAML is JSON in practice: the decoder of YAML itself stops at some hundred levels.
-fn read_yaml(body: &[u8]) -> Result<Value, YamlError> {
-    match json::parse(body) {
-        Err(JsonError::TooDeep(_)) => return Err(YamlError::TooDeep),
-        Ok(value) if json::is_deep(body) => return Ok(value),
-        _ => {}
-    }
-    let text = std::str::from_utf8(body);
-    let text = text.map_err(|_| YamlError::Syntax("the body is not UTF-8".to_owned()))?;
-    let options = serde_saphyr::options! { legacy_octal_numbers: true };
-    let read = serde_saphyr::from_str_with_options(text, options);
-    read.map_err(|error| YamlError::Syntax(error.to_string()))
-}
-
-fn json_error(error: &JsonError) -> String {
-    match error {
-        JsonError::Syntax(error) if error.is_eof() => "unexpected end of JSON input".to_owned(),
-        error => error.to_string(),
-    }
-}
-
-/// Reads an object that is to be written, or a part of one, after somebody has changed what was sent, and leaves it as
-/// it is sent.
-pub(crate) fn reread(kind: &Kind, part: Option<&str>, mut object: Value) -> Result<Value, Failure> {
-    if let Some(opening) = json::too_deep(&object) {
-        let error = json_error(&JsonError::TooDeep(opening));
-        return Err(Failure::internal(format!("{UNTYPED}{error}")));
-    }
-    if crate::admission::sent_kind(kind, part).2 != kind.kind {
-        return Ok(object);
-    }
-    let text = |field: &str| object[field].as_str().unwrap_or_default();
-    if text("kind") != kind.kind || text("apiVersion") != kind.api_version() {
-        let why = unconvertible(kind, text("apiVersion"), text("kind"));
-        return Err(Failure::internal_text(&why));
-    }
-    if let Some((types, id)) = &kind.schema {
-        // Of a custom resource all webhooks see it all: what is unknown goes before it is kept.
-        if kind.custom.is_none() {
-            schema::prune(types, *id, &mut object);
-        }
-        schema::decode(types, *id, &mut object).map_err(|why| Failure::internal_because(&why))?;
-    }
-    convert::to_kept(kind, &mut object);
-    Call::filled(kind, &mut object);
-    convert::from_kept(kind, &mut object);
-    crate::meta::put_type(&mut object, &kind.api_version(), &kind.kind);
-    Ok(object)
-}
-
-/// That nobody knows a kind.
-pub(crate) fn unregistered(kind: &str, version: &str) -> String {
-    format!(
-        "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
-        go_quoted(kind),
-        go_quoted(version)
-    )
-}
-
-/// Why an object of another kind is none of this one.
-fn unconvertible(kind: &Kind, version: &str, given: &str) -> String {
-    let number = version.rsplit('/').next().unwrap_or_default();
-    let group = match kind.group.split('.').next().unwrap_or_default() {
-        "" => "core",
-        group => group,
-    };
-    format!(
-        "converting ({number}.{given}) to ({group}.{}): unknown conversion",
-        kind.kind
-    )
-}
-
-/// Drops what the schema of a custom resource does not know, of one that others than the client have changed.
-pub(crate) fn drop_unknown(kind: &Kind, object: &mut Value) {
-    let custom = kind.custom.as_ref();
-    if let Some((types, id)) = &kind.schema
-        && custom.is_some_and(|custom| !custom.preserve_unknown)
-    {
-        schema::prune(types, *id, object);
-    }
-}
-
-impl Call {
+impl ObjectRequest {
     /// Reads the object that is to be written: checks its kind, drops what the schema does not know, and brings it
-    /// into the form that is kept, without what says the kind.
+    /// into the stored form, without kind and version.
     pub(crate) fn decoded(
         &mut self,
         body: Value,
         validation: FieldValidation,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, StatusError> {
         let object = self.checked_kind(body)?;
         self.known_fields(object, validation)
     }
@@ -184,7 +27,7 @@ impl Call {
         &mut self,
         mut object: Value,
         validation: FieldValidation,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, StatusError> {
         let kind = std::sync::Arc::clone(&self.kind);
         if let Some((types, id)) = &kind.schema {
             let preserve = self
@@ -197,11 +40,11 @@ impl Call {
             } else {
                 schema::prune(types, *id, &mut object)
             };
-            self.judge_unknown(&unknown, validation)?;
+            self.report_unknown(&unknown, validation)?;
             let decoded = schema::decode(types, *id, &mut object)
                 .and_then(|()| builtin::readable(&self.kind, &object));
             decoded.map_err(|why| {
-                Failure::bad_request(format!(
+                StatusError::bad_request(format!(
                     "{} in version {} cannot be handled as a {}: {why}",
                     self.kind.kind,
                     go_quoted(&self.kind.version),
@@ -209,38 +52,38 @@ impl Call {
                 ))
             })?;
         }
-        convert::to_kept(&self.kind, &mut object);
+        conversion::to_storage(&self.kind, &mut object);
         crate::meta::strip_type(&mut object);
         Ok(object)
     }
 
-    fn judge_unknown(
+    fn report_unknown(
         &mut self,
         unknown: &[String],
         validation: FieldValidation,
-    ) -> Result<(), Failure> {
-        let told = unknown
+    ) -> Result<(), StatusError> {
+        let messages = unknown
             .iter()
             .map(|path| format!("unknown field {}", go_quoted(path)));
         match validation {
             _ if unknown.is_empty() => {}
             FieldValidation::Ignore => {}
-            FieldValidation::Warn => self.warnings.extend(told),
+            FieldValidation::Warn => self.warnings.extend(messages),
             FieldValidation::Strict => {
-                let told: Vec<String> = told.collect();
-                return Err(Failure::bad_request(format!(
+                let messages: Vec<String> = messages.collect();
+                return Err(StatusError::bad_request(format!(
                     "{} in version {} cannot be handled as a {}: strict decoding error: {}",
                     self.kind.kind,
                     go_quoted(&self.kind.version),
                     self.kind.kind,
-                    told.join(", ")
+                    messages.join(", ")
                 )));
             }
         }
         Ok(())
     }
 
-    fn checked_kind(&self, body: Value) -> Result<Value, Failure> {
+    fn checked_kind(&self, body: Value) -> Result<Value, StatusError> {
         let want = self.kind.api_version();
         let kind = &self.kind.kind;
         let Some(object) = body.as_object() else {
@@ -254,7 +97,7 @@ impl Call {
                 format!("json: cannot unmarshal {json_type} into Go value of type {TYPE_META}");
             let why = format!("{UNTYPED}{why}");
             let shown = body.to_string();
-            return Err(Failure::bad_request(unrecognized(
+            return Err(StatusError::bad_request(unrecognized(
                 kind,
                 &why,
                 shown.as_bytes(),
@@ -282,7 +125,7 @@ impl Call {
             return Ok(body);
         }
         let known = self
-            .server
+            .state
             .kinds()
             .of_object(&version, &given_kind)
             .is_some();
@@ -297,46 +140,51 @@ impl Call {
         } else {
             unregistered(&given_kind, &version)
         };
-        Err(Failure::bad_request(format!(
+        Err(StatusError::bad_request(format!(
             "{given_kind} in version {} cannot be handled as a {kind}: {why}",
             go_quoted(number)
         )))
     }
 
-    fn check_custom_kind(&self, version: &str, kind: &str, body: &Value) -> Result<(), Failure> {
+    fn check_custom_kind(
+        &self,
+        version: &str,
+        kind: &str,
+        body: &Value,
+    ) -> Result<(), StatusError> {
         let want = self.kind.api_version();
         if kind.is_empty() {
             let text = body.to_string();
             let short: String = text.chars().take(30).collect();
-            return Err(Failure::bad_request(format!(
+            return Err(StatusError::bad_request(format!(
                 "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{text}' \
                  ({short} ...)",
                 self.kind.kind
             )));
         }
         if version != want {
-            return Err(Failure::bad_request(format!(
+            return Err(StatusError::bad_request(format!(
                 "the API version in the data ({version}) does not match the expected API version ({want})"
             )));
         }
         self.check_is_of_kind(body)
     }
 
-    /// A custom resource that says that it is of another kind is wrong, rather than unreadable.
-    pub(super) fn check_is_of_kind(&self, object: &Value) -> Result<(), Failure> {
+    /// A custom resource of another kind is invalid, not undecodable.
+    pub(super) fn check_is_of_kind(&self, object: &Value) -> Result<(), StatusError> {
         let kind = object.get("kind").and_then(Value::as_str);
         let kind = kind.unwrap_or_default();
         if kind == self.kind.kind || self.kind.custom.is_none() {
             return Ok(());
         }
-        let error = crate::failure::FieldError::of_value(
-            crate::failure::Cause::Invalid,
+        let error = crate::status_error::FieldError::of_value(
+            crate::status_error::Cause::Invalid,
             "kind",
             &kind.into(),
             &format!("must be {}", self.kind.kind),
         );
-        let about = crate::failure::About::new(&self.kind.group, kind);
-        Err(Failure::invalid(
+        let about = crate::status_error::GroupResource::new(&self.kind.group, kind);
+        Err(StatusError::invalid(
             &about,
             crate::meta::text(object, "name"),
             &[error],

@@ -1,38 +1,39 @@
-//! Creating.
+//! Creates.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::prepare::Part;
-use super::{Call, Deed, Origin, Reply};
-use crate::admission::Action;
-use crate::auth::Identity;
+use super::{AdmissionRequest, ObjectRequest, Origin, Reply};
+use crate::admission::{Operation, pods};
+use crate::apply::{self, FieldManager};
 use crate::builtin;
-use crate::failure::{About, Failure};
+use crate::controllers;
+use crate::identity::Identity;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::request::query::WriteOptions;
-use crate::store::{Key, Stale, Write};
-use crate::tracking::{self, Writer};
+use crate::status_error::{GroupResource, StatusError};
+use crate::store::{Key, Write, WriteError};
 
-/// How often a name is made up anew when it is taken.
+/// The attempts to generate a name that is not taken.
 const NAMES: usize = 8;
 
-impl Call {
-    pub(crate) async fn create(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+impl ObjectRequest {
+    pub(crate) async fn create(mut self, body: &[u8]) -> Result<(Self, Reply), StatusError> {
         let options = WriteOptions::of(&self.query, "CreateOptions")?;
-        let body = super::body::parse(&self.content_type, body, &self.kind.kind)?;
+        let body = crate::decode::parse(&self.content_type, body, &self.kind.kind)?;
         let object = self.decoded(body, options.field_validation)?;
         let reply = self.create_object(object, &options).await?;
         Ok((self, Reply::Object(201, reply)))
     }
 
-    /// Asks for the right to create, of those who came with another one.
-    pub(crate) fn check_may_create(&self) -> Result<(), Failure> {
-        self.server.check_right(
+    /// Checks the right to create, for a request that was authorized as another verb.
+    pub(crate) fn check_may_create(&self) -> Result<(), StatusError> {
+        self.state.authorizer().check_right(
             &self.user,
-            &crate::auth::Asked {
+            &crate::auth::AccessRequest {
                 verb: "create".to_owned(),
                 group: self.kind.group.clone(),
                 resource: self.kind.resource.clone(),
@@ -48,37 +49,37 @@ impl Call {
         &mut self,
         mut object: Value,
         options: &WriteOptions,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, StatusError> {
         self.place(&mut object)?;
-        // What is only tried is not looked at where it would be kept.
+        // A dry run does not reach the check of the storage.
         if !meta::text(&object, "resourceVersion").is_empty() && !options.dry_run {
-            return Err(Failure::internal_text(
+            return Err(StatusError::internal_text(
                 "resourceVersion should not be set on objects to be created",
             ));
         }
         self.warnings.extend(builtin::name_owners_once(&mut object));
-        let kept = self.kept_kind();
+        let kept = self.storage_kind();
         self.check_namespace(meta::text(&object, "name"))?;
         let asked = meta::text(&object, "name").to_owned();
-        let sent = self.may_be_mutated().then(|| object.clone());
+        let sent = self.has_mutating_admission().then(|| object.clone());
         self.begin(&kept, &mut object);
         // What is noted is what was asked for: not what the kind and others add.
         if self.origin != Origin::Apply {
             let writer = self.writer(options);
-            tracking::track(&kept, None, &mut object, &writer);
+            apply::track_kind(&kept, None, &mut object, &writer);
         }
         if let Some(sent) = sent {
             let mut sent = new_as_sent(&kept, sent, &object, &self.user);
             self.admit_builtin(&kept, &mut sent, &asked)?;
-            let sent = self.presented(sent);
-            let deed = Deed {
-                action: Action::Create,
+            let sent = self.in_request_version(sent);
+            let request = AdmissionRequest {
+                operation: Operation::Create,
                 name: &asked,
                 new: &sent,
                 old: &Value::Null,
                 dry_run: options.dry_run,
             };
-            if let Some(mutated) = self.mutated(&deed).await? {
+            if let Some(mutated) = self.mutate(&request).await? {
                 object = self.taken_over(mutated, &object);
                 self.place(&mut object)?;
                 self.begin(&kept, &mut object);
@@ -87,10 +88,10 @@ impl Call {
         let given = meta::text(&object, "name");
         let base = meta::text(&object, "generateName").to_owned();
         let made_up = given.is_empty() && !base.is_empty();
-        let said = self.warnings.len();
+        let warning_count = self.warnings.len();
         for attempt in 1.. {
-            // Those who are asked again say it again.
-            self.warnings.truncate(said);
+            // Webhooks that are called again return their warnings again.
+            self.warnings.truncate(warning_count);
             let mut object = object.clone();
             if made_up {
                 let most = 63 - 5;
@@ -101,7 +102,7 @@ impl Call {
                         format!("{base}{}", meta::suffix()).into(),
                     );
                 }
-                Self::filled(&kept, &mut object);
+                crate::decode::fill_defaults(&kept, &mut object);
             }
             match self.create_named(object, &kept, options).await {
                 Err(failure) if made_up && failure.reason == "AlreadyExists" && attempt < NAMES => {
@@ -109,7 +110,7 @@ impl Call {
                 outcome => return outcome,
             }
         }
-        Err(Failure::internal("no name is free"))
+        Err(StatusError::internal("no name is free"))
     }
 
     /// Makes what was sent a new object of its kind.
@@ -122,7 +123,7 @@ impl Call {
         {
             object.remove("status");
         }
-        Self::filled(kept, object);
+        crate::decode::fill_defaults(kept, object);
     }
 
     async fn create_named(
@@ -130,75 +131,86 @@ impl Call {
         mut object: Value,
         kept: &Kind,
         options: &WriteOptions,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, StatusError> {
         let name = meta::text(&object, "name").to_owned();
         builtin::prepare_create(kept, &mut object, &self.user);
-        self.admit(Action::Create, &name, &mut object, None)?;
+        self.admit(Operation::Create, &name, &mut object, None)?;
         self.admit_builtin(kept, &mut object, &name)?;
-        self.server
+        self.state
+            .authorizer()
             .check_escalation(&self.user, kept, &object, None)?;
-        self.server
+        self.state
+            .authorizer()
             .check_signer(&self.user, kept, None, &object, None)?;
         let errors = Self::wrong(kept, None, &object, None);
         self.refuse_wrong(&name, &errors)?;
-        if self.may_be_judged() {
-            let deed = Deed {
-                action: Action::Create,
+        if self.has_validating_admission() {
+            let request = AdmissionRequest {
+                operation: Operation::Create,
                 name: &name,
-                new: &self.presented(object.clone()),
+                new: &self.in_request_version(object.clone()),
                 old: &Value::Null,
                 dry_run: options.dry_run,
             };
-            self.judge(&deed).await?;
+            self.validate_admission(&request).await?;
         }
-        if self.may_be_mutated() {
-            super::body::drop_unknown(kept, &mut object);
+        if self.has_mutating_admission() {
+            crate::decode::drop_unknown(kept, &mut object);
         }
         let key = Key::new(self.namespace(), &name);
-        let server = Arc::clone(&self.server);
-        let _allocating = server.allocating(kept);
-        let errors = builtin::allocate(kept, &mut object, &server.store, &key, options.dry_run);
+        let state = Arc::clone(&self.state);
+        let _allocating = state.allocating(kept);
+        let errors =
+            super::allocate::allocate(kept, &mut object, &state.store, &key, options.dry_run);
         self.refuse_wrong(&name, &errors)?;
         self.warnings.extend(builtin::warnings(kept, &object));
         builtin::settle(kept, &mut object);
         if options.dry_run {
-            if self.server.store.get(&self.kind.table, &key).is_some() {
+            if self.state.store.get(&self.kind.table, &key).is_some() {
                 return Err(self.taken(&key, &name));
             }
-            return Ok(self.presented(object));
+            return Ok(self.in_request_version(object));
         }
         let written = self
-            .server
+            .state
             .store
             .write(&self.kind.table, &key, Write::Create(object))
             .map_err(|stale| match stale {
-                Stale::Unwritten => Failure::unwritten(),
+                WriteError::NotPersisted => StatusError::unwritten(),
                 _ => self.taken(&key, &name),
             })?;
         let object = written.stored.value();
-        self.server.after_write(kept, &object, None);
-        Ok(self.presented(object))
+        controllers::after_write(&self.state, kept, &object, None);
+        Ok(self.in_request_version(object))
     }
 
-    /// What a server looks at itself, before webhooks are asked and after they have answered.
-    fn admit_builtin(&self, kept: &Kind, object: &mut Value, name: &str) -> Result<(), Failure> {
-        builtin::admit(kept, object, self.namespace(), &self.server.store)
-            .map_err(|why| Failure::forbidden(&self.kind.about(), name, &why))
+    /// The built-in admission plugins, which run before and after the webhooks.
+    fn admit_builtin(
+        &self,
+        kept: &Kind,
+        object: &mut Value,
+        name: &str,
+    ) -> Result<(), StatusError> {
+        if !kept.is("", "pods") {
+            return Ok(());
+        }
+        pods::admit(object, self.namespace(), &self.state.store)
+            .map_err(|why| StatusError::forbidden(&self.kind.group_resource(), name, &why))
     }
 
     /// The name is taken, if only for as long as its object takes to go.
-    fn taken(&self, key: &Key, name: &str) -> Failure {
-        let mut failure = Failure::already_exists(&self.kind.about(), name);
-        let holder = self.server.store.get(&self.kind.table, key);
+    fn taken(&self, key: &Key, name: &str) -> StatusError {
+        let mut failure = StatusError::already_exists(&self.kind.group_resource(), name);
+        let holder = self.state.store.get(&self.kind.table, key);
         if holder.is_some_and(|holder| meta::is_deleted(&holder.value())) {
             failure.message = format!("object is being deleted: {}", failure.message);
         }
         failure
     }
 
-    pub(crate) fn writer(&self, options: &WriteOptions) -> Writer {
-        Writer {
-            manager: match &options.field_manager {
+    pub(crate) fn writer(&self, options: &WriteOptions) -> FieldManager {
+        FieldManager {
+            name: match &options.field_manager {
                 Some(manager) => manager.clone(),
                 None => self.agent.split('/').next().unwrap_or_default().to_owned(),
             },
@@ -209,11 +221,11 @@ impl Call {
     }
 
     /// Puts the object into the namespace of the path, and refuses one of another.
-    pub(crate) fn place(&self, object: &mut Value) -> Result<(), Failure> {
+    pub(crate) fn place(&self, object: &mut Value) -> Result<(), StatusError> {
         let given = meta::text(object, "namespace").to_owned();
         let namespace = self.namespace().to_owned();
         if !given.is_empty() && given != namespace {
-            return Err(Failure::bad_request(
+            return Err(StatusError::bad_request(
                 "the namespace of the provided object does not match the namespace sent on the request",
             ));
         }
@@ -227,11 +239,11 @@ impl Call {
         Ok(())
     }
 
-    /// What webhooks have made of an object, as it is kept. `tracked` has those who wrote it, for one that tells nonsense.
+    /// The object after webhooks, in the stored form. `tracked` has the managed fields for one with invalid ones.
     pub(super) fn taken_over(&mut self, mut object: Value, tracked: &Value) -> Value {
-        crate::convert::to_kept(&self.kind, &mut object);
+        crate::conversion::to_storage(&self.kind, &mut object);
         meta::strip_type(&mut object);
-        if let Some(why) = tracking::wrong_managers(&object) {
+        if let Some(why) = apply::invalid_managed_fields(&object) {
             self.warnings.push(format!(
                 ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated \
                  mutating admission controller; please fix your requests: {why}"
@@ -242,17 +254,20 @@ impl Call {
     }
 
     /// Refuses to make something in a namespace that is not there, or is going.
-    fn check_namespace(&self, name: &str) -> Result<(), Failure> {
+    fn check_namespace(&self, name: &str) -> Result<(), StatusError> {
         let namespace = self.namespace();
         if namespace.is_empty() {
             return Ok(());
         }
         let found = self
-            .server
+            .state
             .store
             .get("/namespaces", &Key::new("", namespace));
         let Some(found) = found else {
-            return Err(Failure::not_found(&About::new("", "namespaces"), namespace));
+            return Err(StatusError::not_found(
+                &GroupResource::new("", "namespaces"),
+                namespace,
+            ));
         };
         if !meta::is_deleted(&found.value()) {
             return Ok(());
@@ -260,7 +275,7 @@ impl Call {
         let why = format!(
             "unable to create new content in namespace {namespace} because it is being terminated"
         );
-        let mut failure = Failure::forbidden(&self.kind.about(), name, &why);
+        let mut failure = StatusError::forbidden(&self.kind.group_resource(), name, &why);
         if let Some(Value::Object(details)) = &mut failure.details {
             details.insert(
                 "causes".to_owned(),
@@ -292,7 +307,7 @@ fn new_as_sent(kept: &Kind, mut sent: Value, begun: &Value, user: &Identity) -> 
             metadata.insert("managedFields".to_owned(), fields.clone());
         }
     }
-    Call::filled(kept, &mut sent);
+    crate::decode::fill_defaults(kept, &mut sent);
     if kept.is("", "pods") {
         let mut prepared = begun.clone();
         builtin::prepare_create(kept, &mut prepared, user);

@@ -1,31 +1,34 @@
-//! Deleting.
+//! Deletions.
 
 use serde_json::{Value, json};
 
-use super::{ATTEMPTS, Call, Deed, Reply};
-use crate::admission::Action;
+use super::{ATTEMPTS, AdmissionRequest, ObjectRequest, Reply};
+use crate::admission::Operation;
 use crate::builtin;
-use crate::failure::Failure;
+use crate::controllers;
 use crate::meta::{self, FOREGROUND, ORPHAN};
 use crate::request::query::{DeleteOptions, Propagation};
-use crate::store::{Key, Stale, Stored, Write};
+use crate::status_error::StatusError;
+use crate::store::{Key, Stored, Write, WriteError};
 
-/// What came of a deletion.
+/// The outcome of a deletion.
 enum Deleted {
     /// The object is gone; this was its last state.
     Gone(Value),
-    /// It is marked, and waits for its finalizers.
+    /// The object is terminating and waits for its finalizers.
     Waits(Value),
 }
 
-impl Call {
-    pub(crate) async fn delete(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+impl ObjectRequest {
+    pub(crate) async fn delete(mut self, body: &[u8]) -> Result<(Self, Reply), StatusError> {
         let options = self.delete_options(body)?;
         let key = self.key();
         let deleted = self.delete_one(&key, &options).await?;
         let reply = match deleted {
-            Deleted::Waits(object) => self.presented(object),
-            Deleted::Gone(object) if builtin::answers_deleted(&self.kind) => self.presented(object),
+            Deleted::Waits(object) => self.in_request_version(object),
+            Deleted::Gone(object) if builtin::answers_deleted(&self.kind) => {
+                self.in_request_version(object)
+            }
             Deleted::Gone(object) => {
                 let mut details = json!({
                     "name": &*key.name, "kind": self.kind.resource, "uid": meta::text(&object, "uid"),
@@ -39,11 +42,11 @@ impl Call {
         Ok((self, Reply::Object(200, reply)))
     }
 
-    fn delete_options(&mut self, body: &[u8]) -> Result<DeleteOptions, Failure> {
+    fn delete_options(&mut self, body: &[u8]) -> Result<DeleteOptions, StatusError> {
         let body = if body.is_empty() {
             Value::Null
         } else {
-            super::body::parse_options(&self.content_type, body)?
+            crate::decode::parse_options(&self.content_type, body)?
         };
         let options = DeleteOptions::of(&self.query, &body)?;
         self.deletion = match body {
@@ -53,10 +56,13 @@ impl Call {
         Ok(options)
     }
 
-    pub(crate) async fn delete_collection(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+    pub(crate) async fn delete_collection(
+        mut self,
+        body: &[u8],
+    ) -> Result<(Self, Reply), StatusError> {
         let options = self.delete_options(body)?;
         let listed = self.selected()?;
-        for (key, _) in listed.objects() {
+        for (key, _) in &listed.objects {
             match self.delete_one(key, &options).await {
                 Err(failure) if failure.reason != "NotFound" => return Err(failure),
                 _ => {}
@@ -65,19 +71,24 @@ impl Call {
         Ok((self, Reply::List(listed)))
     }
 
-    async fn delete_one(&mut self, key: &Key, options: &DeleteOptions) -> Result<Deleted, Failure> {
-        let said = self.warnings.len();
+    async fn delete_one(
+        &mut self,
+        key: &Key,
+        options: &DeleteOptions,
+    ) -> Result<Deleted, StatusError> {
+        let warning_count = self.warnings.len();
         for _ in 0..ATTEMPTS {
-            // Those who are asked again say it again.
-            self.warnings.truncate(said);
-            let stored = self.server.store.get(&self.kind.table, key);
-            let stored = stored.ok_or_else(|| Failure::not_found(&self.kind.about(), &key.name))?;
+            // Webhooks that are called again return their warnings again.
+            self.warnings.truncate(warning_count);
+            let stored = self.state.store.get(&self.kind.table, key);
+            let stored = stored
+                .ok_or_else(|| StatusError::not_found(&self.kind.group_resource(), &key.name))?;
             if let Some(deleted) = self.try_delete(key, &stored, options).await? {
                 return Ok(deleted);
             }
         }
-        Err(Failure::conflict(
-            &self.kind.about(),
+        Err(StatusError::conflict(
+            &self.kind.group_resource(),
             &key.name,
             super::update::MODIFIED,
         ))
@@ -88,16 +99,20 @@ impl Call {
         key: &Key,
         stored: &Stored,
         options: &DeleteOptions,
-    ) -> Result<Option<Deleted>, Failure> {
+    ) -> Result<Option<Deleted>, StatusError> {
         let old = stored.value();
         self.check_delete(key, &old, options)?;
         if let Some(why) = builtin::protection(&self.kind, &key.name) {
-            return Err(Failure::forbidden(&self.kind.about(), &key.name, why));
+            return Err(StatusError::forbidden(
+                &self.kind.group_resource(),
+                &key.name,
+                why,
+            ));
         }
-        self.admit(Action::Delete, &key.name, &mut Value::Null, Some(&old))?;
+        self.admit(Operation::Delete, &key.name, &mut Value::Null, Some(&old))?;
         let grace = builtin::grace(&self.kind, &old, options.grace_period);
         if self.kind.is("", "pods") {
-            // What is not said is said by the Pod.
+            // The Pod has the default.
             self.deletion
                 .insert("gracePeriodSeconds".to_owned(), grace.into());
         }
@@ -118,7 +133,7 @@ impl Call {
             let Some(last) = self.written(key, write)? else {
                 return Ok(None);
             };
-            self.server.after_delete(&self.kind, &last);
+            controllers::after_delete(&self.state, &self.kind, &last);
             return Ok(Some(Deleted::Gone(last)));
         }
         if !meta::is_deleted(&old) {
@@ -138,40 +153,45 @@ impl Call {
         let Some(object) = self.written(key, write)? else {
             return Ok(None);
         };
-        self.server.after_write(&self.kind, &object, Some(&old));
+        controllers::after_write(&self.state, &self.kind, &object, Some(&old));
         Ok(Some(Deleted::Waits(object)))
     }
 
-    /// Lets everybody look at a deletion who may refuse it.
-    async fn check_deletion(&mut self, old: &Value, dry_run: bool) -> Result<(), Failure> {
-        let is_mutated = self.may_be_mutated();
-        if !is_mutated && !self.may_be_judged() {
+    /// Runs the admission of a deletion.
+    async fn check_deletion(&mut self, old: &Value, dry_run: bool) -> Result<(), StatusError> {
+        let is_mutated = self.has_mutating_admission();
+        if !is_mutated && !self.has_validating_admission() {
             return Ok(());
         }
-        let deed = Deed {
-            action: Action::Delete,
+        let request = AdmissionRequest {
+            operation: Operation::Delete,
             // Who deletes many has named none.
             name: &self.name.clone().unwrap_or_default(),
             new: &Value::Null,
-            old: &self.presented(old.clone()),
+            old: &self.in_request_version(old.clone()),
             dry_run,
         };
         if is_mutated {
-            self.mutated(&deed).await?;
+            self.mutate(&request).await?;
         }
-        self.judge(&deed).await
+        self.validate_admission(&request).await
     }
 
-    /// What was written; nothing if somebody else was faster.
-    fn written(&self, key: &Key, write: Write) -> Result<Option<Value>, Failure> {
-        match self.server.store.write(&self.kind.table, key, write) {
+    /// The written object; nothing after a conflict.
+    fn written(&self, key: &Key, write: Write) -> Result<Option<Value>, StatusError> {
+        match self.state.store.write(&self.kind.table, key, write) {
             Ok(written) => Ok(Some(written.stored.value())),
-            Err(Stale::Unwritten) => Err(Failure::unwritten()),
-            Err(Stale::Changed | Stale::Gone) => Ok(None),
+            Err(WriteError::NotPersisted) => Err(StatusError::unwritten()),
+            Err(WriteError::Conflict | WriteError::NotFound) => Ok(None),
         }
     }
 
-    fn check_delete(&self, key: &Key, old: &Value, options: &DeleteOptions) -> Result<(), Failure> {
+    fn check_delete(
+        &self,
+        key: &Key,
+        old: &Value,
+        options: &DeleteOptions,
+    ) -> Result<(), StatusError> {
         if let Some(uid) = &options.uid {
             let real = meta::text(old, "uid");
             if uid != real {
@@ -179,7 +199,11 @@ impl Call {
                     "the UID in the precondition ({uid}) does not match the UID in record ({real}). \
                      The object might have been deleted and then recreated"
                 );
-                return Err(Failure::conflict(&self.kind.about_kind(), &key.name, &why));
+                return Err(StatusError::conflict(
+                    &self.kind.group_kind(),
+                    &key.name,
+                    &why,
+                ));
             }
         }
         if let Some(version) = &options.resource_version {
@@ -189,7 +213,11 @@ impl Call {
                     "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record \
                      ({real}). The object might have been modified"
                 );
-                return Err(Failure::conflict(&self.kind.about_kind(), &key.name, &why));
+                return Err(StatusError::conflict(
+                    &self.kind.group_kind(),
+                    &key.name,
+                    &why,
+                ));
             }
         }
         Ok(())

@@ -4,20 +4,19 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use base64::{DecodeError, Engine as _};
 use serde_json::{Value, json};
 use std::cell::LazyCell;
-use std::sync::Arc;
 
-use super::{Call, Reply};
+use super::{ObjectRequest, Reply};
 use crate::builtin;
-use crate::failure::{Failure, FieldError, go_quoted};
+use crate::encode::ObjectList;
 use crate::kinds::Kind;
 use crate::request::selectors::{FieldSelector, LabelSelector};
-use crate::server::Inner;
-use crate::store::{Key, Page, Stored, TooOld};
+use crate::status_error::{FieldError, StatusError, go_quoted};
+use crate::store::{Key, Page, Store, Stored, TooOld};
 
-/// How the tokens of pages are written.
+/// The version of continue tokens.
 const TOKEN_VERSION: &str = "meta.k8s.io/v1";
 
-/// What of a resource is selected.
+/// A selection of objects of a resource.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection {
     pub(crate) namespace: Option<String>,
@@ -30,25 +29,10 @@ pub(crate) struct Selection {
 pub(crate) struct Part<'a> {
     /// As it was at this revision.
     pub(crate) revision: Option<u64>,
-    /// What comes after this key.
+    /// Objects after this key.
     pub(crate) after: Option<&'a Key>,
     /// So many at most.
     pub(crate) limit: Option<usize>,
-}
-
-/// Objects with the list's metadata.
-#[derive(Debug)]
-pub(crate) struct Listed {
-    objects: Vec<(Key, Arc<Stored>)>,
-    pub(crate) revision: u64,
-    pub(crate) next: Option<String>,
-    pub(crate) remaining: Option<usize>,
-}
-
-impl Listed {
-    pub(crate) fn objects(&self) -> &[(Key, Arc<Stored>)] {
-        &self.objects
-    }
 }
 
 impl Selection {
@@ -62,9 +46,9 @@ impl Selection {
     }
 
     /// The part of a table that is selected. Objects are not read while the table is held.
-    pub(crate) fn of(&self, server: &Inner, kind: &Kind, part: &Part<'_>) -> Result<Page, TooOld> {
+    pub(crate) fn of(&self, store: &Store, kind: &Kind, part: &Part<'_>) -> Result<Page, TooOld> {
         let reads = self.reads_objects();
-        let page = server.store.list_at(
+        let page = store.list_at(
             &kind.table,
             part.revision,
             self.namespace.as_deref(),
@@ -109,16 +93,16 @@ impl Selection {
     }
 }
 
-impl Call {
-    /// What the query selects.
-    pub(crate) fn selection(&self) -> Result<Selection, Failure> {
+impl ObjectRequest {
+    /// The objects that the query selects.
+    pub(crate) fn selection(&self) -> Result<Selection, StatusError> {
         let labels = LabelSelector::parse(self.query.get("labelSelector").unwrap_or_default())?;
         let fields = FieldSelector::parse(self.query.get("fieldSelector").unwrap_or_default())?;
         for one in &fields.0 {
             let known = ["metadata.name", "metadata.namespace"].contains(&one.field.as_str())
                 || builtin::selectable(&self.kind, &one.field);
             if !known {
-                return Err(Failure::bad_request(builtin::unknown_field(
+                return Err(StatusError::bad_request(builtin::unknown_field(
                     &self.kind, &one.field,
                 )));
             }
@@ -148,7 +132,7 @@ impl Call {
     }
 
     /// The objects that the query selects, a page of them if it asks for pages.
-    pub(crate) fn selected(&self) -> Result<Listed, Failure> {
+    pub(crate) fn selected(&self) -> Result<ObjectList, StatusError> {
         let selection = self.selection()?;
         let limit = self.query.number("limit")?.filter(|limit| *limit > 0);
         let limit = limit.and_then(|limit| usize::try_from(limit).ok());
@@ -165,12 +149,12 @@ impl Call {
             after: start.as_ref().map(|(_, key)| key),
             limit,
         };
-        let page = selection.of(&self.server, &self.kind, &part);
+        let page = selection.of(&self.state.store, &self.kind, &part);
         let page = page.map_err(|_| expired_token(start.is_some()))?;
         let last = page.objects.last().map(|(key, _)| key.clone());
         let plain = selection.labels.is_empty() && selection.fields.0.is_empty();
         let more = page.remaining > 0;
-        Ok(Listed {
+        Ok(ObjectList {
             next: last
                 .filter(|_| more)
                 .map(|key| write_token(page.revision, &key)),
@@ -180,10 +164,10 @@ impl Call {
         })
     }
 
-    fn check_version(&self, version: Option<&str>, continues: bool) -> Result<(), Failure> {
+    fn check_version(&self, version: Option<&str>, continues: bool) -> Result<(), StatusError> {
         let refuse = |field: &str, why: &str| {
-            let error = FieldError::new(crate::failure::Cause::Forbidden, field, why);
-            Err(Failure::invalid_options("ListOptions", &[error]))
+            let error = FieldError::new(crate::status_error::Cause::Forbidden, field, why);
+            Err(StatusError::invalid_options("ListOptions", &[error]))
         };
         let matching = self.query.text("resourceVersionMatch");
         match (matching, version) {
@@ -191,7 +175,7 @@ impl Call {
                 let allowed = ["Exact", "NotOlderThan", ""];
                 let field = "resourceVersionMatch";
                 let error = FieldError::not_supported(field, &other.into(), &allowed);
-                return Err(Failure::invalid_options("ListOptions", &[error]));
+                return Err(StatusError::invalid_options("ListOptions", &[error]));
             }
             (Some(_), None) if !continues => {
                 return refuse(
@@ -209,28 +193,31 @@ impl Call {
         }
         if let Some(version) = version {
             if continues && version != "0" {
-                return Err(Failure::bad_request(
+                return Err(StatusError::bad_request(
                     "specifying resource version is not allowed when using continue",
                 ));
             }
             let number: u64 = version.parse().map_err(|_| {
-                Failure::bad_request(format!("invalid resource version: {}", no_version(version)))
+                StatusError::bad_request(format!(
+                    "invalid resource version: {}",
+                    no_version(version)
+                ))
             })?;
-            if number > self.server.store.revision() {
-                return Err(too_large(number, self.server.store.revision()));
+            if number > self.state.store.revision() {
+                return Err(too_large(number, self.state.store.revision()));
             }
         }
         Ok(())
     }
 
-    pub(crate) fn list(self) -> Result<(Self, Reply), Failure> {
+    pub(crate) fn list(self) -> Result<(Self, Reply), StatusError> {
         let listed = self.selected()?;
         Ok((self, Reply::List(listed)))
     }
 }
 
-pub(super) fn too_large(asked: u64, newest: u64) -> Failure {
-    Failure {
+pub(super) fn too_large(asked: u64, newest: u64) -> StatusError {
+    StatusError {
         code: 504,
         reason: "Timeout".into(),
         message: format!("Timeout: Too large resource version: {asked}, current: {newest}"),
@@ -241,16 +228,16 @@ pub(super) fn too_large(asked: u64, newest: u64) -> Failure {
     }
 }
 
-fn expired_token(continues: bool) -> Failure {
+fn expired_token(continues: bool) -> StatusError {
     if continues {
-        return Failure::expired(
+        return StatusError::expired(
             "The provided continue parameter is too old to display a consistent list result. You can start a new list \
              without the continue parameter, or use the continue token in this response to retrieve the remainder of \
              the results. Continuing with the provided token results in an inconsistent list - objects that were \
              created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
         );
     }
-    Failure::expired("The resourceVersion for the provided list is too old.")
+    StatusError::expired("The resourceVersion for the provided list is too old.")
 }
 
 fn write_token(revision: u64, last: &Key) -> String {
@@ -259,9 +246,9 @@ fn write_token(revision: u64, last: &Key) -> String {
     URL_SAFE_NO_PAD.encode(text.to_string())
 }
 
-fn read_token(token: &str) -> Result<(u64, Key), Failure> {
+fn read_token(token: &str) -> Result<(u64, Key), StatusError> {
     let wrong = |why: String| {
-        Failure::bad_request(format!(
+        StatusError::bad_request(format!(
             "invalid continue token: continue key is not valid: {why}"
         ))
     };
@@ -294,7 +281,7 @@ fn read_token(token: &str) -> Result<(u64, Key), Failure> {
     Ok((revision, Key::new(text("ns"), text("start"))))
 }
 
-/// What is said of a resource version that is no number.
+/// The message for a resource version that is not a number.
 pub(super) fn no_version(text: &str) -> String {
     let quoted = go_quoted(text);
     format!(

@@ -1,43 +1,45 @@
-//! What can be done with objects.
+//! The requests for objects.
 
-mod admitted;
+mod admission;
+mod allocate;
 mod bind;
-pub(crate) mod body;
+mod body;
 mod create;
 mod delete;
+mod dispatch;
 mod list;
 mod patch;
 mod prepare;
 mod read;
+mod reviews;
 mod scale;
 mod update;
 mod watch;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
-pub(crate) use admitted::Deed;
-pub(crate) use list::Listed;
+pub(crate) use admission::AdmissionRequest;
 pub(crate) use watch::Lines;
 
-use crate::auth::Identity;
-use crate::failure::Failure;
-use crate::kinds::{Kind, api_version};
+use crate::encode::ObjectList;
+use crate::identity::Identity;
+use crate::kinds::Kind;
+use crate::request::Transport;
 use crate::request::accept::Form;
 use crate::request::query::Query;
-use crate::server::Inner;
-use crate::service::Reader;
+use crate::state::State;
+use crate::status_error::StatusError;
 use crate::store::{Key, Stored};
 
-/// How often a change that names no state is made anew when somebody else was faster.
+/// The attempts of a change without a resource version that conflicts with others.
 const ATTEMPTS: usize = 100;
 
 /// A request about objects of one kind.
-pub(crate) struct Call {
-    pub(crate) server: Arc<Inner>,
+pub(crate) struct ObjectRequest {
+    pub(crate) state: Arc<State>,
     pub(crate) kind: Arc<Kind>,
     /// The namespace of the path.
     pub(crate) namespace: Option<String>,
@@ -46,44 +48,44 @@ pub(crate) struct Call {
     pub(crate) query: Query,
     pub(crate) form: Form,
     pub(crate) user: Identity,
-    pub(crate) reader: Reader,
-    /// What the client calls itself.
+    pub(crate) transport: Transport,
+    /// The user agent.
     pub(crate) agent: String,
     pub(crate) content_type: String,
-    /// What is said beside the answer.
+    /// The warnings of the answer.
     pub(crate) warnings: Vec<String>,
-    /// What is said beside a refusal.
+    /// The warnings of a refusal.
     pub(crate) refused_with: Arc<Mutex<Vec<String>>>,
     pub(crate) origin: Origin,
-    /// What was sent, of a part that is of another kind than the object.
+    /// The sent object of a subresource of another kind.
     pub(crate) sent_part: Option<Value>,
-    /// How something is deleted, as it was asked for.
+    /// The sent delete options.
     pub(crate) deletion: Map<String, Value>,
 }
 
-/// Where the object comes from that is to be written.
+/// The origin of the object that is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// It was sent.
+    /// The body of the request.
     #[default]
     Body,
-    /// It was made by a patch.
+    /// The result of a patch.
     Patch,
-    /// It was made by an apply, which has noted who wrote what.
+    /// The result of an apply, which has set the managed fields.
     Apply,
 }
 
-/// What is answered.
+/// The answer of a request.
 pub(crate) enum Reply {
     /// An object, as it is sent: the status code and the object.
     Object(u16, Value),
     /// Objects as they are kept, with the list's metadata.
-    List(Listed),
+    List(ObjectList),
     /// Changes as they happen.
     Lines(Lines),
 }
 
-impl Call {
+impl ObjectRequest {
     /// The key of the object that the path names.
     pub(crate) fn key(&self) -> Key {
         let namespace = if self.kind.namespaced {
@@ -101,64 +103,35 @@ impl Call {
         }
     }
 
-    fn current(&self) -> Result<Arc<Stored>, Failure> {
+    fn current(&self) -> Result<Arc<Stored>, StatusError> {
         let key = self.key();
-        let found = self.server.store.get(&self.kind.table, &key);
-        found.ok_or_else(|| Failure::not_found(&self.kind.about(), &key.name))
+        let found = self.state.store.get(&self.kind.table, &key);
+        found.ok_or_else(|| StatusError::not_found(&self.kind.group_resource(), &key.name))
     }
 
-    /// What is sent of an object where the path leads: itself, or its scale.
-    pub(crate) fn shown(&self, object: &Value) -> Result<Value, Failure> {
+    /// The object that the path returns: the object itself, or its scale.
+    pub(crate) fn shown(&self, object: &Value) -> Result<Value, StatusError> {
         if self.subresource.as_deref() == Some("scale") {
             return self.scale_of(object);
         }
-        Ok(self.presented(object.clone()))
+        Ok(self.in_request_version(object.clone()))
     }
 
     /// An object in the version that was asked for.
-    pub(crate) fn presented(&self, mut object: Value) -> Value {
-        crate::convert::from_kept(&self.kind, &mut object);
+    pub(crate) fn in_request_version(&self, mut object: Value) -> Value {
+        crate::conversion::from_storage(&self.kind, &mut object);
         crate::meta::put_type(&mut object, &self.kind.api_version(), &self.kind.kind);
         object
     }
 
     /// The version of the kind that its objects are kept in, which has the schema.
-    fn kept_kind(&self) -> Arc<Kind> {
-        let kept = &self.kind.kept_as;
+    fn storage_kind(&self) -> Arc<Kind> {
+        let kept = &self.kind.storage_version;
         if *kept == self.kind.api_version() {
             return Arc::clone(&self.kind);
         }
-        let kinds = self.server.kinds();
+        let kinds = self.state.kinds();
         let found = kinds.of_object(kept, &self.kind.kind);
         found.map_or_else(|| Arc::clone(&self.kind), Arc::clone)
     }
-}
-
-/// Puts what says the kind before an object that is kept without it.
-pub(crate) fn with_type(api_version: &str, kind: &str, object: &Bytes) -> Bytes {
-    let rest = object.get(1..).unwrap_or_default();
-    let comma = if rest.len() > 1 { "," } else { "" };
-    let head = format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\"{comma}");
-    let mut whole = Vec::with_capacity(head.len() + rest.len());
-    whole.extend_from_slice(head.as_bytes());
-    whole.extend_from_slice(rest);
-    Bytes::from(whole)
-}
-
-/// A kept object as it is sent in a version.
-pub(crate) fn sent(kind: &Kind, stored: &Stored) -> Bytes {
-    if crate::convert::is_needed(kind) {
-        let mut object = stored.value();
-        crate::convert::from_kept(kind, &mut object);
-        return with_type(
-            &kind.api_version(),
-            &kind.kind,
-            &Bytes::from(object.to_string()),
-        );
-    }
-    with_type(
-        &api_version(&kind.group, &kind.version),
-        &kind.kind,
-        &stored.bytes,
-    )
 }

@@ -1,20 +1,19 @@
-//! Patching.
+//! Patches.
 
 use serde_json::{Value, json};
 
-use super::{ATTEMPTS, Call, Origin, Reply};
-use crate::apply::Conflicts;
-use crate::failure::Failure;
+use super::{ATTEMPTS, ObjectRequest, Origin, Reply};
+use crate::apply::{self, Conflicts};
 use crate::meta;
 use crate::patch;
 use crate::request::query::{FieldValidation, WriteOptions};
-use crate::tracking::{self, Applied};
+use crate::status_error::StatusError;
 
 /// The patches that custom resources take.
 const TYPES: &str =
     "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
 
-/// How a patch is meant.
+/// The type of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
     Json,
@@ -23,35 +22,35 @@ enum Manner {
     Apply,
 }
 
-impl Call {
-    pub(crate) async fn patch(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+impl ObjectRequest {
+    pub(crate) async fn patch(mut self, body: &[u8]) -> Result<(Self, Reply), StatusError> {
         let options = WriteOptions::of(&self.query, "PatchOptions")?;
         let manner = self.manner()?;
         if manner == Manner::Apply {
             return self.apply(body, &options).await;
         }
         if options.force {
-            let error = crate::failure::FieldError::new(
-                crate::failure::Cause::Forbidden,
+            let error = crate::status_error::FieldError::new(
+                crate::status_error::Cause::Forbidden,
                 "force",
                 "may not be specified for non-apply patch",
             );
-            return Err(Failure::invalid_options("PatchOptions", &[error]));
+            return Err(StatusError::invalid_options("PatchOptions", &[error]));
         }
         let patch = patch::parse(body).map_err(|why| match manner {
-            Manner::Strategic => Failure::bad_request(why),
-            _ => Failure::bad_request(format!("error decoding patch: {why}")),
+            Manner::Strategic => StatusError::bad_request(why),
+            _ => StatusError::bad_request(format!("error decoding patch: {why}")),
         })?;
         self.origin = Origin::Patch;
-        let said = self.warnings.len();
+        let warning_count = self.warnings.len();
         for _ in 0..ATTEMPTS {
             let current = self.current()?;
-            let before = self.presented(current.value());
+            let before = self.in_request_version(current.value());
             let patched = self.patched(manner, &before, &patch)?;
             if let Some(failure) = patch::too_deep(&patched) {
                 return Err(failure);
             }
-            self.warnings.truncate(said);
+            self.warnings.truncate(warning_count);
             self.check_is_of_kind(&patched)?;
             let read = self.known_fields(patched, options.field_validation);
             let mut object = read.map_err(|why| self.unreadable(manner, &before, &patch, why))?;
@@ -63,15 +62,21 @@ impl Call {
             }
         }
         let name = self.name.clone().unwrap_or_default();
-        Err(Failure::conflict(
-            &self.kind.about(),
+        Err(StatusError::conflict(
+            &self.kind.group_resource(),
             &name,
             super::update::MODIFIED,
         ))
     }
 
     /// An object that a patch has made unreadable: that is the patch's fault. Made once more to be shown, as few are.
-    fn unreadable(&self, manner: Manner, before: &Value, patch: &Value, why: Failure) -> Failure {
+    fn unreadable(
+        &self,
+        manner: Manner,
+        before: &Value,
+        patch: &Value,
+        why: StatusError,
+    ) -> StatusError {
         if self.kind.custom.is_some() {
             return why;
         }
@@ -93,7 +98,7 @@ impl Call {
         before: &Value,
         current: &std::sync::Arc<crate::store::Stored>,
         options: &WriteOptions,
-    ) -> Result<Option<Value>, Failure> {
+    ) -> Result<Option<Value>, StatusError> {
         let version = meta::text(&object, "resourceVersion");
         let same = version == meta::text(before, "resourceVersion");
         if same && let Some(metadata) = meta::metadata(&mut object) {
@@ -102,7 +107,7 @@ impl Call {
         self.replace(object, current, options).await
     }
 
-    fn manner(&self) -> Result<Manner, Failure> {
+    fn manner(&self) -> Result<Manner, StatusError> {
         let media = self
             .content_type
             .split(';')
@@ -117,18 +122,19 @@ impl Call {
             "application/apply-patch+yaml" => Ok(Manner::Apply),
             _ => {
                 if !builtin {
-                    return Err(Failure::unsupported_media_type(format!(
+                    return Err(StatusError::unsupported_media_type(format!(
                         "the body of the request was in an unknown format - accepted media types include: {TYPES}"
                     )));
                 }
-                let mut failure = Failure::unsupported_media_type("415: Unsupported Media Type");
+                let mut failure =
+                    StatusError::unsupported_media_type("415: Unsupported Media Type");
                 failure.details = Some(json!({}));
                 Err(failure)
             }
         }
     }
 
-    fn patched(&self, manner: Manner, before: &Value, patch: &Value) -> Result<Value, Failure> {
+    fn patched(&self, manner: Manner, before: &Value, patch: &Value) -> Result<Value, StatusError> {
         match (manner, &self.kind.schema) {
             (Manner::Json, _) => patch::json_patch(before, patch),
             (Manner::Strategic, Some((types, id))) => patch::strategic(types, *id, before, patch),
@@ -137,17 +143,17 @@ impl Call {
     }
 
     /// A patch changes neither the kind nor the name.
-    fn check_identity(&self, object: &Value) -> Result<(), Failure> {
+    fn check_identity(&self, object: &Value) -> Result<(), StatusError> {
         let given = meta::text(object, "name");
         let name = self.name.as_deref().unwrap_or_default();
         if !given.is_empty() && given != name {
-            return Err(Failure::bad_request(format!(
+            return Err(StatusError::bad_request(format!(
                 "the name of the object ({given}) does not match the name on the URL ({name})"
             )));
         }
         let given = meta::text(object, "namespace");
         if !given.is_empty() && given != self.namespace() {
-            return Err(Failure::bad_request(
+            return Err(StatusError::bad_request(
                 "the namespace of the provided object does not match the namespace sent on the request",
             ));
         }
@@ -172,33 +178,33 @@ impl Call {
         mut self,
         body: &[u8],
         options: &WriteOptions,
-    ) -> Result<(Self, Reply), Failure> {
+    ) -> Result<(Self, Reply), StatusError> {
         if options.field_manager.is_none() {
-            let error = crate::failure::FieldError::new(
-                crate::failure::Cause::Required,
+            let error = crate::status_error::FieldError::new(
+                crate::status_error::Cause::Required,
                 "fieldManager",
                 "is required for apply patch",
             );
-            return Err(Failure::invalid_options("PatchOptions", &[error]));
+            return Err(StatusError::invalid_options("PatchOptions", &[error]));
         }
-        let wanted = super::body::yaml(body)?;
+        let wanted = crate::decode::yaml(body)?;
         self.check_applied(&wanted)?;
         self.origin = Origin::Apply;
-        let said = self.warnings.len();
+        let warning_count = self.warnings.len();
         for _ in 0..ATTEMPTS {
-            self.warnings.truncate(said);
+            self.warnings.truncate(warning_count);
             let key = self.key();
-            let current = self.server.store.get(&self.kind.table, &key);
+            let current = self.state.store.get(&self.kind.table, &key);
             let before = current
                 .as_ref()
-                .map(|stored| self.presented(stored.value()));
+                .map(|stored| self.in_request_version(stored.value()));
             if let Some(reply) = self.applied(&wanted, before, current, options).await? {
                 return Ok((self, reply));
             }
         }
         let name = self.name.clone().unwrap_or_default();
-        Err(Failure::conflict(
-            &self.kind.about(),
+        Err(StatusError::conflict(
+            &self.kind.group_resource(),
             &name,
             super::update::MODIFIED,
         ))
@@ -210,7 +216,7 @@ impl Call {
         before: Option<Value>,
         current: Option<std::sync::Arc<crate::store::Stored>>,
         options: &WriteOptions,
-    ) -> Result<Option<Reply>, Failure> {
+    ) -> Result<Option<Reply>, StatusError> {
         let name = self.name.clone().unwrap_or_default();
         if current.is_none() {
             let uid = meta::text(wanted, "uid");
@@ -218,10 +224,14 @@ impl Call {
                 let why = format!(
                     "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
                 );
-                return Err(Failure::conflict(&self.kind.about(), &name, &why));
+                return Err(StatusError::conflict(
+                    &self.kind.group_resource(),
+                    &name,
+                    &why,
+                ));
             }
             if self.subresource.is_some() {
-                return Err(Failure::not_found(&self.kind.about(), &name));
+                return Err(StatusError::not_found(&self.kind.group_resource(), &name));
             }
         }
         let live = before.unwrap_or_else(|| {
@@ -233,17 +243,17 @@ impl Call {
             empty
         });
         let writer = self.writer(options);
-        let mut merged = tracking::apply(&Applied {
-            kind: &self.kind,
-            live: &live,
+        let mut merged = apply::apply_kind(
+            &self.kind,
+            &live,
             wanted,
-            writer: &writer,
-            conflicts: if options.force {
+            &writer,
+            if options.force {
                 Conflicts::Force
             } else {
                 Conflicts::Refuse
             },
-        })?;
+        )?;
         if writer_is_kubectl(options) {
             keep_last_applied(&mut merged, wanted);
         }
@@ -271,17 +281,17 @@ impl Call {
         Ok(reply.map(|reply| Reply::Object(200, reply)))
     }
 
-    fn check_applied(&self, wanted: &Value) -> Result<(), Failure> {
+    fn check_applied(&self, wanted: &Value) -> Result<(), StatusError> {
         let text = |key: &str| wanted.get(key).and_then(Value::as_str).unwrap_or_default();
         let (version, kind) = (text("apiVersion"), text("kind"));
         if kind.is_empty() {
-            return Err(Failure::bad_request(format!(
+            return Err(StatusError::bad_request(format!(
                 "error decoding apply patch: Object 'Kind' is missing in '{wanted}'"
             )));
         }
         if kind != self.kind.kind || version != self.kind.api_version() {
             let (group, number) = version.split_once('/').unwrap_or(("", version));
-            return Err(Failure::bad_request(format!(
+            return Err(StatusError::bad_request(format!(
                 "invalid object type: {group}/{number}, Kind={kind}"
             )));
         }
@@ -289,13 +299,15 @@ impl Call {
             .pointer("/metadata/managedFields")
             .is_some_and(|entries| !entries.is_null())
         {
-            return Err(Failure::bad_request("metadata.managedFields must be nil"));
+            return Err(StatusError::bad_request(
+                "metadata.managedFields must be nil",
+            ));
         }
         self.check_identity(wanted)
     }
 }
 
-/// What kubectl applies with goes on knowing what was applied, though the server has done it.
+/// The annotation of kubectl's client-side apply, which server-side apply of kubectl keeps up to date.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 fn writer_is_kubectl(options: &WriteOptions) -> bool {

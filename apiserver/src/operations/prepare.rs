@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::Call;
-use crate::failure::{Failure, FieldError};
+use super::ObjectRequest;
 use crate::kinds::Kind;
+use crate::status_error::{FieldError, StatusError};
 use crate::{builtin, meta, schema};
 
-/// What may be written.
+/// The part of an object that a request may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// All but the status, if that is apart.
@@ -18,7 +18,7 @@ pub(crate) enum Part {
     Other,
 }
 
-impl Call {
+impl ObjectRequest {
     pub(crate) fn part(&self) -> Part {
         match self.subresource.as_deref() {
             // What is scaled is the object itself.
@@ -28,15 +28,7 @@ impl Call {
         }
     }
 
-    /// Fills in what a schema or the kind says is so if nothing is said.
-    pub(crate) fn filled(kind: &Kind, object: &mut Value) {
-        match (&kind.custom, &kind.schema) {
-            (Some(_), Some((types, id))) => schema::default(types, *id, object),
-            _ => builtin::default(kind, object),
-        }
-    }
-
-    /// What is wrong with an object.
+    /// Validates an object.
     pub(crate) fn wrong(
         kind: &Kind,
         part: Option<&str>,
@@ -46,12 +38,18 @@ impl Call {
         let mut errors = meta::check(object, kind);
         if let Some(old) = old {
             errors.extend(meta::check_update(object, old));
-            // Of built-in kinds this is looked at twice, and told twice.
+            // A kube-apiserver validates this twice for built-in kinds, and reports it twice.
             if kind.custom.is_none() {
                 errors.extend(errors.clone());
-                // These are looked at in both places by both.
-                let told = meta::check_map(object);
-                errors.extend(told.iter().chain(&told).cloned().collect::<Vec<_>>());
+                // Both places validate these.
+                let map_errors = meta::check_map(object);
+                errors.extend(
+                    map_errors
+                        .iter()
+                        .chain(&map_errors)
+                        .cloned()
+                        .collect::<Vec<_>>(),
+                );
             }
         }
         match (&kind.custom, &kind.schema) {
@@ -72,11 +70,15 @@ impl Call {
     }
 
     /// Refuses an object with which something is wrong.
-    pub(crate) fn refuse_wrong(&self, name: &str, errors: &[FieldError]) -> Result<(), Failure> {
+    pub(crate) fn refuse_wrong(
+        &self,
+        name: &str,
+        errors: &[FieldError],
+    ) -> Result<(), StatusError> {
         if errors.is_empty() {
             return Ok(());
         }
-        Err(Failure::invalid(&self.kind.about_kind(), name, errors))
+        Err(StatusError::invalid(&self.kind.group_kind(), name, errors))
     }
 }
 

@@ -1,12 +1,12 @@
 //! Reading one object.
 
-use super::{Call, Reply};
-use crate::failure::Failure;
+use super::{ObjectRequest, Reply};
+use crate::status_error::StatusError;
 
-impl Call {
-    pub(crate) fn get(self) -> Result<(Self, Reply), Failure> {
+impl ObjectRequest {
+    pub(crate) fn get(self) -> Result<(Self, Reply), StatusError> {
         let stored = self.current()?;
-        let object = self.presented(stored.value());
+        let object = self.in_request_version(stored.value());
         Ok((self, Reply::Object(200, object)))
     }
 }

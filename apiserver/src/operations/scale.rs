@@ -2,19 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::{ATTEMPTS, Call, Reply};
-use crate::failure::{About, Cause, Failure, FieldError};
+use super::{ATTEMPTS, ObjectRequest, Reply};
 use crate::kinds::Scale;
 use crate::meta;
 use crate::request::query::WriteOptions;
+use crate::status_error::{Cause, FieldError, GroupResource, StatusError};
 
-impl Call {
-    pub(crate) fn get_scale(self) -> Result<(Self, Reply), Failure> {
+impl ObjectRequest {
+    pub(crate) fn get_scale(self) -> Result<(Self, Reply), StatusError> {
         let object = self.current()?.value();
         let path = &self.paths()?.spec_replicas;
         if self.kind.custom.is_some() && at(&object, path).is_none() {
             let why = format!("the spec replicas field \".{path}\" does not exist");
-            let mut failure = Failure::internal(&why);
+            let mut failure = StatusError::internal(&why);
             failure.details = Some(json!({ "causes": [{ "message": why }] }));
             return Err(failure);
         }
@@ -22,17 +22,17 @@ impl Call {
         Ok((self, Reply::Object(200, scale)))
     }
 
-    pub(crate) async fn update_scale(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+    pub(crate) async fn update_scale(self, body: &[u8]) -> Result<(Self, Reply), StatusError> {
         let options = WriteOptions::of(&self.query, "UpdateOptions")?;
-        let wanted = super::body::parse(&self.content_type, body, &self.kind.kind)?;
+        let wanted = crate::decode::parse(&self.content_type, body, &self.kind.kind)?;
         self.write_scale(&options, |_| Ok(wanted.clone())).await
     }
 
-    pub(crate) async fn patch_scale(self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+    pub(crate) async fn patch_scale(self, body: &[u8]) -> Result<(Self, Reply), StatusError> {
         let options = WriteOptions::of(&self.query, "PatchOptions")?;
         let json = self.content_type.starts_with("application/json-patch+json");
         let patch = crate::patch::parse(body)
-            .map_err(|why| Failure::bad_request(format!("error decoding patch: {why}")))?;
+            .map_err(|why| StatusError::bad_request(format!("error decoding patch: {why}")))?;
         self.write_scale(&options, |scale| {
             if json {
                 crate::patch::json_patch(scale, &patch)
@@ -46,11 +46,11 @@ impl Call {
     async fn write_scale(
         mut self,
         options: &WriteOptions,
-        change: impl Fn(&Value) -> Result<Value, Failure> + Sync,
-    ) -> Result<(Self, Reply), Failure> {
-        let said = self.warnings.len();
+        change: impl Fn(&Value) -> Result<Value, StatusError> + Sync,
+    ) -> Result<(Self, Reply), StatusError> {
+        let warning_count = self.warnings.len();
         for _ in 0..ATTEMPTS {
-            self.warnings.truncate(said);
+            self.warnings.truncate(warning_count);
             let current = self.current()?;
             let object = current.value();
             let wanted = change(&self.scale_of(&object)?)?;
@@ -72,20 +72,20 @@ impl Call {
             }
         }
         let name = self.name.clone().unwrap_or_default();
-        Err(Failure::conflict(
-            &self.kind.about(),
+        Err(StatusError::conflict(
+            &self.kind.group_resource(),
             &name,
             super::update::MODIFIED,
         ))
     }
 
     /// Puts the replicas of a scale into an object.
-    pub(super) fn scale_to(&self, object: &mut Value, wanted: &Value) -> Result<(), Failure> {
+    pub(super) fn scale_to(&self, object: &mut Value, wanted: &Value) -> Result<(), StatusError> {
         let path = &self.paths()?.spec_replicas;
         let replicas = wanted.pointer("/spec/replicas").cloned();
         let replicas = replicas.unwrap_or_else(|| 0.into());
         let Some(number) = replicas.as_i64() else {
-            return Err(Failure::bad_request(
+            return Err(StatusError::bad_request(
                 "Scale in version \"v1\" cannot be handled as a Scale: spec.replicas has to be a whole number",
             ));
         };
@@ -96,8 +96,8 @@ impl Call {
                 &replicas,
                 "must be greater than or equal to 0",
             );
-            let about = About::new("autoscaling", "Scale");
-            return Err(Failure::invalid(
+            let about = GroupResource::new("autoscaling", "Scale");
+            return Err(StatusError::invalid(
                 &about,
                 meta::text(object, "name"),
                 &[error],
@@ -107,11 +107,14 @@ impl Call {
         Ok(())
     }
 
-    fn paths(&self) -> Result<&Scale, Failure> {
-        self.kind.scale.as_ref().ok_or_else(Failure::no_such_path)
+    fn paths(&self) -> Result<&Scale, StatusError> {
+        self.kind
+            .scale
+            .as_ref()
+            .ok_or_else(StatusError::no_such_path)
     }
 
-    pub(super) fn scale_of(&self, object: &Value) -> Result<Value, Failure> {
+    pub(super) fn scale_of(&self, object: &Value) -> Result<Value, StatusError> {
         let paths = self.paths()?;
         let number = |path: &str| at(object, path).and_then(Value::as_i64).unwrap_or_default();
         let mut status = json!({ "replicas": number(&paths.status_replicas) });

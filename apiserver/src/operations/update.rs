@@ -5,35 +5,36 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::prepare::{Part, asks_for_else, is_same, keep_all_but_status, keep_status};
-use super::{ATTEMPTS, Call, Deed, Origin, Reply};
-use crate::admission::Action;
+use super::{ATTEMPTS, AdmissionRequest, ObjectRequest, Origin, Reply};
+use crate::admission::Operation;
+use crate::apply;
 use crate::builtin;
-use crate::certificates::REQUESTS;
-use crate::failure::{Cause, Failure, FieldError};
+use crate::controllers;
 use crate::kinds::Kind;
 use crate::meta;
+use crate::pki::csr::REQUESTS;
 use crate::request::query::WriteOptions;
-use crate::store::{Stale, Stored};
-use crate::tracking;
+use crate::status_error::{Cause, FieldError, StatusError};
+use crate::store::{Stored, WriteError};
 
-/// What the server says when somebody else was faster.
+/// The message of a conflict.
 pub(crate) const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
-impl Call {
-    pub(crate) async fn update(mut self, body: &[u8]) -> Result<(Self, Reply), Failure> {
+impl ObjectRequest {
+    pub(crate) async fn update(mut self, body: &[u8]) -> Result<(Self, Reply), StatusError> {
         let options = WriteOptions::of(&self.query, "UpdateOptions")?;
-        let body = super::body::parse(&self.content_type, body, &self.kind.kind)?;
+        let body = crate::decode::parse(&self.content_type, body, &self.kind.kind)?;
         let mut object = self.decoded(body, options.field_validation)?;
         let given = meta::text(&object, "name");
         let name = self.name.clone().unwrap_or_default();
         if given.is_empty() {
-            return Err(Failure::bad_request(format!(
+            return Err(StatusError::bad_request(format!(
                 "the name of the object ({name} based on URL) was undeterminable: name must be provided"
             )));
         }
         if given != name {
-            return Err(Failure::bad_request(format!(
+            return Err(StatusError::bad_request(format!(
                 "the name of the object ({given}) does not match the name on the URL ({name})"
             )));
         }
@@ -41,7 +42,7 @@ impl Call {
         if self.part() == Part::Main
             && builtin::creates_on_update(&self.kind)
             && self
-                .server
+                .state
                 .store
                 .get(&self.kind.table, &self.key())
                 .is_none()
@@ -50,83 +51,88 @@ impl Call {
             let reply = self.create_object(object, &options).await?;
             return Ok((self, Reply::Object(201, reply)));
         }
-        let said = self.warnings.len();
+        let warning_count = self.warnings.len();
         for _ in 0..ATTEMPTS {
-            // Those who are asked again say it again.
-            self.warnings.truncate(said);
+            // Webhooks that are called again return their warnings again.
+            self.warnings.truncate(warning_count);
             let current = self.current()?;
             if let Some(reply) = self.replace(object.clone(), &current, &options).await? {
                 return Ok((self, Reply::Object(200, reply)));
             }
         }
-        Err(Failure::conflict(&self.kind.about(), &name, MODIFIED))
+        Err(StatusError::conflict(
+            &self.kind.group_resource(),
+            &name,
+            MODIFIED,
+        ))
     }
 
-    /// Replaces an object by a decoded one. Answers nothing if somebody else was faster and the new object names no
+    /// Replaces an object by a decoded one. Returns nothing after a conflict if the new object names no
     /// state that it was made from.
     pub(crate) async fn replace(
         &mut self,
         mut new: Value,
         current: &Arc<Stored>,
         options: &WriteOptions,
-    ) -> Result<Option<Value>, Failure> {
+    ) -> Result<Option<Value>, StatusError> {
         let old = current.value();
         let name = meta::text(&old, "name").to_owned();
         let version = meta::text(&new, "resourceVersion").to_owned();
         self.check_preconditions(&new, &old, &name, &version)?;
         self.warnings.extend(builtin::name_owners_once(&mut new));
-        let kept = self.kept_kind();
-        let sent = self.may_be_mutated().then(|| new.clone());
+        let kept = self.storage_kind();
+        let sent = self.has_mutating_admission().then(|| new.clone());
         self.shape(&kept, &mut new, &old)?;
         // What is noted is what was asked for: not what the kind and others add.
         if self.origin != Origin::Apply {
             let writer = self.writer(options);
-            tracking::track(&kept, Some(&old), &mut new, &writer);
+            apply::track_kind(&kept, Some(&old), &mut new, &writer);
         }
         if let Some(sent) = sent {
             let sent = self.changed_as_sent(&kept, sent, &new, &old);
-            let deed = Deed {
-                action: Action::Update,
+            let request = AdmissionRequest {
+                operation: Operation::Update,
                 name: &name,
                 new: &sent,
                 old: &self.shown(&old)?,
                 dry_run: options.dry_run,
             };
-            if let Some(mutated) = self.mutated(&deed).await? {
+            if let Some(mutated) = self.mutate(&request).await? {
                 new = self.merged(mutated, new)?;
                 self.shape(&kept, &mut new, &old)?;
             }
         }
         self.finish(&kept, &name, &mut new, &old)?;
-        if self.may_be_judged() {
-            let deed = Deed {
-                action: Action::Update,
+        if self.has_validating_admission() {
+            let request = AdmissionRequest {
+                operation: Operation::Update,
                 name: &name,
                 new: &self.shown(&new)?,
                 old: &self.shown(&old)?,
                 dry_run: options.dry_run,
             };
-            self.judge(&deed).await?;
+            self.validate_admission(&request).await?;
         }
-        if self.may_be_mutated() {
-            super::body::drop_unknown(&kept, &mut new);
+        if self.has_mutating_admission() {
+            crate::decode::drop_unknown(&kept, &mut new);
         }
-        let server = Arc::clone(&self.server);
-        let _allocating = server.allocating(&kept);
+        let state = Arc::clone(&self.state);
+        let _allocating = state.allocating(&kept);
         if self.part() == Part::Main {
             let key = self.key();
-            let errors = builtin::allocate(&kept, &mut new, &server.store, &key, options.dry_run);
+            let errors =
+                super::allocate::allocate(&kept, &mut new, &state.store, &key, options.dry_run);
             self.refuse_wrong(&name, &errors)?;
         }
         self.warnings.extend(builtin::warnings(&kept, &new));
         if is_same(&new, &old) {
-            return Ok(Some(self.presented(old)));
+            return Ok(Some(self.in_request_version(old)));
         }
         self.put(&kept, new, &old, current, options, !version.is_empty())
     }
 
     /// Leaves of what was sent what this request may change.
-    fn shape(&self, kept: &Kind, new: &mut Value, old: &Value) -> Result<(), Failure> {
+    fn shape(&self, kept: &Kind, new: &mut Value, old: &Value) -> Result<(), StatusError> {
         self.refuse_claims(new, old, meta::text(old, "name"))?;
         meta::carry(new, old);
         match self.part() {
@@ -136,7 +142,7 @@ impl Call {
             Part::Status => keep_all_but_status(kept, new, old),
             _ => {}
         }
-        Self::filled(kept, new);
+        crate::decode::fill_defaults(kept, new);
         Ok(())
     }
 
@@ -154,12 +160,12 @@ impl Call {
                 metadata.insert("resourceVersion".to_owned(), version.into());
             }
         }
-        Self::filled(kept, &mut sent);
-        self.presented(sent)
+        crate::decode::fill_defaults(kept, &mut sent);
+        self.in_request_version(sent)
     }
 
-    /// What webhooks have made of a changed object, or of its scale, as it is kept.
-    fn merged(&mut self, mutated: Value, mut new: Value) -> Result<Value, Failure> {
+    /// The changed object, or its scale, after webhooks, in the stored form.
+    fn merged(&mut self, mutated: Value, mut new: Value) -> Result<Value, StatusError> {
         if self.subresource.as_deref() != Some("scale") {
             return Ok(self.taken_over(mutated, &new));
         }
@@ -174,7 +180,7 @@ impl Call {
         name: &str,
         new: &mut Value,
         old: &Value,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StatusError> {
         match self.part() {
             Part::Main => builtin::prepare_update(kept, new, old),
             Part::Other => {
@@ -184,11 +190,13 @@ impl Call {
             Part::Status if *kept.table == *REQUESTS => builtin::date(new),
             Part::Status => {}
         }
-        self.admit(Action::Update, name, new, Some(old))?;
-        self.server
+        self.admit(Operation::Update, name, new, Some(old))?;
+        self.state
+            .authorizer()
             .check_escalation(&self.user, kept, new, Some(old))?;
         let part = self.subresource.as_deref();
-        self.server
+        self.state
+            .authorizer()
             .check_signer(&self.user, kept, part, new, Some(old))?;
         if meta::counts_changes(kept)
             && self.part() != Part::Status
@@ -203,7 +211,7 @@ impl Call {
         self.refuse_wrong(name, &errors)
     }
 
-    /// Keeps a changed object. Answers nothing if somebody else was faster.
+    /// Stores a changed object. Returns nothing after a conflict.
     pub(super) fn put(
         &mut self,
         kept: &Kind,
@@ -212,26 +220,35 @@ impl Call {
         current: &Arc<Stored>,
         options: &WriteOptions,
         names_state: bool,
-    ) -> Result<Option<Value>, Failure> {
+    ) -> Result<Option<Value>, StatusError> {
         if options.dry_run {
-            return Ok(Some(self.presented(new)));
+            return Ok(Some(self.in_request_version(new)));
         }
-        let kept = self
-            .server
-            .keep(kept, &self.key(), current.revision, new, old);
+        let kept = controllers::update_or_delete(
+            &self.state,
+            kept,
+            &self.key(),
+            current.revision,
+            new,
+            old,
+        );
         match kept {
-            Ok(object) => Ok(Some(self.presented(object))),
-            Err(Stale::Unwritten) => Err(Failure::unwritten()),
+            Ok(object) => Ok(Some(self.in_request_version(object))),
+            Err(WriteError::NotPersisted) => Err(StatusError::unwritten()),
             Err(_) if names_state => {
                 let name = meta::text(old, "name");
-                Err(Failure::conflict(&self.kind.about(), name, MODIFIED))
+                Err(StatusError::conflict(
+                    &self.kind.group_resource(),
+                    name,
+                    MODIFIED,
+                ))
             }
             Err(_) => Ok(None),
         }
     }
 
-    /// Nobody but the server says who an object is, and when it goes.
-    fn refuse_claims(&self, new: &Value, old: &Value, name: &str) -> Result<(), Failure> {
+    /// Only the server sets the uid and the deletion time of an object.
+    fn refuse_claims(&self, new: &Value, old: &Value, name: &str) -> Result<(), StatusError> {
         let mut errors = Vec::new();
         for field in ["uid", "deletionTimestamp"] {
             let claimed = meta::text(new, field);
@@ -243,7 +260,7 @@ impl Call {
                     &claimed.into(),
                     "field is immutable",
                 );
-                // Of built-in kinds this is looked at twice, and told twice.
+                // A kube-apiserver validates this twice for built-in kinds, and reports it twice.
                 if self.kind.custom.is_none() {
                     errors.push(error.clone());
                 }
@@ -253,7 +270,7 @@ impl Call {
         self.refuse_wrong(name, &errors)
     }
 
-    /// Where a server with an etcd would keep the object.
+    /// The etcd key of the object in a kube-apiserver.
     fn storage_key(&self) -> String {
         let group = match &self.kind.custom {
             Some(_) => format!("{}/", self.kind.group),
@@ -277,17 +294,25 @@ impl Call {
         old: &Value,
         name: &str,
         version: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StatusError> {
         if version.is_empty() && self.kind.custom.is_some() && self.origin == Origin::Body {
             let error = FieldError {
                 cause: Cause::Invalid,
                 field: "metadata.resourceVersion".to_owned(),
                 message: "Invalid value: 0: must be specified for an update".to_owned(),
             };
-            return Err(Failure::invalid(&self.kind.about(), name, &[error]));
+            return Err(StatusError::invalid(
+                &self.kind.group_resource(),
+                name,
+                &[error],
+            ));
         }
         if !version.is_empty() && version != meta::text(old, "resourceVersion") {
-            return Err(Failure::conflict(&self.kind.about(), name, MODIFIED));
+            return Err(StatusError::conflict(
+                &self.kind.group_resource(),
+                name,
+                MODIFIED,
+            ));
         }
         let (given, real) = (meta::text(new, "uid"), meta::text(old, "uid"));
         if !given.is_empty() && given != real && self.origin == Origin::Body {
@@ -296,7 +321,11 @@ impl Call {
                  failed: UID in precondition: {given}, UID in object meta: {real}",
                 self.storage_key()
             );
-            return Err(Failure::conflict(&self.kind.about(), name, &why));
+            return Err(StatusError::conflict(
+                &self.kind.group_resource(),
+                name,
+                &why,
+            ));
         }
         Ok(())
     }

@@ -9,20 +9,20 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::list::{Part, Selection};
-use super::{Call, Reply};
-use crate::answer;
-use crate::failure::{Cause, Failure, FieldError};
+use super::{ObjectRequest, Reply};
+use crate::encode;
 use crate::kinds::Kind;
+use crate::request::Transport;
 use crate::request::accept::{Form, Shape};
-use crate::server::Inner;
-use crate::service::Reader;
+use crate::state::State;
+use crate::status_error::{Cause, FieldError, StatusError};
 use crate::store::{Change, ChangeKind, Cursor, Follower, Key, Stored, TooOld};
 
-/// How many changes are taken out of the log at once.
+/// The number of changes that are read from the log at once.
 const BATCH: usize = 128;
-/// How often those who ask for it are told how far they have seen.
+/// The interval of bookmarks.
 const BOOKMARKS: Duration = Duration::from_mins(1);
-/// How long a watch lives that names no end: as a real server, between half an hour and an hour.
+/// The default timeout of a watch: as in a kube-apiserver, between half an hour and an hour.
 const LIFETIME: Duration = Duration::from_mins(45);
 /// In a second.
 const NANOSECONDS: i64 = 1_000_000_000;
@@ -31,12 +31,12 @@ const NANOSECONDS: i64 = 1_000_000_000;
 pub(crate) type Lines = std::pin::Pin<Box<dyn Stream<Item = Bytes> + Send>>;
 
 struct Watch {
-    server: Arc<Inner>,
+    state: Arc<State>,
     kind: Arc<Kind>,
     selection: Selection,
     form: Form,
     cursor: Cursor,
-    /// What others may know of the place of this watch; nothing is known of readers behind sockets.
+    /// The progress of this watch for `watches_are_current`; none for clients behind sockets.
     follower: Option<Arc<Follower>>,
     ready: std::collections::VecDeque<Bytes>,
     bookmarks: bool,
@@ -49,12 +49,12 @@ struct Watch {
     seen: u64,
 }
 
-impl Call {
-    pub(crate) fn watch(self) -> Result<(Self, Reply), Failure> {
+impl ObjectRequest {
+    pub(crate) fn watch(self) -> Result<(Self, Reply), StatusError> {
         let selection = self.selection()?;
         let lifetime = lifetime(self.query.number("timeoutSeconds")?);
         if lifetime.is_zero() {
-            return Ok((self, Reply::Lines(only_error(&Failure::deadline()))));
+            return Ok((self, Reply::Lines(only_error(&StatusError::deadline()))));
         }
         let version = self.query.text("resourceVersion").unwrap_or_default();
         let initial_events = self
@@ -67,11 +67,11 @@ impl Call {
         } else {
             version
                 .parse()
-                .map_err(|_| Failure::internal_text(&super::list::no_version(version)))?
+                .map_err(|_| StatusError::internal_text(&super::list::no_version(version)))?
         };
         let state = initial_events.unwrap_or(number == 0);
-        if initial_events == Some(true) && number > self.server.store.revision() {
-            let failure = super::list::too_large(number, self.server.store.revision());
+        if initial_events == Some(true) && number > self.state.store.revision() {
+            let failure = super::list::too_large(number, self.state.store.revision());
             return Ok((self, Reply::Lines(only_error(&failure))));
         }
         let (cursor, objects, revision) =
@@ -82,12 +82,12 @@ impl Call {
             Err(failure) => return Ok((self, Reply::Lines(only_error(&failure)))),
         };
         let mut watch = Watch {
-            follower: match self.reader {
-                Reader::InProcess => Some(self.server.store.observe(&cursor)),
-                Reader::Remote => None,
+            follower: match self.transport {
+                Transport::InProcess => Some(self.state.store.observe(&cursor)),
+                Transport::Remote => None,
             },
             cursor,
-            server: Arc::clone(&self.server),
+            state: Arc::clone(&self.state),
             kind: Arc::clone(&self.kind),
             selection,
             form: self.form,
@@ -116,7 +116,7 @@ impl Call {
         Ok((self, Reply::Lines(Box::pin(lines))))
     }
 
-    fn check_initial(&self, wanted: Option<bool>) -> Result<(), Failure> {
+    fn check_initial(&self, wanted: Option<bool>) -> Result<(), StatusError> {
         let matching = self.query.text("resourceVersionMatch");
         let why = match (wanted, matching) {
             (Some(_), None) => {
@@ -128,7 +128,7 @@ impl Call {
             _ => return Ok(()),
         };
         let error = FieldError::new(Cause::Forbidden, "resourceVersionMatch", why);
-        Err(Failure::invalid_options("ListOptions", &[error]))
+        Err(StatusError::invalid_options("ListOptions", &[error]))
     }
 
     /// A place in the log: after a revision, or after the objects that are there now.
@@ -137,17 +137,17 @@ impl Call {
         &self,
         selection: &Selection,
         after: Option<u64>,
-    ) -> (Result<Cursor, Failure>, Vec<(Key, Arc<Stored>)>, u64) {
+    ) -> (Result<Cursor, StatusError>, Vec<(Key, Arc<Stored>)>, u64) {
         let (table, namespace) = (&self.kind.table, selection.namespace.as_deref());
         if let Some(after) = after {
-            let cursor = self.server.store.follow(table, namespace, after);
+            let cursor = self.state.store.follow(table, namespace, after);
             return (cursor.map_err(too_old), Vec::new(), after);
         }
-        // The list first: what changes in between is told twice rather than never.
-        let page = selection.of(&self.server, &self.kind, &Part::default());
-        // Only of an earlier revision there might be nothing to tell.
+        // The list comes first: a change in between is sent twice rather than never.
+        let page = selection.of(&self.state.store, &self.kind, &Part::default());
+        // Only a list of an earlier revision can fail.
         let page = page.unwrap_or_default();
-        let cursor = self.server.store.follow(table, namespace, page.revision);
+        let cursor = self.state.store.follow(table, namespace, page.revision);
         (cursor.map_err(too_old), page.objects, page.revision)
     }
 }
@@ -158,7 +158,7 @@ impl Watch {
             if let Some(line) = self.ready.pop_front() {
                 return Some(line);
             }
-            if self.over || self.server.faults.drops_watch(&self.kind) {
+            if self.over || self.state.faults.drops_watch(&self.kind) {
                 return None;
             }
             match self.cursor.changes(BATCH) {
@@ -174,7 +174,7 @@ impl Watch {
                 Ok(changes) => {
                     for change in changes {
                         self.seen = change.revision;
-                        let line = self.told(&change);
+                        let line = self.event_line(&change);
                         self.ready.extend(line);
                     }
                 }
@@ -184,8 +184,8 @@ impl Watch {
 
     /// Waits for changes, the next bookmark, or the end.
     async fn wait(&mut self) -> bool {
-        let dropped = self.server.faults.watch_dropped();
-        // Whoever reads this watch asks for the next line only after it has dealt with the last one.
+        let dropped = self.state.faults.watch_dropped();
+        // The reader of this watch polls for the next line only after it has processed the last one.
         let follower = self.follower.as_ref();
         let _waiting = follower.map(|follower| follower.wait(&self.cursor));
         tokio::select! {
@@ -194,8 +194,8 @@ impl Watch {
             () = at(self.end) => false,
             () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks => {
                 self.next_bookmark = Instant::now() + BOOKMARKS;
-                // Not if there are changes that were not told yet: who comes back from here would never see them.
-                if let Some(revision) = self.server.store.seen_up_to(&self.cursor) {
+                // Not while changes are unsent: a client that resumes from the bookmark would never see them.
+                if let Some(revision) = self.state.store.seen_up_to(&self.cursor) {
                     let line = self.bookmark(revision.max(self.seen), false);
                     self.ready.push_back(line);
                 }
@@ -204,8 +204,8 @@ impl Watch {
         }
     }
 
-    /// What a change is to those who see a part of the objects only.
-    fn told(&mut self, change: &Change) -> Option<Bytes> {
+    /// The event of a change for the selected objects.
+    fn event_line(&mut self, change: &Change) -> Option<Bytes> {
         let selects = |stored: &Stored| self.selection.matches(&self.kind, &change.key, stored);
         let is = selects(&change.object);
         let was = change.before.as_deref().is_some_and(selects);
@@ -234,12 +234,14 @@ impl Watch {
 
     fn line(&mut self, event: &str, stored: &Stored) -> Bytes {
         let object = match self.form.shape {
-            Shape::Whole => super::sent(&self.kind, stored),
-            Shape::Metadata => Bytes::from(answer::metadata_of(&stored.value()).to_string()),
+            Shape::Whole => crate::encode::sent(&self.kind, stored),
+            Shape::Metadata => {
+                Bytes::from(crate::meta::partial_object(&stored.value()).to_string())
+            }
             Shape::Table => {
                 let with_columns = std::mem::take(&mut self.first);
                 let table =
-                    answer::table_of_one(&self.kind, stored, with_columns, self.form.row_object);
+                    encode::table_of_one(&self.kind, stored, with_columns, self.form.row_object);
                 Bytes::from(table.to_string())
             }
         };
@@ -280,8 +282,8 @@ async fn at(moment: Option<Instant>) {
     }
 }
 
-fn too_old(old: TooOld) -> Failure {
-    Failure::expired(format!(
+fn too_old(old: TooOld) -> StatusError {
+    StatusError::expired(format!(
         "too old resource version: {} ({})",
         old.asked, old.oldest
     ))
@@ -297,11 +299,11 @@ fn line(event: &str, object: &Bytes) -> Bytes {
     Bytes::from(line)
 }
 
-fn error_line(failure: &Failure) -> Bytes {
+fn error_line(failure: &StatusError) -> Bytes {
     line("ERROR", &Bytes::from(Value::to_string(&failure.status())))
 }
 
-fn only_error(failure: &Failure) -> Lines {
+fn only_error(failure: &StatusError) -> Lines {
     let line = error_line(failure);
     Box::pin(stream::once(async move { line }))
 }

@@ -4,9 +4,9 @@
 use serde_json::{Map, Value};
 
 use super::{rejected, undecodable};
-use crate::failure::Failure;
 use crate::json::{self, MOST_DEPTH};
 use crate::schema::json_kind;
+use crate::status_error::StatusError;
 
 /// The most operations of one patch.
 const MOST_OPERATIONS: usize = 10_000;
@@ -14,7 +14,7 @@ const MOST_OPERATIONS: usize = 10_000;
 const MOST_COPIED: usize = 3 * 1024 * 1024;
 
 /// What the patch makes of `current`.
-pub fn json_patch(current: &Value, patch: &Value) -> Result<Value, Failure> {
+pub fn json_patch(current: &Value, patch: &Value) -> Result<Value, StatusError> {
     let operations = match patch {
         Value::Array(operations) => operations,
         other => {
@@ -34,7 +34,7 @@ pub fn json_patch(current: &Value, patch: &Value) -> Result<Value, Failure> {
         )));
     }
     if operations.len() > MOST_OPERATIONS {
-        return Err(Failure {
+        return Err(StatusError {
             code: 413,
             reason: "RequestEntityTooLarge".into(),
             message: format!(

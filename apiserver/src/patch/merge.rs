@@ -3,18 +3,18 @@
 use serde_json::{Map, Value};
 
 use super::undecodable;
-use crate::failure::Failure;
 use crate::schema::json_kind;
+use crate::status_error::StatusError;
 
 /// What the patch makes of `current`.
-pub fn merge_patch(current: &Value, patch: &Value) -> Result<Value, Failure> {
+pub fn merge_patch(current: &Value, patch: &Value) -> Result<Value, StatusError> {
     match patch {
         Value::Object(patch) => {
             let mut result = current.clone();
             merge(&mut result, patch);
             Ok(result)
         }
-        Value::Null => Err(Failure::bad_request("Invalid JSON Patch")),
+        Value::Null => Err(StatusError::bad_request("Invalid JSON Patch")),
         other => Err(undecodable(&format!(
             "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
             json_kind(other)

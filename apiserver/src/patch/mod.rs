@@ -14,15 +14,15 @@ pub use strategic::strategic;
 
 use serde_json::Value;
 
-use crate::failure::{About, Cause, Failure, FieldError};
 use crate::json::{self as json_of, JsonError};
+use crate::status_error::{Cause, FieldError, GroupResource, StatusError};
 
 /// The server's answer to a patch that makes an object it cannot read. `shown` is what it shows: of strategic patches
 /// the patch as Go prints it ([`printed`]), of the others the object that came out, as JSON.
-pub fn unreadable(shown: &str, error: &str) -> Failure {
+pub fn unreadable(shown: &str, error: &str) -> StatusError {
     let shown = Value::String(shown.to_owned());
     let error = FieldError::of_value(Cause::Invalid, "patch", &shown, error);
-    Failure::invalid(&About::default(), "", &[error])
+    StatusError::invalid(&GroupResource::default(), "", &[error])
 }
 
 /// A value as Go prints it with `%v`: `map[a:1 b:[x y]]`.
@@ -31,13 +31,13 @@ pub fn printed(value: &Value) -> String {
 }
 
 /// The server's answer to a patch that makes an object deeper than any that can be read.
-pub fn too_deep(made: &Value) -> Option<Failure> {
+pub fn too_deep(made: &Value) -> Option<StatusError> {
     let error = JsonError::TooDeep(json_of::too_deep(made)?);
     let why = format!("couldn't get version/kind; json parse error: {error}");
     Some(unreadable(&made.to_string(), &why))
 }
 
-/// Reads the body of a patch; the error is as Go tells it. Of JSON and merge patches it is answered after
+/// Parses the body of a patch, with the errors of Go. Of JSON and merge patches it is answered after
 /// `error decoding patch: `, of strategic ones as it is.
 pub fn parse(body: &[u8]) -> Result<Value, String> {
     json_of::parse(body).map_err(|error| {
@@ -62,13 +62,13 @@ pub fn parse(body: &[u8]) -> Result<Value, String> {
 }
 
 /// The patch is not what it should be: 400.
-fn undecodable(error: &str) -> Failure {
-    Failure::bad_request(format!("error decoding patch: {error}"))
+fn undecodable(error: &str) -> StatusError {
+    StatusError::bad_request(format!("error decoding patch: {error}"))
 }
 
-/// The patch cannot be done: 422 without a reason that says more.
-fn rejected() -> Failure {
-    Failure {
+/// The patch fails: 422 without a further reason.
+fn rejected() -> StatusError {
+    StatusError {
         code: 422,
         reason: "Invalid".into(),
         message: "the server rejected our request due to an error in our request".to_owned(),

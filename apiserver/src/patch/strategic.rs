@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::go;
-use crate::failure::Failure;
 use crate::schema::{MAX_DEPTH, Node, TypeId, Types, json_kind};
+use crate::status_error::StatusError;
 
 const DIRECTIVE: &str = "$patch";
 const RETAIN: &str = "$retainKeys";
@@ -19,12 +19,12 @@ pub fn strategic(
     id: TypeId,
     current: &Value,
     patch: &Value,
-) -> Result<Value, Failure> {
+) -> Result<Value, StatusError> {
     let patch = match patch {
         Value::Object(patch) => patch.clone(),
         Value::Null => Map::new(),
         other => {
-            return Err(Failure::bad_request(format!(
+            return Err(StatusError::bad_request(format!(
                 "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
                 json_kind(other)
             )));
@@ -39,8 +39,8 @@ pub fn strategic(
 }
 
 /// An error of the server's own making: 500 without a reason.
-fn failed(message: impl Into<String>) -> Failure {
-    Failure {
+fn failed(message: impl Into<String>) -> StatusError {
+    StatusError {
         code: 500,
         reason: "".into(),
         message: message.into(),
@@ -48,17 +48,17 @@ fn failed(message: impl Into<String>) -> Failure {
     }
 }
 
-fn bad_retain_keys() -> Failure {
-    Failure::bad_request("invalid patch format of retainKeys")
+fn bad_retain_keys() -> StatusError {
+    StatusError::bad_request("invalid patch format of retainKeys")
 }
 
 struct Merger<'a> {
     types: &'a Types,
 }
 
-/// How a list is merged.
+/// The merge strategy of a list.
 struct Lists<'a> {
-    /// What its items are told apart by; empty of scalars.
+    /// The merge key of its items; empty for scalars.
     key: &'a str,
     items: Option<TypeId>,
     depth: usize,
@@ -71,7 +71,7 @@ impl Merger<'_> {
         mut original: Map<String, Value>,
         mut patch: Map<String, Value>,
         depth: usize,
-    ) -> Result<Map<String, Value>, Failure> {
+    ) -> Result<Map<String, Value>, StatusError> {
         if depth > MAX_DEPTH {
             return Err(failed("the patch is nested too deep"));
         }
@@ -138,7 +138,7 @@ impl Merger<'_> {
         original: &mut Map<String, Value>,
         patch: &mut Map<String, Value>,
         depth: usize,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StatusError> {
         let mut names: Vec<String> = Vec::new();
         for (key, value) in patch.iter() {
             if let Some(name) = key.strip_prefix(ORDER) {
@@ -216,7 +216,7 @@ impl Merger<'_> {
         given: Option<&[Value]>,
         order: Option<&[Value]>,
         deleted: Option<&[Value]>,
-    ) -> Result<Vec<Value>, Failure> {
+    ) -> Result<Vec<Value>, StatusError> {
         same_kinds(there, given.unwrap_or_default())?;
         same_kinds(there, deleted.unwrap_or_default())?;
         let objects = there
@@ -265,7 +265,7 @@ impl Merger<'_> {
         key: &str,
         mut server: Vec<Value>,
         plain: &[Value],
-    ) -> Result<Vec<Value>, Failure> {
+    ) -> Result<Vec<Value>, StatusError> {
         let mut places: HashMap<String, usize> = HashMap::new();
         for (index, item) in server.iter().enumerate() {
             if let Ok(identity) = identity(item, key) {
@@ -291,7 +291,7 @@ impl Merger<'_> {
     }
 }
 
-fn unknown_directive(directive: &Value, map: &Value) -> Failure {
+fn unknown_directive(directive: &Value, map: &Value) -> StatusError {
     let shown = match directive {
         Value::String(text) => text.clone(),
         other => format!("%!s({}={})", go::type_of(other), go::printed(other)),
@@ -306,7 +306,7 @@ fn unknown_directive(directive: &Value, map: &Value) -> Failure {
 fn retain_keys(
     original: &mut Map<String, Value>,
     patch: &mut Map<String, Value>,
-) -> Result<(), Failure> {
+) -> Result<(), StatusError> {
     let kept = match patch.remove(RETAIN) {
         None => return Ok(()),
         Some(Value::Array(kept)) => kept,
@@ -349,8 +349,8 @@ fn without_directives(list: &[Value]) -> Vec<Value> {
     plain.cloned().collect()
 }
 
-/// What tells an item from the others.
-fn identity(item: &Value, key: &str) -> Result<String, Failure> {
+/// The identity of an item.
+fn identity(item: &Value, key: &str) -> Result<String, StatusError> {
     if key.is_empty() || !item.is_object() {
         return Ok(item.to_string());
     }
@@ -362,7 +362,7 @@ fn identity(item: &Value, key: &str) -> Result<String, Failure> {
     })
 }
 
-fn same_kinds(left: &[Value], right: &[Value]) -> Result<(), Failure> {
+fn same_kinds(left: &[Value], right: &[Value]) -> Result<(), StatusError> {
     let mut all = left.iter().chain(right);
     let Some(first) = all.next().map(json_kind) else {
         return Ok(());
@@ -378,7 +378,12 @@ fn same_kinds(left: &[Value], right: &[Value]) -> Result<(), Failure> {
 }
 
 /// The items of the patch have to be in the order that it sets.
-fn check_order(plain: &[Value], order: &[Value], given: bool, key: &str) -> Result<(), Failure> {
+fn check_order(
+    plain: &[Value],
+    order: &[Value],
+    given: bool,
+    key: &str,
+) -> Result<(), StatusError> {
     let mut rest = order.iter().map(|item| identity(item, key));
     if !given || plain.is_empty() {
         return rest.try_for_each(|item| item.map(drop));
@@ -408,8 +413,8 @@ fn sorted(
     wanted: &[Value],
     there: &[Value],
     key: &str,
-) -> Result<Vec<Value>, Failure> {
-    let places = |list: &[Value]| -> Result<HashMap<String, usize>, Failure> {
+) -> Result<Vec<Value>, StatusError> {
+    let places = |list: &[Value]| -> Result<HashMap<String, usize>, StatusError> {
         let mut places = HashMap::new();
         for (index, item) in list.iter().enumerate() {
             places.entry(identity(item, key)?).or_insert(index);

@@ -5,7 +5,7 @@ use crate::schema::Types;
 
 /// Recorded by `tests/record/strategic`.
 #[test]
-fn strategic_patches_do_what_kubernetes_does() {
+fn strategic_patches_match_kubernetes() {
     let schemas: Value =
         serde_json::from_str(include_str!("../../tests/fixtures/schemas.json")).unwrap();
     let types = Types::from_openapi(schemas.as_object().unwrap());
@@ -38,7 +38,7 @@ fn json_patched(patch: &Value) -> Result<Value, (u16, String)> {
 }
 
 #[test]
-fn json_patches_that_cannot_be_done_are_rejected() {
+fn failing_json_patches_are_refused() {
     for operation in [
         json!({ "op": "test", "path": "/data/a", "value": "x" }),
         json!({ "op": "test", "path": "/data/nope", "value": "x" }),
@@ -62,7 +62,7 @@ fn json_patches_that_cannot_be_done_are_rejected() {
 }
 
 #[test]
-fn json_patches_are_done_as_far_as_the_server_lets_them() {
+fn json_patches_follow_the_limits_of_kubernetes() {
     for (operation, pointer, value) in [
         (
             json!({ "op": "replace", "path": "/data/z", "value": "1" }),
@@ -111,8 +111,8 @@ fn json_patches_are_done_as_far_as_the_server_lets_them() {
 }
 
 #[test]
-fn bodies_that_are_no_patches_are_told() {
-    let said = |result: Result<Value, crate::failure::Failure>| {
+fn invalid_patch_bodies_are_reported() {
+    let message_of = |result: Result<Value, crate::status_error::StatusError>| {
         let failure = result.unwrap_err();
         assert_eq!(failure.code, 400);
         failure.message
@@ -141,15 +141,18 @@ fn bodies_that_are_no_patches_are_told() {
         ),
     ] {
         assert_eq!(
-            said(result),
+            message_of(result),
             format!("error decoding patch: json: cannot unmarshal {what}")
         );
     }
-    assert_eq!(said(merge_patch(&o, &json!(null))), "Invalid JSON Patch");
+    assert_eq!(
+        message_of(merge_patch(&o, &json!(null))),
+        "Invalid JSON Patch"
+    );
 }
 
 #[test]
-fn merge_patches_take_away_and_put_in() {
+fn merge_patches_remove_and_set_fields() {
     let patch = json!({ "data": { "a": null, "c": { "d": null } }, "list": [1] });
     assert_eq!(
         merge_patch(&object(), &patch).unwrap(),

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn unions_of_schemas_are_written_as_go_writes_them() {
+    fn schema_unions_are_serialized_like_go() {
         let string = schema(|it| it.text(5, "string"));
         let union = |fields: &dyn Fn(&mut Message)| schema(|it| fields(it));
         let either = read(&schema(|it| {
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_are_left_out_unless_they_are_set_by_a_pointer() {
+    fn zero_values_are_omitted_unless_behind_a_pointer() {
         let zeros = read(&schema(|it| {
             it.text(4, "");
             it.double(11, 0.0);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_are_no_deeper_than_any_object() {
+    fn schema_depth_is_limited() {
         let nested = |levels| {
             (0..levels).fold(Message::default(), |inner, _| {
                 schema(|it| it.message(25, &inner))

@@ -1,4 +1,4 @@
-//! What is in the fields of the built-in kinds: see `tests/record/protobuf`.
+//! The Protobuf fields of the built-in kinds: see `tests/record/protobuf`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn written_fields_are_read_again() {
+    fn protobuf_fields_round_trip() {
         let mut inner = Message::default();
         inner.text(1, &"tea ".repeat(100));
         let mut message = Message::default();

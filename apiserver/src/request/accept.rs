@@ -1,11 +1,11 @@
-//! The form of an answer.
+//! The negotiated form of a response.
 
 use http::HeaderMap;
 use http::header::ACCEPT;
 
-use crate::failure::Failure;
+use crate::status_error::StatusError;
 
-/// What objects are turned into before they are sent.
+/// The shape in which objects are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
     /// Nothing: whole objects.
@@ -17,7 +17,7 @@ pub enum Shape {
     Table,
 }
 
-/// What of an object is in its row of a table.
+/// The object in a table row (`includeObject`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RowObject {
     /// No object in the rows.
@@ -29,7 +29,7 @@ pub enum RowObject {
     Whole,
 }
 
-/// How an answer is written.
+/// The encoding of a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
     /// As JSON.
@@ -42,11 +42,11 @@ pub enum Encoding {
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Form {
-    /// What objects become.
+    /// The shape of objects.
     pub shape: Shape,
-    /// How that is written.
+    /// The encoding.
     pub encoding: Encoding,
-    /// What of an object is in its row.
+    /// The object in a table row.
     pub row_object: RowObject,
 }
 
@@ -83,7 +83,7 @@ pub fn clauses(headers: &HeaderMap) -> Vec<Clause<'_>> {
 }
 
 /// The form to answer in.
-pub fn form(headers: &HeaderMap) -> Result<Form, Failure> {
+pub fn form(headers: &HeaderMap) -> Result<Form, StatusError> {
     for clause in clauses(headers) {
         let encoding = match clause.media {
             "application/json" | "*/*" | "application/*" => Encoding::Json,
@@ -103,7 +103,7 @@ pub fn form(headers: &HeaderMap) -> Result<Form, Failure> {
             row_object: RowObject::default(),
         });
     }
-    Err(Failure {
+    Err(StatusError {
         code: 406,
         reason: "NotAcceptable".into(),
         message:

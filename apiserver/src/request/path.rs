@@ -1,8 +1,8 @@
-//! Paths.
+//! Routes of request paths.
 
 use percent_encoding::percent_decode_str;
 
-/// What a path leads to.
+/// The route of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
     /// `/api`.
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn other_paths_do_not() {
+    fn other_paths_are_not_object_paths() {
         assert_eq!(route("/api"), Route::CoreVersions);
         assert_eq!(route("/apis/apps"), Route::Group("apps".to_owned()));
         assert_eq!(

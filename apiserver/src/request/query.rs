@@ -1,11 +1,11 @@
-//! Queries.
+//! Query parameters and options.
 
 use std::num::{IntErrorKind, ParseIntError};
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::status_error::StatusError;
 
 /// The parameters of a request, decoded, in their order.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +49,7 @@ impl Query {
     }
 
     /// A whole number.
-    pub fn number(&self, key: &str) -> Result<Option<i64>, Failure> {
+    pub fn number(&self, key: &str) -> Result<Option<i64>, StatusError> {
         let Some(text) = self.text(key) else {
             return Ok(None);
         };
@@ -58,29 +58,29 @@ impl Query {
                 IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
                 _ => "invalid syntax",
             };
-            let shown = crate::failure::go_quoted(text);
-            Failure::bad_request(format!("strconv.ParseInt: parsing {shown}: {why}"))
+            let shown = crate::status_error::go_quoted(text);
+            StatusError::bad_request(format!("strconv.ParseInt: parsing {shown}: {why}"))
         })
     }
 }
 
-/// What to do with fields that nobody knows.
+/// What to do with unknown fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldValidation {
     /// Drop them.
     Ignore,
-    /// Drop them and say so.
+    /// Drop them with a warning.
     Warn,
     /// Refuse them.
     Strict,
 }
 
-/// How something is written.
+/// The options of a write.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
     /// Whether nothing is kept.
     pub dry_run: bool,
-    /// Who is noted as the writer.
+    /// The field manager.
     pub field_manager: Option<String>,
     /// What to do with unknown fields.
     pub field_validation: FieldValidation,
@@ -90,8 +90,8 @@ pub struct WriteOptions {
 
 impl WriteOptions {
     /// Of a query. `kind` is the kind of the options, for refusals.
-    pub fn of(query: &Query, kind: &str) -> Result<Self, Failure> {
-        use crate::failure::{Cause, FieldError};
+    pub fn of(query: &Query, kind: &str) -> Result<Self, StatusError> {
+        use crate::status_error::{Cause, FieldError};
         let mut errors = Vec::new();
         if query.all("dryRun").any(|value| value != "All") {
             {
@@ -128,7 +128,7 @@ impl WriteOptions {
             ));
         }
         if !errors.is_empty() {
-            return Err(Failure::invalid_options(kind, &errors));
+            return Err(StatusError::invalid_options(kind, &errors));
         }
         Ok(Self {
             dry_run: query.get("dryRun").is_some(),
@@ -139,27 +139,27 @@ impl WriteOptions {
     }
 }
 
-/// What becomes of an object's dependents when it is deleted.
+/// The propagation policy of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Propagation {
-    /// They go after it.
+    /// They are deleted after it.
     Background,
-    /// They go before it.
+    /// They are deleted before it.
     Foreground,
-    /// They stay.
+    /// They are orphaned.
     Orphan,
 }
 
-/// How something is deleted.
+/// The options of a deletion.
 #[derive(Clone, Debug, Default)]
 pub struct DeleteOptions {
     /// Only the object of this uid.
     pub uid: Option<String>,
     /// Only the object in this state.
     pub resource_version: Option<String>,
-    /// What becomes of its dependents; absent if the kind decides.
+    /// The propagation policy; absent for the default of the kind.
     pub propagation: Option<Propagation>,
-    /// How long it may take to go, in seconds.
+    /// The grace period in seconds.
     pub grace_period: Option<i64>,
     /// Whether nothing is kept.
     pub dry_run: bool,
@@ -167,7 +167,7 @@ pub struct DeleteOptions {
 
 impl DeleteOptions {
     /// Of a query and a body, which may be empty.
-    pub fn of(query: &Query, body: &Value) -> Result<Self, Failure> {
+    pub fn of(query: &Query, body: &Value) -> Result<Self, StatusError> {
         let text = |path: &str| body.pointer(path).and_then(Value::as_str);
         let policy = query
             .text("propagationPolicy")
@@ -184,12 +184,12 @@ impl DeleteOptions {
             (Some("Orphan"), _) | (None, Some(true)) => Some(Propagation::Orphan),
             (None, None) => None,
             (Some(other), _) => {
-                let error = crate::failure::FieldError::not_supported(
+                let error = crate::status_error::FieldError::not_supported(
                     "propagationPolicy",
                     &other.into(),
                     &["Foreground", "Background", "Orphan", "nil"],
                 );
-                return Err(Failure::invalid_options("DeleteOptions", &[error]));
+                return Err(StatusError::invalid_options("DeleteOptions", &[error]));
             }
         };
         let grace = body.get("gracePeriodSeconds").and_then(Value::as_i64);

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::failure::{Failure, go_quoted};
+use crate::status_error::{StatusError, go_quoted};
 
-/// What one requirement asks of a label.
+/// The operator of a label requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Wants {
     /// One of these values.
@@ -29,8 +29,10 @@ pub struct LabelSelector(Vec<(String, Wants)>);
 
 impl LabelSelector {
     /// Reads a selector such as `a=b,c in (d,e),!f`.
-    pub fn parse(text: &str) -> Result<Self, Failure> {
-        Reader::new(text).selector().map_err(Failure::bad_request)
+    pub fn parse(text: &str) -> Result<Self, StatusError> {
+        Transport::new(text)
+            .selector()
+            .map_err(StatusError::bad_request)
     }
 
     /// Reads the `matchLabels` and `matchExpressions` of an object; `None` if they make no sense.
@@ -103,12 +105,12 @@ impl Token {
     }
 }
 
-struct Reader {
+struct Transport {
     tokens: Vec<Token>,
     at: usize,
 }
 
-impl Reader {
+impl Transport {
     fn new(text: &str) -> Self {
         const SIGNS: [&str; 10] = ["!=", "==", "=", "!", "(", ")", ",", ">", "<", ""];
         let mut tokens = Vec::new();
@@ -315,7 +317,7 @@ fn check_value(key: &str, value: &str) -> Result<(), String> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelector(pub Vec<FieldRequirement>);
 
-/// What one requirement asks of a field.
+/// A requirement of a field selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldRequirement {
     /// The field, such as `metadata.name`.
@@ -328,7 +330,7 @@ pub struct FieldRequirement {
 
 impl FieldSelector {
     /// Reads a selector such as `metadata.name=x,status.phase!=Running`.
-    pub fn parse(text: &str) -> Result<Self, Failure> {
+    pub fn parse(text: &str) -> Result<Self, StatusError> {
         let mut all = Vec::new();
         for part in terms(text) {
             let split = part
@@ -343,7 +345,7 @@ impl FieldSelector {
                         .map(|(field, value)| (field, value, false))
                 });
             let Some((field, value, not)) = split else {
-                return Err(Failure::bad_request(format!(
+                return Err(StatusError::bad_request(format!(
                     "invalid selector: '{text}'; can't understand '{part}'"
                 )));
             };

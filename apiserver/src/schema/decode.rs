@@ -240,7 +240,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// What Go writes of a field that is not there.
+    /// The value that Go serializes for an absent field.
     fn absent(&self, edge: &Edge) -> Option<Value> {
         let node = self.types.node(edge.id);
         let empty = matches!(&edge.default, Some(Value::Object(map)) if map.is_empty());
@@ -316,7 +316,7 @@ impl<'a> Decoder<'a> {
         )
     }
 
-    /// How Go calls the type.
+    /// The name of the type in Go.
     fn go_type(&self, edge: &Edge, depth: usize) -> String {
         let node = self.types.node(edge.id);
         if let Some(name) = edge.go.type_name {
@@ -352,7 +352,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// What Go's type holds when nothing was put there, as it is written.
+/// The serialized zero value of Go's type.
 fn zero(node: &Node) -> Value {
     match node.special {
         Special::Quantity => return "0".into(),

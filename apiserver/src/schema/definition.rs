@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::resources::mixed_case;
 use super::structural;
-use crate::failure::{Cause, FieldError};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
-/// What is wrong with a `CustomResourceDefinition`.
+/// Validates a `CustomResourceDefinition`.
 pub fn check_crd(crd: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let text = |pointer: &str| {
@@ -22,7 +22,7 @@ pub fn check_crd(crd: &Value) -> Vec<FieldError> {
     let name = text("/metadata/name");
     if name != format!("{plural}.{group}") {
         let why = "must be spec.names.plural+\".\"+spec.group";
-        errors.push(invalid("metadata.name", &name.into(), why));
+        errors.push(FieldError::invalid("metadata.name", &name.into(), why));
     }
     check_group(crd, group, &mut errors);
     match text("/spec/scope") {
@@ -37,7 +37,11 @@ pub fn check_crd(crd: &Value) -> Vec<FieldError> {
     let unknown = crd.pointer("/spec/preserveUnknownFields") == Some(&Value::Bool(true));
     if unknown {
         let why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
-        errors.push(invalid("spec.preserveUnknownFields", &true.into(), why));
+        errors.push(FieldError::invalid(
+            "spec.preserveUnknownFields",
+            &true.into(),
+            why,
+        ));
     }
     match text("/spec/conversion/strategy") {
         "" | "None" | "Webhook" => {}
@@ -53,10 +57,6 @@ pub fn check_crd(crd: &Value) -> Vec<FieldError> {
     errors
 }
 
-pub(super) fn invalid(field: impl Into<String>, value: &Value, why: &str) -> FieldError {
-    FieldError::of_value(Cause::Invalid, field, value, why)
-}
-
 fn check_group(crd: &Value, group: &str, errors: &mut Vec<FieldError>) {
     let field = "spec.group";
     if group.is_empty() {
@@ -66,10 +66,10 @@ fn check_group(crd: &Value, group: &str, errors: &mut Vec<FieldError>) {
     let wrong = names::subdomain(group);
     if wrong.is_empty() && !group.contains('.') {
         let why = "should be a domain with at least one dot";
-        errors.push(invalid(field, &group.into(), why));
+        errors.push(FieldError::invalid(field, &group.into(), why));
     }
     for why in wrong {
-        errors.push(invalid(field, &group.into(), &why));
+        errors.push(FieldError::invalid(field, &group.into(), &why));
     }
     let protected = ["k8s.io", "kubernetes.io"]
         .iter()
@@ -102,12 +102,12 @@ fn check_names(names: &Value, errors: &mut Vec<FieldError>) {
             return;
         }
         for why in rule(text) {
-            errors.push(invalid(&field, &text.into(), &why));
+            errors.push(FieldError::invalid(&field, &text.into(), &why));
         }
     };
     check("plural", text("plural"), names::label_1035);
     check("kind", kind, mixed_case);
-    // What follows from the kind is not told apart from it.
+    // Errors that follow from the kind are not reported separately.
     if !kind.is_empty() {
         if !text("singular").is_empty() {
             check("singular", &singular, names::label_1035);
@@ -125,7 +125,11 @@ fn check_names(names: &Value, errors: &mut Vec<FieldError>) {
     }
     if !kind.is_empty() && kind == list_kind {
         let why = "kind and listKind may not be the same";
-        errors.push(invalid("spec.names.listKind", &list_kind.into(), why));
+        errors.push(FieldError::invalid(
+            "spec.names.listKind",
+            &list_kind.into(),
+            why,
+        ));
     }
 }
 
@@ -179,9 +183,9 @@ fn check_versions(versions: &[Value], errors: &mut Vec<FieldError>) {
                 format!("must have the storage version {first}"),
             ),
         };
-        errors.push(invalid("status.storedVersions", &stored, &why));
+        errors.push(FieldError::invalid("status.storedVersions", &stored, &why));
     }
-    // What is the same in all versions is told once, where the server keeps it.
+    // An error that is the same in all versions is reported once, at the path where the server stores it.
     let same = |key: &str| {
         let first = versions.first().map(|version| &version[key]);
         versions.iter().all(|version| Some(&version[key]) == first)
@@ -190,9 +194,9 @@ fn check_versions(versions: &[Value], errors: &mut Vec<FieldError>) {
         let path = format!("spec.versions[{index}]");
         for why in names::label_1035(&name(version)) {
             let value = &version["name"];
-            errors.push(invalid(format!("{path}.name"), value, &why));
+            errors.push(FieldError::invalid(format!("{path}.name"), value, &why));
             if index == 0 {
-                errors.push(invalid("spec.version", value, &why));
+                errors.push(FieldError::invalid("spec.version", value, &why));
             }
         }
         let schema = &version["schema"]["openAPIV3Schema"];
@@ -236,13 +240,13 @@ fn check_subresources(subresources: &Value, path: &str, errors: &mut Vec<FieldEr
         if given.is_empty() {
             errors.push(FieldError::new(Cause::Required, field, ""));
         } else if !given.starts_with('.') {
-            errors.push(invalid(field, &scale[key], SIMPLE_PATH));
+            errors.push(FieldError::invalid(field, &scale[key], SIMPLE_PATH));
         } else if !given.starts_with(start) {
             let why = format!(
                 "should be a json path under {}",
                 start.trim_end_matches('.')
             );
-            errors.push(invalid(field, &scale[key], &why));
+            errors.push(FieldError::invalid(field, &scale[key], &why));
         }
     }
 }
@@ -259,7 +263,11 @@ fn check_columns(columns: &Value, path: &str, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::new(Cause::Required, format!("{path}.type"), ""));
         } else if !kinds.contains(&text("type")) {
             let why = format!("must be one of {}", kinds.join(","));
-            errors.push(invalid(format!("{path}.type"), &column["type"], &why));
+            errors.push(FieldError::invalid(
+                format!("{path}.type"),
+                &column["type"],
+                &why,
+            ));
         }
         if text("jsonPath").is_empty() {
             errors.push(FieldError::new(
@@ -268,7 +276,7 @@ fn check_columns(columns: &Value, path: &str, errors: &mut Vec<FieldError>) {
                 "",
             ));
         } else if !text("jsonPath").starts_with('.') {
-            errors.push(invalid(
+            errors.push(FieldError::invalid(
                 format!("{path}.JSONPath"),
                 &column["jsonPath"],
                 SIMPLE_PATH,

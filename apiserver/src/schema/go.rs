@@ -1,9 +1,9 @@
-//! What published schemas do not tell of how Go writes the built-in kinds: see `tests/record/go_types`.
+//! How Go serializes the built-in kinds, as far as the published schemas do not contain it: see `tests/record/go_types`.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// What Go's type says of one field.
+/// How Go's type serializes one field.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GoField {
     /// It is a pointer: an explicit zero stays.

@@ -1,14 +1,13 @@
-//! What the server knows of the shape of objects: one model for the built-in kinds, read from the published schemas of
+//! Schemas of objects: one model for the built-in kinds, read from the published schemas of
 //! a kube-apiserver, and for custom resources, read from their definitions.
 
-mod cost;
 mod decode;
 mod defaults;
 mod definition;
 mod formats;
 mod go;
 mod model;
-mod optionals;
+mod program;
 mod prune;
 mod quantity;
 mod read;
@@ -29,11 +28,10 @@ pub use prune::prune;
 pub use read::{SchemaError, root_metadata};
 pub use validate::{validate, validate_after};
 
-pub(crate) use cost::parse as parse_expression;
 pub(crate) use quantity::billionths;
 pub(crate) use scalars::kind as json_kind;
 
-/// How deep objects may be: what is deeper is left alone. What is sent is refused before that.
+/// The maximum depth of objects. Decoding refuses deeper ones; other functions leave deeper values as they are.
 pub(crate) const MAX_DEPTH: usize = crate::json::MOST_DEPTH;
 
 #[cfg(test)]

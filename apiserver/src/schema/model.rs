@@ -7,13 +7,13 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::go::GoField;
-use super::rules::Compiled;
+use super::program::Compiled;
 
 /// Names a node of one [`Types`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TypeId(pub(super) u32);
 
-/// What kind of JSON value is allowed.
+/// The JSON type that is allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ValueType {
     /// Every one.
@@ -58,11 +58,11 @@ pub enum Special {
 /// The way from a node to another; the default stands on the way, not on the type.
 #[derive(Clone, Debug)]
 pub struct Edge {
-    /// Where to.
+    /// The target node.
     pub id: TypeId,
-    /// What is put where nothing is.
+    /// The default.
     pub default: Option<Value>,
-    /// What Go's type tells beyond the schema.
+    /// What Go's type adds to the schema.
     pub(super) go: GoField,
 }
 
@@ -88,17 +88,17 @@ pub enum Additional {
     Of(Edge),
 }
 
-/// How the items of an array belong together.
+/// The list type of an array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ListType {
-    /// Not told: as atomic.
+    /// Not declared: treated as atomic.
     #[default]
     Unset,
     /// The array is one value.
     Atomic,
-    /// Items are told apart by their value.
+    /// Items are identified by their value.
     Set,
-    /// Items are told apart by these of their fields.
+    /// Items are identified by these fields.
     Map(Vec<String>),
 }
 
@@ -117,7 +117,7 @@ pub struct Checks {
     pub exclusive_minimum: bool,
     /// The highest itself is too high.
     pub exclusive_maximum: bool,
-    /// What the number has to be a multiple of.
+    /// The divisor of the number (`multipleOf`).
     pub multiple_of: Option<Value>,
     /// Fewest characters.
     pub min_length: Option<u64>,
@@ -148,13 +148,13 @@ pub struct Checks {
 pub struct Rule {
     /// The expression.
     pub rule: String,
-    /// What is said when it does not hold.
+    /// The message of a violation.
     pub message: String,
     /// An expression that makes the message.
     pub message_expression: String,
     /// The cause's reason; `FieldValueInvalid` if empty.
     pub reason: String,
-    /// Where in the node the fault is: `.a['b']`.
+    /// The path of the error below the node: `.a['b']`.
     pub field_path: String,
     /// A transition rule runs without an old value, too.
     pub optional_old_self: bool,
@@ -194,7 +194,7 @@ pub struct Node {
     pub preserve_unknown: bool,
     /// `x-kubernetes-embedded-resource`.
     pub embedded: bool,
-    /// What a resource's schema says of its metadata besides what is always so.
+    /// What a resource's schema adds to the standard metadata.
     pub own_metadata: Option<TypeId>,
     /// `x-kubernetes-list-type` with its keys.
     pub list_type: ListType,

@@ -1,4 +1,4 @@
-//! Drops the fields that a type does not know, and tells which.
+//! Prunes the fields that a type does not declare, and returns their paths.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::MAX_DEPTH;
 use super::model::{Additional, Node, Special, TypeId, Types};
 
-/// Drops unknown fields and returns their paths as the API server tells them (`spec.containers[0].bar`): of the
+/// Prunes unknown fields and returns their paths as the API server writes them (`spec.containers[0].bar`): of the
 /// object's metadata first, then of all else by name, then of the metadata of embedded resources.
 pub fn prune(types: &Types, id: TypeId, value: &mut Value) -> Vec<String> {
     let mut pruner = Pruner {
@@ -90,7 +90,7 @@ impl Pruner<'_> {
         }
     }
 
-    /// Of metadata of custom resources the API server tells apart from the rest.
+    /// The API server reports metadata of custom resources separately.
     fn metadata(&mut self, id: TypeId, value: &mut Value, depth: usize) {
         let before = std::mem::take(&mut self.unknown);
         self.value(id, value, depth + 1);

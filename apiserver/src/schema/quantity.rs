@@ -112,7 +112,7 @@ pub(super) fn quantity(value: &Value) -> Result<String, String> {
     Ok(again.unwrap_or(text))
 }
 
-/// How much a quantity is, in billionths; nothing if that is no number, or too large a one.
+/// The value of a quantity in billionths; nothing if it is not a number, or too large.
 pub(crate) fn billionths(text: &str) -> Option<i128> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let end = unsigned
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_is_refused() {
+    fn invalid_quantity_is_refused() {
         for given in ["", "x", "1.2.3", "true"] {
             assert_eq!(quantity(&given.into()).unwrap_err(), NO_NUMBER, "{given}");
         }

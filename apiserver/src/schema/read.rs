@@ -87,27 +87,27 @@ impl Types {
             let id = types.add(Node::default());
             types.names.insert(name.clone(), id);
         }
-        let mut reader = Reader {
+        let mut transport = Transport {
             types,
             overlays: Vec::new(),
         };
         for (name, schema) in schemas {
-            let mut node = reader.node(schema, 0).unwrap_or_default();
+            let mut node = transport.node(schema, 0).unwrap_or_default();
             node.special = special(name).unwrap_or(node.special);
             learn_go(name, &mut node);
             node.name = Some(name.clone());
-            if let Some(id) = reader.types.named(name) {
-                reader.put(id, node);
+            if let Some(id) = transport.types.named(name) {
+                transport.put(id, node);
             }
         }
-        reader.lay_over();
-        reader.types.metadata = reader.types.named(OBJECT_META);
-        reader.types
+        transport.lay_over();
+        transport.types.metadata = transport.types.named(OBJECT_META);
+        transport.types
     }
 
     /// Reads the `openAPIV3Schema` of one version of a definition; the id is that of the whole object.
     pub fn from_crd(schema: &Value) -> Result<(Self, TypeId), SchemaError> {
-        Self::from_definition(schema, Reader::make_resource)
+        Self::from_definition(schema, Transport::make_resource)
     }
 
     /// Reads a part of such a schema.
@@ -117,7 +117,7 @@ impl Types {
 
     fn from_definition(
         schema: &Value,
-        finish: fn(&mut Reader, &mut Node),
+        finish: fn(&mut Transport, &mut Node),
     ) -> Result<(Self, TypeId), SchemaError> {
         let types = match root_metadata() {
             Value::Object(schemas) => Self::from_openapi(&schemas),
@@ -126,19 +126,23 @@ impl Types {
         if !schema.is_object() {
             return Err(SchemaError::NotAnObject);
         }
-        let mut reader = Reader {
+        let mut transport = Transport {
             types,
             overlays: Vec::new(),
         };
-        let mut root = reader.node(schema, 0)?;
-        finish(&mut reader, &mut root);
-        let id = reader.types.add(root);
-        reader.types.has_rules = reader.types.nodes.iter().any(|node| !node.rules.is_empty());
-        Ok((reader.types, id))
+        let mut root = transport.node(schema, 0)?;
+        finish(&mut transport, &mut root);
+        let id = transport.types.add(root);
+        transport.types.has_rules = transport
+            .types
+            .nodes
+            .iter()
+            .any(|node| !node.rules.is_empty());
+        Ok((transport.types, id))
     }
 }
 
-/// The types that are not what their schema says.
+/// The types that differ from their schema.
 fn special(name: &str) -> Option<Special> {
     Some(match name.rsplit_once("pkg.")?.1 {
         "apis.meta.v1.Time" => Special::Time,
@@ -156,13 +160,13 @@ fn special(name: &str) -> Option<Special> {
     })
 }
 
-struct Reader {
+struct Transport {
     types: Types,
     /// Nodes that are another node with something changed; done when all others are there.
     overlays: Vec<(TypeId, TypeId, Node)>,
 }
 
-impl Reader {
+impl Transport {
     fn put(&mut self, id: TypeId, node: Node) {
         if let Some(place) = self.types.nodes.get_mut(id.0 as usize) {
             *place = node;
@@ -275,7 +279,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Resources have a version, a kind and metadata, whether their schema says so or not.
+    /// Resources have a version, a kind and metadata, even if their schema does not declare them.
     fn make_resource(&mut self, node: &mut Node) {
         node.embedded = true;
         for name in ["apiVersion", "kind"] {

@@ -1,11 +1,11 @@
-//! What resources in a custom resource have to have.
+//! Checks of resources that are embedded in a custom resource.
 
 use serde_json::{Map, Value};
 
-use crate::failure::{Cause, FieldError};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
-/// How a name with a capital is told what it should be.
+/// The suggestion for a name with a capital letter.
 pub(super) fn mixed_case(text: &str) -> Vec<String> {
     let wrong = names::label_1035(&text.to_lowercase());
     wrong

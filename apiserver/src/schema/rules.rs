@@ -1,99 +1,22 @@
 //! The rules of `x-kubernetes-validations`: CEL expressions about a value and the one it takes the place of.
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use kube_cel::KubeCelExt as _;
 use kube_cel::cel::objects::{Key, Map as CelMap, OptionalValue};
-use kube_cel::cel::parser::Expression;
 use kube_cel::cel::{Context, ExecutionError, Value as CelValue};
 use serde_json::Value;
 
 use super::MAX_DEPTH;
-use super::cost;
 use super::model::{Additional, Node, Rule, TypeId, Types, ValueType};
-use super::validate::kind;
-use crate::failure::{Cause, FieldError, go_quoted};
+use super::program::Programs;
+use super::scalars::type_name;
+use crate::cel::{self, FUNCTIONS};
+use crate::status_error::{Cause, FieldError, go_quoted};
 
-/// What is said when the rules have spent what they may on an object.
+/// The message when the rules exceed the budget of an object.
 const EXCEEDED: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
-
-/// A rule, compiled when it is needed first.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Compiled(Arc<OnceLock<Programs>>);
-
-#[derive(Debug)]
-struct Programs {
-    rule: Result<Expression, String>,
-    message: Option<Expression>,
-    /// It speaks of the value before.
-    transition: bool,
-}
-
-impl Compiled {
-    fn of(&self, rule: &Rule) -> &Programs {
-        self.0.get_or_init(|| {
-            let program = cost::compile(&rule.rule);
-            let transition = program
-                .as_ref()
-                .is_ok_and(|program| program.references().has_variable("oldSelf"));
-            Programs {
-                rule: program,
-                message: cost::compile(&rule.message_expression)
-                    .ok()
-                    .filter(|_| !rule.message_expression.is_empty()),
-                transition,
-            }
-        })
-    }
-}
-
-thread_local! {
-    pub(super) static FUNCTIONS: Context<'static> = functions();
-}
-
-/// The functions of Kubernetes, with `type` and the names of types, which the library does not have.
-fn functions() -> Context<'static> {
-    let mut context = Context::default().with_all();
-    cost::register(&mut context);
-    context.add_function("type", |value: CelValue| {
-        Ok::<CelValue, ExecutionError>(type_named(type_of(&value)))
-    });
-    for name in [
-        "bool",
-        "bytes",
-        "double",
-        "int",
-        "list",
-        "map",
-        "null_type",
-        "string",
-        "uint",
-    ] {
-        context.add_variable_from_value(name, type_named(name));
-    }
-    context
-}
-
-fn type_named(name: &str) -> CelValue {
-    CelValue::String(Arc::new(format!("type:{name}")))
-}
-
-fn type_of(value: &CelValue) -> &'static str {
-    match value {
-        CelValue::Bool(_) => "bool",
-        CelValue::Bytes(_) => "bytes",
-        CelValue::Float(_) => "double",
-        CelValue::Int(_) => "int",
-        CelValue::List(_) => "list",
-        CelValue::Map(_) => "map",
-        CelValue::Null => "null_type",
-        CelValue::String(_) => "string",
-        CelValue::UInt(_) => "uint",
-        _ => "other",
-    }
-}
 
 /// Checks the rules of one node. `field` is its path.
 pub(super) fn check(
@@ -105,14 +28,14 @@ pub(super) fn check(
     errors: &mut Vec<FieldError>,
 ) {
     let node = types.node(id);
-    if node.rules.is_empty() || cost::is_exceeded() {
+    if node.rules.is_empty() || cel::is_exceeded() {
         return;
     }
     FUNCTIONS.with(|functions| {
         let itself = to_cel(types, Some(id), value, 0);
         let before = old.map(|old| to_cel(types, Some(id), old, 0));
         for rule in &node.rules {
-            let programs = rule.compiled.of(rule);
+            let programs = rule.compiled.programs(&rule.rule, &rule.message_expression);
             let mut scope = functions.new_inner_scope();
             scope.add_variable_from_value("self", itself.clone());
             match (&before, rule.optional_old_self) {
@@ -127,8 +50,8 @@ pub(super) fn check(
                 }
             }
             let broken = broken(rule, programs, &scope, field, value);
-            if cost::is_exceeded() {
-                let shown = Value::String(kind(value).to_owned());
+            if cel::is_exceeded() {
+                let shown = Value::String(type_name(value).to_owned());
                 let (cause, field) = (Cause::Invalid, named(field));
                 errors.push(FieldError::of_value(cause, field, &shown, EXCEEDED));
                 return;
@@ -138,7 +61,7 @@ pub(super) fn check(
     });
 }
 
-/// What is said if the rule does not hold.
+/// The error if the rule does not hold.
 fn broken(
     rule: &Rule,
     programs: &Programs,
@@ -147,7 +70,7 @@ fn broken(
     value: &Value,
 ) -> Option<FieldError> {
     let failed = |why: &str| {
-        let shown = Value::String(kind(value).to_owned());
+        let shown = Value::String(type_name(value).to_owned());
         let about = if rule.message.is_empty() {
             &rule.rule
         } else {
@@ -162,14 +85,14 @@ fn broken(
         ))
     };
     let outcome = match &programs.rule {
-        Ok(program) => cost::resolve(program, scope),
+        Ok(program) => cel::evaluate(program, scope),
         Err(error) => return failed(error),
     };
     match outcome {
         Ok(CelValue::Bool(true)) => None,
         Ok(CelValue::Bool(false)) => {
             let message = message(rule, programs, scope);
-            Some(told(rule, field, value, &message))
+            Some(violation(rule, field, value, &message))
         }
         Ok(_) => failed("unexpected type of the result"),
         Err(ExecutionError::NoSuchKey(key)) => failed(&format!("no such key: {key}")),
@@ -187,7 +110,7 @@ fn message(rule: &Rule, programs: &Programs, scope: &Context<'_>) -> String {
     let made = programs
         .message
         .as_ref()
-        .map(|program| cost::resolve(program, scope));
+        .map(|program| cel::evaluate(program, scope));
     if let Some(Ok(CelValue::String(text))) = made {
         let text = text.trim();
         if !text.is_empty() && !text.contains('\n') {
@@ -202,7 +125,7 @@ fn message(rule: &Rule, programs: &Programs, scope: &Context<'_>) -> String {
 }
 
 /// Only scalars are shown.
-fn told(rule: &Rule, field: &str, value: &Value, message: &str) -> FieldError {
+fn violation(rule: &Rule, field: &str, value: &Value, message: &str) -> FieldError {
     let field = match (field, rule.field_path.as_str()) {
         (field, "") => named(field).to_owned(),
         ("", path) => path.trim_start_matches('.').to_owned(),
@@ -286,8 +209,8 @@ fn string(node: Option<&Node>, text: &str) -> CelValue {
         Some(node) if node.format == "duration" => format!("duration({})", go_quoted(text)),
         _ => return plain,
     };
-    let made = cost::parse(&typed).ok();
-    made.and_then(|made| FUNCTIONS.with(|functions| cost::resolve(&made, functions).ok()))
+    let made = cel::parse(&typed).ok();
+    made.and_then(|made| FUNCTIONS.with(|functions| cel::evaluate(&made, functions).ok()))
         .unwrap_or(plain)
 }
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// What Go calls a JSON value that it did not expect.
+/// The name of an unexpected JSON value in Go's errors.
 pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -34,7 +34,7 @@ fn looks_like_time(text: &str) -> bool {
     bytes.len() >= 20 && bytes.get(4) == Some(&b'-') && bytes.get(10) == Some(&b'T')
 }
 
-/// The elements of the layout in order; the first that does not match is told.
+/// The elements of the layout in order; the error names the first that does not match.
 const ELEMENTS: [(&str, usize); 11] = [
     ("2006", 4),
     ("-", 0),
@@ -94,4 +94,25 @@ pub(crate) fn bytes(text: &str) -> Result<String, String> {
         ));
     }
     Ok(clean)
+}
+
+/// The name of the type of a JSON value in errors of the API server.
+pub(super) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if whole(number).is_some() => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// A number without a fraction, however it is written.
+pub(super) fn whole(number: &serde_json::Number) -> Option<i64> {
+    number.as_i64().or_else(|| {
+        let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
+        format!("{float:.0}").parse().ok()
+    })
 }

@@ -9,12 +9,11 @@ use kube_cel::cel::{ExecutionError, Value as CelValue};
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::cost;
-pub(crate) use super::cost::bounded;
 use super::model::{TypeId, Types};
-use super::rules::{FUNCTIONS, to_cel};
+use super::rules::to_cel;
+use crate::cel::{self, FUNCTIONS};
 
-/// How many expressions stay compiled. Those of all policies of a cluster fit; after them it begins anew.
+/// The capacity of the cache of compiled expressions. All policies of a cluster fit; a full cache is cleared.
 const COMPILED: usize = 1000;
 
 type Compiled = Arc<Result<Expression, String>>;
@@ -27,7 +26,7 @@ pub(crate) fn compile(text: &str) -> Compiled {
     if let Some(compiled) = known.get(text) {
         return Arc::clone(compiled);
     }
-    let compiled = Arc::new(cost::compile(text));
+    let compiled = Arc::new(cel::compile(text));
     if known.len() >= COMPILED {
         known.clear();
     }
@@ -112,7 +111,7 @@ impl Scope {
                 map: Arc::new(self.variables.clone()),
             };
             scope.add_variable_from_value("variables", CelValue::Map(variables));
-            cost::resolve(program, &scope).map_err(|error| match error {
+            cel::evaluate(program, &scope).map_err(|error| match error {
                 ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
                 ExecutionError::DivisionByZero(_) => "division by zero".to_owned(),
                 error => error.to_string(),

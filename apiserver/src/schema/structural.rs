@@ -5,11 +5,10 @@ use std::fmt::Write as _;
 use regex::Regex;
 use serde_json::Value;
 
-use super::cost;
-use super::definition::invalid;
 use super::model::Types;
 use super::{MAX_DEPTH, prune, validate};
-use crate::failure::{Cause, FieldError, go_quoted};
+use crate::cel;
+use crate::status_error::{Cause, FieldError, go_quoted};
 
 /// Where a schema stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -75,7 +74,7 @@ fn walk(
             let implied = matches!(name.as_str(), "apiVersion" | "kind");
             if place == Place::Root && implied && inner["type"] != "string" {
                 let field = format!("{path}.type");
-                errors.push(invalid(field, &inner["type"], "must be string"));
+                errors.push(FieldError::invalid(field, &inner["type"], "must be string"));
             }
             path.truncate(length);
         }
@@ -170,7 +169,11 @@ fn types(schema: &Value, path: &str, place: Place, errors: &mut Vec<FieldError>)
             errors.push(FieldError::not_supported(field, &other.into(), &TYPES));
         }
         (other, Place::Root) if other != "object" => {
-            errors.push(invalid(field, &other.into(), "must be object at the root"));
+            errors.push(FieldError::invalid(
+                field,
+                &other.into(),
+                "must be object at the root",
+            ));
         }
         _ => {}
     }
@@ -212,7 +215,7 @@ fn general(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
         };
         let why =
             format!("must be a valid regular expression, but isn't: error parsing regexp: {why}");
-        errors.push(invalid(format!("{path}.pattern"), value, &why));
+        errors.push(FieldError::invalid(format!("{path}.pattern"), value, &why));
     }
 }
 
@@ -236,7 +239,7 @@ fn extensions(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let type_field = || format!("{path}.type");
     let key = "x-kubernetes-preserve-unknown-fields";
     if let Some(value @ Value::Bool(false)) = given(key) {
-        errors.push(invalid(
+        errors.push(FieldError::invalid(
             format!("{path}.{key}"),
             value,
             "must be true or undefined",
@@ -245,7 +248,7 @@ fn extensions(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     if is_set(schema, "x-kubernetes-embedded-resource") {
         if of_type != "object" {
             let why = "must be object if x-kubernetes-embedded-resource is true";
-            errors.push(invalid(type_field(), &of_type, why));
+            errors.push(FieldError::invalid(type_field(), &of_type, why));
         }
         if !is_set(schema, key) && given("properties").is_none() {
             let why = "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields";
@@ -256,7 +259,7 @@ fn extensions(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     if let Some(value) = given(key) {
         if of_type != "object" {
             let why = "must be object if x-kubernetes-map-type is specified";
-            errors.push(invalid(type_field(), &of_type, why));
+            errors.push(FieldError::invalid(type_field(), &of_type, why));
         }
         if value != "atomic" && value != "granular" {
             let field = format!("{path}.{key}");
@@ -271,7 +274,7 @@ fn extensions(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     if let Some(value) = given(key) {
         if of_type != "array" {
             let why = "must be array if x-kubernetes-list-type is specified";
-            errors.push(invalid(type_field(), &of_type, why));
+            errors.push(FieldError::invalid(type_field(), &of_type, why));
         }
         match value.as_str() {
             Some("atomic") => {}
@@ -297,7 +300,11 @@ fn set_items(items: &Value, path: &str, errors: &mut Vec<FieldError>) {
     };
     if items[key] != wanted {
         let why = format!("must be {wanted} as item of a list with x-kubernetes-list-type=set");
-        errors.push(invalid(format!("{path}.items.{key}"), &items[key], &why));
+        errors.push(FieldError::invalid(
+            format!("{path}.items.{key}"),
+            &items[key],
+            &why,
+        ));
     }
 }
 
@@ -320,12 +327,16 @@ fn map_items(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let items = &schema["items"];
     if items["type"] != "object" {
         let why = "must be object if parent array's x-kubernetes-list-type is map";
-        errors.push(invalid(format!("{path}.items.type"), &items["type"], why));
+        errors.push(FieldError::invalid(
+            format!("{path}.items.type"),
+            &items["type"],
+            why,
+        ));
         return;
     }
     let properties = &items["properties"];
     if names.iter().any(|name| !properties[*name].is_object()) {
-        errors.push(invalid(
+        errors.push(FieldError::invalid(
             field,
             keys,
             "entries must all be names of item properties",
@@ -357,7 +368,11 @@ fn default(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let field = format!("{path}.default");
     let mut known = value.clone();
     if !prune(&types, id, &mut known).is_empty() {
-        errors.push(invalid(&field, value, "must not have unknown fields"));
+        errors.push(FieldError::invalid(
+            &field,
+            value,
+            "must not have unknown fields",
+        ));
     }
     for mut error in validate(&types, id, value, None) {
         if error.field != "<nil>" {
@@ -387,7 +402,7 @@ fn rules(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
         let text = |key: &str| rule[key].as_str().unwrap_or_default();
         if text("rule").trim().is_empty() {
             errors.push(required(format!("{path}.rule"), "rule is not specified"));
-        } else if let Err(error) = cost::parse(text("rule")) {
+        } else if let Err(error) = cel::parse(text("rule")) {
             errors.push(FieldError {
                 cause: Cause::Invalid,
                 field: format!("{path}.rule"),
@@ -405,10 +420,18 @@ fn rules(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
         let message = text("message");
         if !message.is_empty() && message.trim().is_empty() {
             let why = "must be non-empty if specified";
-            errors.push(invalid(format!("{path}.message"), &rule["message"], why));
+            errors.push(FieldError::invalid(
+                format!("{path}.message"),
+                &rule["message"],
+                why,
+            ));
         } else if message.trim().contains('\n') {
             let why = "must not contain line breaks";
-            errors.push(invalid(format!("{path}.message"), &rule["message"], why));
+            errors.push(FieldError::invalid(
+                format!("{path}.message"),
+                &rule["message"],
+                why,
+            ));
         }
     }
 }

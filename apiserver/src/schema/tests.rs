@@ -20,8 +20,8 @@ fn refused(kind: &str, spec: Value) -> String {
 }
 
 #[test]
-fn wrong_types_are_refused_with_go_s_words() {
-    for (data, said) in [
+fn wrong_types_have_the_messages_of_go() {
+    for (data, expected) in [
         (
             json!({ "a": 1 }),
             "number into Go struct field ConfigMap.data of type string",
@@ -40,9 +40,9 @@ fn wrong_types_are_refused_with_go_s_words() {
         ),
     ] {
         let error = refused("core.v1.ConfigMap", json!({ "data": data }));
-        assert_eq!(error, format!("json: cannot unmarshal {said}"));
+        assert_eq!(error, format!("json: cannot unmarshal {expected}"));
     }
-    for (spec, said) in [
+    for (spec, expected) in [
         (
             json!({ "replicas": "3" }),
             "string into Go struct field DeploymentSpec.spec.replicas of type int32",
@@ -85,22 +85,22 @@ fn wrong_types_are_refused_with_go_s_words() {
         ),
     ] {
         let error = refused("apps.v1.Deployment", json!({ "spec": spec }));
-        assert_eq!(error, format!("json: cannot unmarshal {said}"));
+        assert_eq!(error, format!("json: cannot unmarshal {expected}"));
     }
 }
 
 #[test]
-fn an_error_of_a_type_that_reads_itself_wins() {
+fn error_of_custom_unmarshaler_comes_first() {
     let spec = json!({ "replicas": "3", "template": { "metadata": { "creationTimestamp": "x" } } });
     let error = refused("apps.v1.Deployment", json!({ "spec": spec }));
-    let said = r#"parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006""#;
-    assert_eq!(error, said);
+    let expected = r#"parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006""#;
+    assert_eq!(error, expected);
     let error = refused("core.v1.ConfigMap", json!({ "binaryData": { "x": "!!" } }));
     assert_eq!(error, "illegal base64 data at input byte 0");
 }
 
 #[test]
-fn what_go_would_not_write_is_gone_and_what_it_always_writes_is_there() {
+fn decoded_object_has_the_fields_that_go_serializes() {
     let name = "io.k8s.api.core.v1.ConfigMap";
     let given = json!({ "metadata": { "name": "a", "labels": {}, "creationTimestamp": null },
         "data": { "a": null }, "binaryData": {}, "immutable": false, "other": 1 });
@@ -118,7 +118,7 @@ fn what_go_would_not_write_is_gone_and_what_it_always_writes_is_there() {
 }
 
 #[test]
-fn unknown_fields_are_dropped_and_told() {
+fn unknown_fields_are_pruned_and_reported() {
     let types = built_in();
     let id = types.named("io.k8s.api.core.v1.Pod").unwrap();
     let mut pod = json!({ "a.b": 3, "metadata": { "name": "a", "uuid": 3 },
@@ -145,7 +145,7 @@ fn custom(spec: &Value) -> Value {
 }
 
 #[test]
-fn unknown_fields_of_custom_resources_are_told_in_the_server_s_order() {
+fn unknown_fields_of_custom_resources_are_reported_in_order() {
     let schema = custom(&json!({
         "s": { "type": "string" },
         "lm": { "type": "array", "items": { "type": "object", "properties": { "k": { "type": "string" } } } },
@@ -179,7 +179,7 @@ fn unknown_fields_of_custom_resources_are_told_in_the_server_s_order() {
 }
 
 #[test]
-fn defaults_take_the_place_of_what_is_missing_and_of_wrong_nulls() {
+fn defaults_replace_missing_fields_and_non_nullable_nulls() {
     let (types, root) = Types::from_crd(&custom(&json!({
         "must": { "type": "string" },
         "d": { "type": "string", "default": "dd" },
@@ -227,7 +227,7 @@ fn wrong(spec: &Value, value: &Value) -> Vec<String> {
 }
 
 #[test]
-fn wrong_values_are_told_with_the_server_s_words() {
+fn invalid_values_have_the_messages_of_kubernetes() {
     let schema = json!({
         "all1": { "type": "object", "allOf": [{ "required": ["a"] }, { "required": ["b"] }] },
         "any1": { "type": "object", "anyOf": [{ "required": ["a"] }, { "required": ["b"] }] },
@@ -291,7 +291,7 @@ fn wrong_values_are_told_with_the_server_s_words() {
 }
 
 #[test]
-fn what_was_wrong_before_may_stay_wrong() {
+fn unchanged_invalid_values_are_ratcheted() {
     let schema = custom(&json!({
         "a": { "type": "string", "enum": ["x"] }, "b": { "type": "string" },
         "lm": { "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
@@ -318,7 +318,7 @@ fn rule_errors(value: &Value, old: Option<&Value>) -> Vec<String> {
 }
 
 #[test]
-fn rules_that_do_not_hold_are_told_with_the_server_s_words() {
+fn violated_rules_have_the_messages_of_kubernetes() {
     let value = json!({ "c": 4, "b": "abcdef", "l": [{ "n": "a", "v": 200 }], "at": [1, 20], "m": { "k k": "bad" },
         "t": "2019-01-01T00:00:00Z", "d": "2h", "q": "2Gi", "ios": 3, "emb": { "apiVersion": "v1", "kind": "Podx" },
         "s": ["b"], "n": 1 });
@@ -349,7 +349,7 @@ fn rules_that_do_not_hold_are_told_with_the_server_s_words() {
 }
 
 #[test]
-fn rules_about_changes_see_what_was_before() {
+fn transition_rules_see_old_self() {
     let old = json!({ "a": "1", "b": "abc", "l": [{ "n": "a", "v": 2 }], "at": [1] });
     let new = json!({ "a": "2", "b": "abd", "l": [{ "n": "b", "v": 1 }, { "n": "a", "v": 1 }], "at": [0] });
     assert_eq!(
@@ -369,7 +369,7 @@ fn rules_about_changes_see_what_was_before() {
 }
 
 #[test]
-fn rules_wait_for_an_object_that_is_otherwise_right() {
+fn rules_run_only_for_structurally_valid_objects() {
     assert_eq!(
         rule_errors(&json!({ "c": "x" }), None),
         [
@@ -381,7 +381,7 @@ fn rules_wait_for_an_object_that_is_otherwise_right() {
 
 /// Recorded by `tests/record/definitions.sh`.
 #[test]
-fn definitions_are_refused_as_kubernetes_refuses_them() {
+fn invalid_crds_are_refused_like_kubernetes() {
     let mut wrong = Vec::new();
     for line in include_str!("../../tests/fixtures/definitions.jsonl").lines() {
         let case: Value = serde_json::from_str(line).unwrap();
@@ -402,7 +402,7 @@ fn definitions_are_refused_as_kubernetes_refuses_them() {
 
 /// One object a kind, as a kube-apiserver has written them.
 #[test]
-fn what_kubernetes_has_written_is_read_as_it_is() {
+fn protobuf_of_kubernetes_is_decoded() {
     let types = built_in();
     for line in include_str!("../../tests/fixtures/written.jsonl").lines() {
         let case: Value = serde_json::from_str(line).unwrap();
@@ -480,12 +480,12 @@ fn any_json() -> impl proptest::strategy::Strategy<Value = Value> {
 
 proptest::proptest! {
     #[test]
-    fn nothing_that_is_sent_makes_it_panic(one in any_json(), other in any_json()) {
+    fn arbitrary_input_does_not_panic(one in any_json(), other in any_json()) {
         use crate::{apply, patch};
         let schema: Value = serde_json::from_str(include_str!("../../tests/fixtures/rule.json")).unwrap();
         let (custom, root) = Types::from_crd(&schema).unwrap();
         let built_in = built_in();
-        let writer = apply::Writer { manager: "m", api_version: "v1", subresource: "", now: "2020-01-01T00:00:00Z" };
+        let writer = apply::FieldManager { name: "m".into(), api_version: "v1".into(), subresource: String::new(), now: "2020-01-01T00:00:00Z".into() };
         let kinds = [
             (&custom, root),
             (&built_in, built_in.named("io.k8s.api.core.v1.Pod").unwrap()),
@@ -502,7 +502,7 @@ proptest::proptest! {
             let _ = patch::strategic(types, id, &one, &other);
             apply::track(types, Some(id), Some(&other), &mut read, &writer);
             let _ = apply::apply(&apply::ApplyRequest {
-                types, id: Some(id), live: &one, wanted: &other, writer,
+                types, id: Some(id), live: &one, desired: &other, manager: &writer,
                 conflicts: apply::Conflicts::Refuse, reset: &[&["status"]],
             });
         }

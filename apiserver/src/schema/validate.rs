@@ -6,14 +6,15 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::MAX_DEPTH;
-use super::cost;
 use super::formats;
 use super::model::{Additional, Checks, ListType, Node, TypeId, Types, ValueType};
 use super::resources;
 use super::rules;
-use crate::failure::{Cause, FieldError};
+use super::scalars::{type_name, whole};
+use crate::cel;
+use crate::status_error::{Cause, FieldError};
 
-/// What is wrong with `value`. With `old`, the value that it takes the place of, what has not changed is not held
+/// Validates `value`. With `old`, the value that it replaces, what has not changed is not held
 /// against it.
 pub fn validate(types: &Types, id: TypeId, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
     validate_after(types, id, value, old, &[])
@@ -48,7 +49,7 @@ pub fn validate_after(
                 detail,
             ));
         } else {
-            cost::bounded(|| check_rules(types, id, value, old, &mut errors));
+            cel::with_budget(|| check_rules(types, id, value, old, &mut errors));
         }
     }
     errors
@@ -70,29 +71,8 @@ struct Validator<'a> {
     types: &'a Types,
     path: String,
     errors: Vec<FieldError>,
-    /// Of embedded resources and of lists: told after all others.
+    /// Errors of embedded resources and of lists: they come after all others.
     late: Vec<FieldError>,
-}
-
-/// What the API server calls a JSON value of the wrong type.
-pub(super) fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if whole(number).is_some() => "integer",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
-/// A number without a fraction, however it is written.
-fn whole(number: &serde_json::Number) -> Option<i64> {
-    number.as_i64().or_else(|| {
-        let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
-        format!("{float:.0}").parse().ok()
-    })
 }
 
 impl Validator<'_> {
@@ -157,7 +137,7 @@ impl Validator<'_> {
         let fraction = value.is_number() && wanted == "integer";
         let (wanted, what) = match node.format.as_str() {
             format @ ("int32" | "int64") if fraction => (format, "float64"),
-            _ => (wanted, kind(value)),
+            _ => (wanted, type_name(value)),
         };
         self.type_error(wanted, what);
         if fraction {
@@ -514,7 +494,7 @@ fn index_of(index: usize) -> String {
     format!("[{index}]")
 }
 
-/// What tells items apart: the values of their keys, or themselves.
+/// The identity of items: the values of their keys, or the items themselves.
 fn identity(item: &Value, keys: &[String]) -> Value {
     if keys.is_empty() {
         return item.clone();
@@ -539,7 +519,7 @@ fn repeated<'a>(
     })
 }
 
-/// The items of an old list by what tells them apart; other lists' items are not followed.
+/// The items of an old list by their identity; items of other lists are not matched.
 struct Correlated<'a>(HashMap<String, &'a Value>);
 
 impl<'a> Correlated<'a> {

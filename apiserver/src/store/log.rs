@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::{Key, Stored};
 
-/// How many changes of a table are remembered. Who falls further behind has to list again.
+/// The number of changes that a log keeps for a table. A watch further behind has to list again.
 const MOST_CHANGES: usize = 1024;
 /// How many bytes the versions may have that are remembered, and are of no current object.
 const MOST_BYTES: usize = 8 << 20;
@@ -19,14 +19,14 @@ const FEW_BYTES: usize = 64 << 10;
 /// That while: as long as a kube-apiserver's cache remembers whatever else there is.
 const WHILE: Duration = Duration::from_secs(75);
 
-/// What happened to an object.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It came.
+    /// The object was created.
     Added,
-    /// It is another now.
+    /// The object was updated.
     Modified,
-    /// It went.
+    /// The object was deleted.
     Deleted,
 }
 
@@ -37,9 +37,9 @@ pub struct Change {
     pub revision: u64,
     /// When the change was made.
     pub at: Instant,
-    /// What happened.
+    /// The kind of the change.
     pub kind: ChangeKind,
-    /// To which object.
+    /// The name of the object.
     pub key: Key,
     /// The object after it, or its last state.
     pub object: Arc<Stored>,
@@ -47,7 +47,7 @@ pub struct Change {
     pub before: Option<Arc<Stored>>,
 }
 
-/// What was asked for is no longer remembered.
+/// The requested revision is older than the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooOld {
     /// The revision that was asked for.
@@ -104,15 +104,15 @@ impl Change {
     }
 }
 
-/// What can be known of a watch by others than its reader: whether it has delivered all there is.
+/// What can be known of a watch by others than its transport: whether it has delivered all there is.
 #[derive(Debug)]
 pub struct Follower {
     newest: watch::Receiver<u64>,
-    /// The revision after which its reader waits for the next line; absent while it does not wait.
+    /// The revision after which its transport waits for the next line; absent while it does not wait.
     waits_after: Mutex<Option<u64>>,
 }
 
-/// A reader waits for the next line of a watch as long as this lives.
+/// A transport waits for the next line of a watch as long as this lives.
 pub struct Waiting(Arc<Follower>);
 
 impl Follower {
@@ -123,13 +123,13 @@ impl Follower {
         }
     }
 
-    /// The reader of the watch waits for what comes after a cursor.
+    /// The transport of the watch waits for what comes after a cursor.
     pub fn wait(self: &Arc<Self>, cursor: &Cursor) -> Waiting {
         *self.waits_after.lock() = Some(cursor.after);
         Waiting(Arc::clone(self))
     }
 
-    /// Whether the reader has dealt with all there is. A table that is gone has nothing more.
+    /// Whether the transport has dealt with all there is. A table that is gone has nothing more.
     pub(super) fn is_current(&self) -> bool {
         let newest = *self.newest.borrow();
         let waits_after = *self.waits_after.lock();
@@ -215,7 +215,7 @@ impl Log {
         last.map_or(0, |change| change.revision)
     }
 
-    /// Nobody follows these namespaces alone any more.
+    /// These namespaces have no cursor of their own any more.
     pub fn unfollow(&mut self, is_followed: impl Fn(&str) -> bool) {
         self.lost.retain(|namespace, _| is_followed(namespace));
     }

@@ -1,16 +1,16 @@
-//! Where objects lie: tables of serialized objects under one revision, and a bounded log of changes for each table.
+//! The object store: tables of serialized objects under one revision, and a bounded log of changes for each table.
 //!
 //! An object is kept as the JSON that is sent, so that reading costs a copy of a pointer, and an object costs its own
 //! length. Everything that is decided about a change is decided outside: a change names the revision that it was made
 //! from, and is refused if there is a newer one.
 
-mod kept;
 mod log;
+mod persist;
 mod table;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
@@ -22,91 +22,28 @@ pub use log::{Change, ChangeKind, Cursor, Follower, TooOld};
 
 use self::table::{Range, Table};
 use crate::data::{Entry, Journal};
-
-/// The revision of a store in which nothing has changed yet.
-pub const FIRST_REVISION: u64 = 1;
-
-/// The name of a table: the resource with its group, such as `apps/deployments`; `/pods` of the core group.
-pub type TableName = Arc<str>;
-
-/// An object's key: its namespace (empty of cluster-scoped objects) and its name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
-    /// The namespace.
-    pub namespace: Arc<str>,
-    /// The name.
-    pub name: Arc<str>,
-}
-
-impl Key {
-    /// Of a namespace (empty of cluster-scoped objects) and a name.
-    pub fn new(namespace: &str, name: &str) -> Self {
-        Self {
-            namespace: namespace.into(),
-            name: name.into(),
-        }
-    }
-}
-
-/// An object as it is kept.
-#[derive(Clone, Debug)]
-pub struct Stored {
-    /// Its JSON, with its resource version.
-    pub bytes: Bytes,
-    /// The revision of its last change.
-    pub revision: u64,
-    /// Its labels.
-    pub labels: Arc<BTreeMap<String, String>>,
-    uid: Arc<str>,
-    owners: Box<[Arc<str>]>,
-}
-
-impl Stored {
-    /// The same object with other bytes.
-    #[must_use]
-    pub fn with_bytes(&self, bytes: Bytes) -> Self {
-        Self {
-            bytes,
-            ..self.clone()
-        }
-    }
-
-    /// Whether it names an owner.
-    pub fn is_owned(&self) -> bool {
-        !self.owners.is_empty()
-    }
-
-    /// Whether a text is somewhere in its JSON.
-    pub fn mentions(&self, text: &str) -> bool {
-        let mut places = self.bytes.windows(text.len());
-        places.any(|place| place == text.as_bytes())
-    }
-
-    /// The object. It was made by serializing one.
-    pub fn value(&self) -> Value {
-        crate::json::parse_own(&self.bytes).unwrap_or_default()
-    }
-}
+use crate::stored::{FIRST_REVISION, summarized};
+pub use crate::stored::{Key, Stored, TableName};
 
 /// Why a change was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stale {
+pub enum WriteError {
     /// The object has another revision, or is there although it should not be.
-    Changed,
+    Conflict,
     /// The object is not there.
-    Gone,
+    NotFound,
     /// The disk does not take it. Nothing will be changed any more.
-    Unwritten,
+    NotPersisted,
 }
 
-/// What a change does.
+/// A change of an object.
 #[derive(Debug)]
 pub enum Write {
     /// Makes an object that is not there.
     Create(Value),
     /// Replaces the object of that revision.
     Replace(u64, Value),
-    /// Takes the object of that revision away; its last state is told to those who watch.
+    /// Deletes the object of that revision; watches get its last state.
     Delete(u64, Value),
 }
 
@@ -138,7 +75,7 @@ pub struct Store {
 }
 
 struct Shared {
-    /// Held by whoever changes an object, so that changes are written to disk one after another while others read.
+    /// Held during a change, so that changes are written to disk one after another while others read.
     /// Always taken before `inner`.
     journal: Mutex<Option<Journal>>,
     inner: RwLock<Inner>,
@@ -151,12 +88,12 @@ pub struct Page {
     pub objects: Vec<(Key, Arc<Stored>)>,
     /// The revision that the list is of.
     pub revision: u64,
-    /// How many more objects are wanted.
+    /// The number of objects after this page.
     pub remaining: usize,
 }
 
 impl Page {
-    /// Those that are `wanted`, at most `limit`. What is left is only told by whether there is any.
+    /// Those that are `wanted`, at most `limit`, and whether more remain.
     #[must_use]
     pub fn narrowed(
         self,
@@ -208,7 +145,7 @@ impl Store {
         inner.tables.get(table)?.objects.get(key).cloned()
     }
 
-    /// How many objects a table has.
+    /// The number of objects of a table.
     pub fn count(&self, table: &str) -> usize {
         let inner = self.shared.inner.read();
         inner
@@ -283,7 +220,7 @@ impl Store {
 
     /// Makes a change. The object's resource version is set here. If objects are kept on disk, it is there when this
     /// answers, and was before anybody could see it.
-    pub fn write(&self, table: &str, key: &Key, write: Write) -> Result<Written, Stale> {
+    pub fn write(&self, table: &str, key: &Key, write: Write) -> Result<Written, WriteError> {
         let mut journal = self.shared.journal.lock();
         let (before, revision) = self.shared.inner.read().check(table, key, &write)?;
         let (kind, object) = match write {
@@ -301,7 +238,9 @@ impl Store {
                 revision,
                 object: if gone { &[] } else { &stored.bytes },
             };
-            journal.append(&entry).map_err(|_| Stale::Unwritten)?;
+            journal
+                .append(&entry)
+                .map_err(|_| WriteError::NotPersisted)?;
         }
         let mut inner = self.shared.inner.write();
         inner.revision = revision;
@@ -326,14 +265,14 @@ impl Store {
         }
     }
 
-    /// Forgets a table that is empty, because its resource is gone. Those who follow it are told what happened up to
+    /// Removes the empty table of a resource that is not served any more. Its cursors get the changes up to
     /// here, and then that it is over.
     pub fn forget(&self, table: &str) {
         let mut inner = self.shared.inner.write();
         let is_empty = |table: &Table| table.objects.is_empty();
         if inner.tables.get(table).is_some_and(is_empty) {
             inner.tables.remove(table);
-            // Should it come back, nobody is to miss what it has forgotten.
+            // If the table is created again, a watch from before must expire.
             inner.forgotten = inner.revision;
         }
     }
@@ -399,16 +338,16 @@ impl Inner {
         table: &str,
         key: &Key,
         write: &Write,
-    ) -> Result<(Option<Arc<Stored>>, u64), Stale> {
+    ) -> Result<(Option<Arc<Stored>>, u64), WriteError> {
         let objects = self.tables.get(table).map(|table| &table.objects);
         let before = objects.and_then(|objects| objects.get(key)).cloned();
         match (write, &before) {
-            (Write::Create(_), Some(_)) => return Err(Stale::Changed),
-            (Write::Replace(..) | Write::Delete(..), None) => return Err(Stale::Gone),
+            (Write::Create(_), Some(_)) => return Err(WriteError::Conflict),
+            (Write::Replace(..) | Write::Delete(..), None) => return Err(WriteError::NotFound),
             (Write::Replace(revision, _) | Write::Delete(revision, _), Some(stored))
                 if stored.revision != *revision =>
             {
-                return Err(Stale::Changed);
+                return Err(WriteError::Conflict);
             }
             _ => {}
         }
@@ -480,36 +419,4 @@ fn serialized(mut object: Value, revision: u64, before: Option<&Stored>) -> Stor
         revision,
         before,
     )
-}
-
-/// What is told of an object without reading it. What is as it was before has no memory of its own: many versions of an object
-/// are remembered.
-fn summarized(object: &Value, bytes: Bytes, revision: u64, before: Option<&Stored>) -> Stored {
-    let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
-    let uid = uid.unwrap_or_default();
-    let owners = object
-        .pointer("/metadata/ownerReferences")
-        .and_then(Value::as_array);
-    let owners = owners.into_iter().flatten();
-    let owners = owners.filter_map(|owner| owner.get("uid")?.as_str().map(Arc::from));
-    let labels = labels(object);
-    let same_labels = before.filter(|before| *before.labels == labels);
-    let same_uid = before.filter(|before| *before.uid == *uid);
-    Stored {
-        bytes,
-        revision,
-        labels: same_labels.map_or_else(|| Arc::new(labels), |before| Arc::clone(&before.labels)),
-        uid: same_uid.map_or_else(|| uid.into(), |before| Arc::clone(&before.uid)),
-        owners: owners.collect(),
-    }
-}
-
-fn labels(object: &Value) -> BTreeMap<String, String> {
-    let Some(Value::Object(labels)) = object.pointer("/metadata/labels") else {
-        return BTreeMap::new();
-    };
-    labels
-        .iter()
-        .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
-        .collect()
 }

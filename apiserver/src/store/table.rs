@@ -12,12 +12,12 @@ use super::{Change, ChangeKind, Cursor, Key, Page, Stored};
 
 pub(super) struct Table {
     pub(super) objects: BTreeMap<Key, Arc<Stored>>,
-    /// How many bytes they have.
+    /// Their size in bytes.
     bytes: usize,
     /// Those who follow it have it, too: they read it to its end when the table is gone.
     pub(super) log: Arc<RwLock<Log>>,
     pub(super) newest: watch::Sender<u64>,
-    /// The last change of each namespace that somebody follows alone: he is not woken by those of others.
+    /// The last change of each namespace with a cursor of its own, which changes of other namespaces do not wake.
     of_namespaces: HashMap<Arc<str>, watch::Sender<u64>>,
 }
 
@@ -39,7 +39,7 @@ impl Table {
         self.objects.insert(key, stored);
     }
 
-    /// Makes a change, remembers it, and tells it to those who follow it.
+    /// Makes a change, appends it to the log, and wakes the cursors.
     pub(super) fn put(&mut self, change: Change) {
         let (revision, key) = (change.revision, change.key.clone());
         let replaced = if change.kind == ChangeKind::Deleted {
@@ -118,7 +118,7 @@ impl Range<'_> {
             .take(most)
             .map(|(key, stored)| (key.clone(), Arc::clone(stored)))
             .collect();
-        // Only those who ask for pages are told what is left.
+        // Only paged lists count what is left.
         let remaining = if self.limit.is_some() {
             rest.count()
         } else {

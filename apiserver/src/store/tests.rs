@@ -14,7 +14,7 @@ fn key(name: &str) -> Key {
 }
 
 #[test]
-fn a_change_is_made_from_the_newest_state_only() {
+fn write_of_stale_revision_conflicts() {
     let store = Store::new();
     let first = store
         .write("/things", &key("a"), Write::Create(object("a", "1")))
@@ -23,7 +23,7 @@ fn a_change_is_made_from_the_newest_state_only() {
         store
             .write("/things", &key("a"), Write::Create(object("a", "2")))
             .unwrap_err(),
-        Stale::Changed
+        WriteError::Conflict
     );
     let second = store
         .write(
@@ -41,7 +41,7 @@ fn a_change_is_made_from_the_newest_state_only() {
                 Write::Delete(first.stored.revision, object("a", "2"))
             )
             .unwrap_err(),
-        Stale::Changed
+        WriteError::Conflict
     );
     store
         .write(
@@ -58,13 +58,13 @@ fn a_change_is_made_from_the_newest_state_only() {
                 Write::Replace(second.stored.revision, object("a", "3"))
             )
             .unwrap_err(),
-        Stale::Gone
+        WriteError::NotFound
     );
     assert!(store.get("/things", &key("a")).is_none());
 }
 
 #[test]
-fn a_cursor_sees_every_change_once_and_is_told_when_it_cannot() {
+fn cursor_sees_every_change_once_or_expires() {
     let store = Store::new();
     let mut cursor = store.follow("/things", None, store.revision()).unwrap();
     for number in 0..10 {
@@ -88,7 +88,7 @@ fn a_cursor_sees_every_change_once_and_is_told_when_it_cannot() {
 }
 
 #[test]
-fn what_only_the_log_still_has_takes_no_more_than_the_objects_after_a_while() {
+fn log_does_not_outgrow_the_objects() {
     let begin = Instant::now();
     // Versions of 10,000 bytes that replace each other, one a second; after which of them the first is forgotten.
     let forgotten_after = |current_bytes: usize| {
@@ -111,12 +111,12 @@ fn what_only_the_log_still_has_takes_no_more_than_the_objects_after_a_while() {
     };
     assert_eq!(forgotten_after(0), Some(76));
     assert_eq!(forgotten_after(1_000_000), Some(102));
-    // What there is room for stays.
+    // Changes within the limit stay.
     assert_eq!(forgotten_after(usize::MAX), None);
 }
 
 #[test]
-fn versions_of_an_object_share_what_is_the_same() {
+fn revisions_of_an_object_share_unchanged_metadata() {
     let store = Store::new();
     let mut labelled = object("a", "x");
     labelled["metadata"] = json!({ "name": "a", "uid": "u", "labels": { "l": "m" } });
@@ -130,7 +130,7 @@ fn versions_of_an_object_share_what_is_the_same() {
 }
 
 #[tokio::test]
-async fn who_follows_a_namespace_sees_only_its_changes_and_is_woken_by_no_other() {
+async fn namespace_cursor_is_woken_only_by_its_namespace() {
     let store = Store::new();
     let make = |namespace: &str, name: &str| {
         let key = Key::new(namespace, name);
@@ -155,8 +155,8 @@ async fn who_follows_a_namespace_sees_only_its_changes_and_is_woken_by_no_other(
     assert_eq!(store.seen_up_to(&cursor), None);
     assert!(cursor.changed().await);
     let changes = cursor.changes(10).unwrap();
-    let told: Vec<u64> = changes.iter().map(|change| change.revision).collect();
-    assert_eq!(told, [revision]);
+    let revisions: Vec<u64> = changes.iter().map(|change| change.revision).collect();
+    assert_eq!(revisions, [revision]);
 
     // What is forgotten of the namespace itself is missed, one way or the other.
     let mut other = store.follow("/things", Some("here"), revision).unwrap();
@@ -175,7 +175,7 @@ async fn who_follows_a_namespace_sees_only_its_changes_and_is_woken_by_no_other(
 }
 
 #[test]
-fn lists_go_on_after_a_key_and_stay_in_their_namespace() {
+fn paged_list_continues_within_namespace() {
     let store = Store::new();
     for (namespace, name) in [("a", "1"), ("b", "1"), ("b", "2"), ("b", "3"), ("c", "1")] {
         let key = Key::new(namespace, name);
@@ -203,7 +203,7 @@ fn lists_go_on_after_a_key_and_stay_in_their_namespace() {
 }
 
 #[test]
-fn a_list_may_be_of_an_earlier_revision() {
+fn list_at_earlier_revision_has_old_objects() {
     let store = Store::new();
     let first = store
         .write("/things", &key("a"), Write::Create(object("a", "1")))
@@ -248,7 +248,7 @@ fn a_list_may_be_of_an_earlier_revision() {
 }
 
 #[tokio::test]
-async fn who_follows_a_forgotten_table_sees_its_end() {
+async fn cursor_of_a_removed_table_reaches_its_end() {
     let store = Store::new();
     let first = store
         .write("/things", &key("a"), Write::Create(object("a", "1")))
@@ -277,7 +277,7 @@ async fn who_follows_a_forgotten_table_sees_its_end() {
 }
 
 #[test]
-fn what_is_read_outside_keeps_to_its_limit() {
+fn narrowed_page_keeps_its_limit() {
     let store = Store::new();
     for number in 0..10 {
         let name = format!("o{number}");

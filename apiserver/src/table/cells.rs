@@ -11,7 +11,7 @@ use crate::meta;
 const NONE: &str = "<none>";
 const UNKNOWN: &str = "<unknown>";
 
-/// How long ago something was, in the manner of `kubectl`: `5m`, `3d4h`.
+/// The age of an object in the format of `kubectl`: `5m`, `3d4h`.
 fn age(since: &str) -> String {
     let Ok(since) = since.parse::<Timestamp>() else {
         return UNKNOWN.to_owned();
@@ -88,7 +88,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// What a simple path (`.status.conditions[?(@.type=="Ready")].status`) finds.
+/// The values at a simple path (`.status.conditions[?(@.type=="Ready")].status`).
 fn at_path<'a>(object: &'a Value, path: &str) -> Vec<&'a Value> {
     let mut found = vec![object];
     let mut rest = path.trim();
@@ -570,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_find() {
+    fn json_paths_select_values() {
         let object =
             json!({ "a": { "b.c": 1 }, "l": [{ "t": "x", "v": 1 }, { "t": "y", "v": 2 }] });
         assert_eq!(at_path(&object, ".l[?(@.t==\"y\")].v"), [&json!(2)]);

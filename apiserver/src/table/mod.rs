@@ -76,10 +76,10 @@ pub fn row(kind: &Kind, object: &Value, row_object: RowObject) -> Value {
     };
     let shown = match row_object {
         RowObject::None => Value::Null,
-        RowObject::Metadata => crate::answer::metadata_of(object),
+        RowObject::Metadata => crate::meta::partial_object(object),
         RowObject::Whole => {
             let mut whole = object.clone();
-            crate::convert::from_kept(kind, &mut whole);
+            crate::conversion::from_storage(kind, &mut whole);
             crate::meta::put_type(&mut whole, &kind.api_version(), &kind.kind);
             whole
         }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use anyhow::{Context as _, Result};
 use reeve_apiserver::{
-    Access, Authority as ServerAuthority, Listener, Options, Server, kubeconfig,
+    Authority as ServerAuthority, KubeconfigContext, Listener, Options, Server, kubeconfig,
 };
 use regex::Regex;
 use serde::Deserialize;
@@ -91,7 +91,7 @@ pub async fn listen(folder: &Path) -> Result<Listener> {
     });
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let listener = server.listen(&authority, address).await?;
-    let access = Access::admin("embedded", &authority, &listener)?;
+    let access = KubeconfigContext::admin("embedded", &authority, &listener)?;
     std::fs::write(folder.join("kubeconfig"), kubeconfig(&[access]))
         .context("writing the kubeconfig")?;
     Ok(listener)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::server::Inner;
+use crate::store::Store;
 
 pub(super) const MUTATING: &str = "admissionregistration.k8s.io/mutatingwebhookconfigurations";
 pub(super) const VALIDATING: &str = "admissionregistration.k8s.io/validatingwebhookconfigurations";
@@ -16,17 +16,17 @@ const VERSIONS: [(&str, &str); 2] = [
     ("v1", "admission.k8s.io/v1"),
     ("v1beta1", "admission.k8s.io/v1beta1"),
 ];
-/// How long a webhook has that does not say how long it needs, in seconds.
-const PATIENCE: u64 = 10;
-/// How long any has, in seconds.
-const MOST_PATIENCE: u64 = 30;
+/// The default timeout of a webhook in seconds.
+const DEFAULT_TIMEOUT: u64 = 10;
+/// The maximum timeout in seconds.
+const MAX_TIMEOUT: u64 = 30;
 
-/// Somebody who is asked about writes: one entry of a configuration.
+/// A webhook: one entry of a configuration.
 pub(super) struct Hook {
     pub(super) name: String,
-    /// How long it has to answer.
+    /// The timeout in seconds.
     pub(super) seconds: u64,
-    /// The API version of reviews that it likes best, if it is a known one.
+    /// The first API version of reviews in its list that is known.
     pub(super) review_version: Option<&'static str>,
     /// The whole entry.
     pub(super) entry: Value,
@@ -34,7 +34,7 @@ pub(super) struct Hook {
 
 impl Hook {
     fn read(entry: Value) -> Self {
-        let seconds = entry["timeoutSeconds"].as_u64().unwrap_or(PATIENCE);
+        let seconds = entry["timeoutSeconds"].as_u64().unwrap_or(DEFAULT_TIMEOUT);
         let versions = entry["admissionReviewVersions"].as_array();
         let review_version = versions.into_iter().flatten().find_map(|version| {
             let mut known = VERSIONS.iter();
@@ -43,7 +43,7 @@ impl Hook {
         });
         Self {
             name: entry["name"].as_str().unwrap_or_default().to_owned(),
-            seconds: seconds.clamp(1, MOST_PATIENCE),
+            seconds: seconds.clamp(1, MAX_TIMEOUT),
             review_version,
             entry,
         }
@@ -54,7 +54,7 @@ impl Hook {
     }
 
     /// Whether a write goes on of which it cannot be asked.
-    pub(super) fn ignores(&self) -> bool {
+    pub(super) fn ignores_failure(&self) -> bool {
         self.text("failurePolicy") == "Ignore"
     }
 
@@ -68,8 +68,8 @@ impl Hook {
         matches!(self.text("sideEffects"), "None" | "NoneOnDryRun")
     }
 
-    /// How long it may take to answer.
-    pub(super) fn patience(&self) -> Duration {
+    /// The timeout of a call.
+    pub(super) fn timeout(&self) -> Duration {
         Duration::from_secs(self.seconds)
     }
 
@@ -84,22 +84,22 @@ impl Hook {
 pub(super) struct Hooks(Mutex<Option<(u64, Arc<[Hook]>)>>);
 
 impl Hooks {
-    pub(super) fn of(&self, server: &Inner, table: &str) -> Arc<[Hook]> {
-        let revision = server.store.newest(table);
+    pub(super) fn of(&self, store: &Store, table: &str) -> Arc<[Hook]> {
+        let revision = store.newest(table);
         let mut known = self.0.lock();
         if let Some((at, hooks)) = known.as_ref()
             && *at == revision
         {
             return Arc::clone(hooks);
         }
-        let hooks: Arc<[Hook]> = read(server, table).into();
+        let hooks: Arc<[Hook]> = read(store, table).into();
         *known = Some((revision, Arc::clone(&hooks)));
         hooks
     }
 }
 
-fn read(server: &Inner, table: &str) -> Vec<Hook> {
-    let all = server.store.all(table);
+fn read(store: &Store, table: &str) -> Vec<Hook> {
+    let all = store.all(table);
     let entries = all.iter().flat_map(|(_, stored)| {
         let mut configuration = stored.value();
         match configuration["webhooks"].take() {

@@ -6,9 +6,9 @@ use super::config::Hook;
 use crate::admission::matching::{
     Subject, Versions, kind_for as kind_for_rules, of_namespace, of_object, of_rule,
 };
-use crate::admission::seen::{Seen, hold};
+use crate::admission::versioned::{VersionedAttributes, hold};
+use crate::cel::with_budget;
 use crate::kinds::{Kind, Kinds};
-use crate::schema::scope::bounded;
 
 /// The kind, in the version that the webhook has named, as which a write is shown to it; none if it is not about it.
 pub(super) fn kind_for(hook: &Hook, kinds: &Kinds, subject: &Subject<'_>) -> Option<Arc<Kind>> {
@@ -24,12 +24,12 @@ pub(super) fn kind_for(hook: &Hook, kinds: &Kinds, subject: &Subject<'_>) -> Opt
     })
 }
 
-/// Whether the conditions of a webhook hold. The error says which one cannot be evaluated.
-pub(super) fn holds(hook: &Hook, seen: &Seen<'_>) -> Result<bool, String> {
+/// Whether the `matchConditions` of a webhook hold. The error names the one that cannot be evaluated.
+pub(super) fn holds(hook: &Hook, seen: &VersionedAttributes<'_>) -> Result<bool, String> {
     if hook.list("matchConditions").next().is_none() {
         return Ok(true);
     }
     let mut outcome = Ok(true);
-    bounded(|| outcome = hold(hook.list("matchConditions"), &seen.scope()));
+    with_budget(|| outcome = hold(hook.list("matchConditions"), &seen.scope()));
     outcome
 }

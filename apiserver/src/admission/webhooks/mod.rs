@@ -1,12 +1,12 @@
 //! Webhooks: programs elsewhere that are asked about writes, and may change or refuse them.
 
-mod call;
+mod client;
 mod config;
 mod matching;
-mod patching;
+mod patch;
+mod response;
 mod review;
-mod trust;
-mod verdict;
+mod tls;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,49 +15,49 @@ use futures::future::join_all;
 use serde_json::Value;
 
 use super::matching::Subject;
-use super::policies::{Outcome, namespace};
-use super::seen::Seen;
+use super::policies::{AdmissionOutcome, namespace};
+use super::versioned::VersionedAttributes;
 use super::{Attributes, in_form, is_exempt};
-use crate::failure::{Failure, go_quoted};
-use crate::kinds::Kind;
+use crate::decode::reread;
+use crate::kinds::{Kind, KindRegistry};
 use crate::meta;
-use crate::operations::body::reread;
-use crate::server::Inner;
-use call::Callers;
+use crate::status_error::{StatusError, go_quoted};
+use crate::store::Store;
+use client::WebhookClients;
 use config::{Hook, Hooks, MUTATING, VALIDATING};
-use patching::patched;
-use verdict::{Expected, Verdict};
+use patch::patched;
+use response::{Expected, WebhookResponse};
 
 /// All webhooks of a server.
 #[derive(Default)]
 pub(crate) struct Webhooks {
     mutating: Hooks,
     validating: Hooks,
-    callers: Callers,
+    callers: WebhookClients,
 }
 
 /// A write that webhooks are asked about.
-pub(crate) struct Occasion<'a> {
+pub(crate) struct WebhookRequest<'a> {
     pub(crate) of: &'a Attributes<'a>,
     /// The object as it was; null of a new one.
     pub(crate) old: &'a Value,
-    /// How it is written: `CreateOptions` and the like.
+    /// The options of the write, such as `CreateOptions`.
     pub(crate) options: &'a Value,
     /// Whether nothing is kept.
     pub(crate) dry_run: bool,
 }
 
-/// What webhooks make of an object.
+/// The outcome of mutating webhooks.
 #[derive(Default)]
-pub(crate) struct Mutated {
+pub(crate) struct MutationOutcome {
     /// It, if it has been changed.
     pub(crate) object: Option<Value>,
-    /// What else is said.
-    pub(crate) outcome: Outcome,
+    /// The warnings and the refusal.
+    pub(crate) outcome: AdmissionOutcome,
 }
 
 /// A webhook that is to be asked, with what it is shown.
-struct Call<'a> {
+struct WebhookCall<'a> {
     hook: &'a Hook,
     kind: Arc<Kind>,
     new: Value,
@@ -65,25 +65,29 @@ struct Call<'a> {
 }
 
 impl Webhooks {
-    /// Whether somebody may be asked who changes objects.
-    pub(crate) fn may_mutate(server: &Inner, kind: &Kind) -> bool {
-        !is_exempt(kind) && server.store.count(MUTATING) > 0
+    /// Whether a mutating webhook exists that may be called.
+    pub(crate) fn may_mutate(store: &Store, kind: &Kind) -> bool {
+        !is_exempt(kind) && store.count(MUTATING) > 0
     }
 
-    /// Whether somebody may be asked who refuses.
-    pub(crate) fn may_validate(server: &Inner, kind: &Kind) -> bool {
-        !is_exempt(kind) && server.store.count(VALIDATING) > 0
+    /// Whether a validating webhook exists that may be called.
+    pub(crate) fn may_validate(store: &Store, kind: &Kind) -> bool {
+        !is_exempt(kind) && store.count(VALIDATING) > 0
     }
 
-    /// Asks those who change objects, one after the other. `new` is null of a deletion.
+    /// Calls the mutating webhooks, one after the other. `new` is null for a deletion.
     pub(crate) async fn mutate(
         &self,
-        server: &Inner,
-        occasion: &Occasion<'_>,
+        store: &Store,
+        kinds: &KindRegistry,
+        request: &WebhookRequest<'_>,
         new: &Value,
-    ) -> Mutated {
-        let mut mutated = Mutated::default();
-        if let Err(failure) = self.mutations(server, occasion, new, &mut mutated).await {
+    ) -> MutationOutcome {
+        let mut mutated = MutationOutcome::default();
+        if let Err(failure) = self
+            .mutations(store, kinds, request, new, &mut mutated)
+            .await
+        {
             mutated.outcome.refusal = Some(failure);
         }
         mutated
@@ -91,13 +95,14 @@ impl Webhooks {
 
     async fn mutations(
         &self,
-        server: &Inner,
-        occasion: &Occasion<'_>,
+        store: &Store,
+        kinds: &KindRegistry,
+        request: &WebhookRequest<'_>,
         new: &Value,
-        mutated: &mut Mutated,
-    ) -> Result<(), Failure> {
-        let hooks = self.mutating.of(server, MUTATING);
-        let namespace = namespace(server, occasion.of.namespace);
+        mutated: &mut MutationOutcome,
+    ) -> Result<(), StatusError> {
+        let hooks = self.mutating.of(store, MUTATING);
+        let namespace = namespace(store, request.of.namespace);
         let (mut invoked, mut again) = (BTreeSet::new(), BTreeSet::new());
         for round in 0..2 {
             for (place, hook) in hooks.iter().enumerate() {
@@ -105,10 +110,10 @@ impl Webhooks {
                     continue;
                 }
                 let object = mutated.object.as_ref().unwrap_or(new);
-                let Some(call) = called(server, hook, occasion, object, &namespace)? else {
+                let Some(call) = called(kinds, hook, request, object, &namespace)? else {
                     continue;
                 };
-                if let Some(object) = self.mutation(server, occasion, &call, mutated).await? {
+                if let Some(object) = self.mutation(store, request, &call, mutated).await? {
                     mutated.object = Some(object);
                     again.extend(invoked.iter().copied());
                 }
@@ -123,16 +128,16 @@ impl Webhooks {
         Ok(())
     }
 
-    /// What one webhook makes of the object that it is shown, if it is something else.
+    /// Calls one webhook and returns the object if it changed it.
     async fn mutation(
         &self,
-        server: &Inner,
-        occasion: &Occasion<'_>,
-        call: &Call<'_>,
-        mutated: &mut Mutated,
-    ) -> Result<Option<Value>, Failure> {
+        store: &Store,
+        request: &WebhookRequest<'_>,
+        call: &WebhookCall<'_>,
+        mutated: &mut MutationOutcome,
+    ) -> Result<Option<Value>, StatusError> {
         let name = &call.hook.name;
-        let answer = match self.asked(server, occasion, call, true).await {
+        let answer = match self.call(store, request, call, true).await {
             Ok(answer) => answer,
             Err(why) => return uncalled(call.hook, &why).map(|()| None),
         };
@@ -144,12 +149,12 @@ impl Webhooks {
             return Ok(None);
         };
         if call.new.is_null() {
-            return Err(Failure::internal_because(&format!(
+            return Err(StatusError::internal_because(&format!(
                 "admission webhook {} attempted to modify the object, which is not supported for this operation",
                 go_quoted(name)
             )));
         }
-        let patch = match patching::read(&patch) {
+        let patch = match patch::read(&patch) {
             Ok(patch) => patch,
             Err(why) => return uncalled(call.hook, &why).map(|()| None),
         };
@@ -164,25 +169,26 @@ impl Webhooks {
         if patched == call.new {
             return Ok(None);
         }
-        let of = occasion.of;
+        let of = request.of;
         let object = reread(&call.kind, of.subresource, patched)?;
         let kept = in_form((&call.kind, of.kind), of.subresource, &object);
         Ok(Some(kept.into_owned()))
     }
 
-    /// Asks those who refuse, all at once. `new` is null of a deletion.
+    /// Calls the validating webhooks, all at once. `new` is null for a deletion.
     pub(crate) async fn validate(
         &self,
-        server: &Inner,
-        occasion: &Occasion<'_>,
+        store: &Store,
+        kinds: &KindRegistry,
+        request: &WebhookRequest<'_>,
         new: &Value,
-    ) -> Outcome {
-        let mut outcome = Outcome::default();
-        let hooks = self.validating.of(server, VALIDATING);
-        let namespace = namespace(server, occasion.of.namespace);
+    ) -> AdmissionOutcome {
+        let mut outcome = AdmissionOutcome::default();
+        let hooks = self.validating.of(store, VALIDATING);
+        let namespace = namespace(store, request.of.namespace);
         let mut calls = Vec::new();
         for hook in hooks.iter() {
-            match called(server, hook, occasion, new, &namespace) {
+            match called(kinds, hook, request, new, &namespace) {
                 Ok(call) => calls.extend(call),
                 Err(failure) => {
                     outcome.refusal = Some(failure);
@@ -192,7 +198,7 @@ impl Webhooks {
         }
         let asked = calls
             .iter()
-            .map(|call| self.asked(server, occasion, call, false));
+            .map(|call| self.call(store, request, call, false));
         for (call, answer) in calls.iter().zip(join_all(asked).await) {
             let refusal = match answer {
                 Ok(answer) => {
@@ -206,22 +212,22 @@ impl Webhooks {
         outcome
     }
 
-    /// What a webhook says. The error says why it says nothing that counts.
-    async fn asked(
+    /// Calls a webhook. The error is the reason of a failed call or of an invalid response.
+    async fn call(
         &self,
-        server: &Inner,
-        occasion: &Occasion<'_>,
-        call: &Call<'_>,
+        store: &Store,
+        request: &WebhookRequest<'_>,
+        call: &WebhookCall<'_>,
         may_patch: bool,
-    ) -> Result<Verdict, String> {
+    ) -> Result<WebhookResponse, String> {
         let hook = call.hook;
         let Some(api_version) = hook.review_version else {
             return Err("webhook does not accept known AdmissionReview versions".to_owned());
         };
         let uid = meta::uid();
         let states = (&call.new, &call.old);
-        let review = review::asked(occasion, &call.kind, (api_version, &uid), states);
-        let answer = self.callers.ask(server, hook, &review).await;
+        let review = review::call(request, &call.kind, (api_version, &uid), states);
+        let answer = self.callers.ask(store, hook, &review).await;
         let answer = answer.map_err(|why| format!("failed to call webhook: {why}"))?;
         let expected = Expected {
             hook: &hook.name,
@@ -229,51 +235,57 @@ impl Webhooks {
             uid: &uid,
             may_patch,
         };
-        verdict::read(&expected, &answer)
+        response::read(&expected, &answer)
     }
 }
 
 /// A webhook with what it is shown; nothing if it is not to be asked.
 fn called<'a>(
-    server: &Inner,
+    kinds: &KindRegistry,
     hook: &'a Hook,
-    occasion: &Occasion<'_>,
+    request: &WebhookRequest<'_>,
     new: &Value,
     namespace: &Value,
-) -> Result<Option<Call<'a>>, Failure> {
-    let of = occasion.of;
+) -> Result<Option<WebhookCall<'a>>, StatusError> {
+    let of = request.of;
     let subject = Subject {
         of,
         new,
-        old: occasion.old,
+        old: request.old,
         namespace,
     };
-    let Some(kind) = matching::kind_for(hook, &server.kinds(), &subject) else {
+    let Some(kind) = matching::kind_for(hook, &kinds.current(), &subject) else {
         return Ok(None);
     };
     let shown = |object| in_form((of.kind, &kind), of.subresource, object).into_owned();
-    let (new, old) = (shown(new), shown(occasion.old));
-    let seen = Seen {
+    let (new, old) = (shown(new), shown(request.old));
+    let seen = VersionedAttributes {
         of,
         kind: &kind,
         new: &new,
         old: &old,
         namespace,
-        dry_run: occasion.dry_run,
+        dry_run: request.dry_run,
     };
     match matching::holds(hook, &seen) {
         Ok(true) => {}
         Ok(false) => return Ok(None),
-        Err(_) if hook.ignores() => return Ok(None),
-        Err(why) => return Err(Failure::forbidden(&of.kind.about(), of.name, &why)),
+        Err(_) if hook.ignores_failure() => return Ok(None),
+        Err(why) => {
+            return Err(StatusError::forbidden(
+                &of.kind.group_resource(),
+                of.name,
+                &why,
+            ));
+        }
     }
-    if occasion.dry_run && !hook.has_no_side_effects() {
-        return Err(Failure::bad_request(format!(
+    if request.dry_run && !hook.has_no_side_effects() {
+        return Err(StatusError::bad_request(format!(
             "admission webhook {} does not support dry run",
             go_quoted(&hook.name)
         )));
     }
-    Ok(Some(Call {
+    Ok(Some(WebhookCall {
         hook,
         kind,
         new,
@@ -281,12 +293,12 @@ fn called<'a>(
     }))
 }
 
-/// What follows where a webhook cannot be asked.
-fn uncalled(hook: &Hook, why: &str) -> Result<(), Failure> {
+/// Applies the failure policy to a failed call.
+fn uncalled(hook: &Hook, why: &str) -> Result<(), StatusError> {
     let why = format!("failed calling webhook {}: {why}", go_quoted(&hook.name));
-    if hook.ignores() {
+    if hook.ignores_failure() {
         tracing::warn!("{why}; it is ignored");
         return Ok(());
     }
-    Err(Failure::internal_because(&why))
+    Err(StatusError::internal_because(&why))
 }

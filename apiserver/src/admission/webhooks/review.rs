@@ -2,21 +2,21 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Occasion;
-use crate::admission::told_resource;
+use super::WebhookRequest;
+use crate::admission::request_resource;
 use crate::kinds::Kind;
 
 /// The kind of reviews.
 pub(super) const KIND: &str = "AdmissionReview";
 
 /// The review of a write, of an API version of reviews, as it is shown to a webhook in the version of `kind`.
-pub(super) fn asked(
-    occasion: &Occasion<'_>,
+pub(super) fn call(
+    request: &WebhookRequest<'_>,
     kind: &Kind,
     (api_version, uid): (&str, &str),
     (new, old): (&Value, &Value),
 ) -> Value {
-    let of = occasion.of;
+    let of = request.of;
     let mut user = Map::new();
     for (field, text) in [("username", &of.user.user), ("uid", &of.user.uid)] {
         put(&mut user, field, text);
@@ -27,24 +27,24 @@ pub(super) fn asked(
     if !of.user.extra.is_empty() {
         user.insert("extra".to_owned(), json!(of.user.extra));
     }
-    let mut request = Map::new();
-    put(&mut request, "uid", uid);
-    request.insert("kind".to_owned(), of.told_kind(kind));
-    request.insert("resource".to_owned(), told_resource(kind));
-    request.insert("requestKind".to_owned(), of.told_kind(of.kind));
-    request.insert("requestResource".to_owned(), told_resource(of.kind));
+    let mut fields = Map::new();
+    put(&mut fields, "uid", uid);
+    fields.insert("kind".to_owned(), of.request_kind(kind));
+    fields.insert("resource".to_owned(), request_resource(kind));
+    fields.insert("requestKind".to_owned(), of.request_kind(of.kind));
+    fields.insert("requestResource".to_owned(), request_resource(of.kind));
     for field in ["subResource", "requestSubResource"] {
-        put(&mut request, field, of.subresource.unwrap_or_default());
+        put(&mut fields, field, of.subresource.unwrap_or_default());
     }
-    put(&mut request, "name", of.name);
-    put(&mut request, "namespace", of.told_namespace());
-    put(&mut request, "operation", of.action.operation());
-    request.insert("userInfo".to_owned(), Value::Object(user));
-    request.insert("object".to_owned(), new.clone());
-    request.insert("oldObject".to_owned(), old.clone());
-    request.insert("dryRun".to_owned(), occasion.dry_run.into());
-    request.insert("options".to_owned(), occasion.options.clone());
-    json!({ "kind": KIND, "apiVersion": api_version, "request": request })
+    put(&mut fields, "name", of.name);
+    put(&mut fields, "namespace", of.request_namespace());
+    put(&mut fields, "operation", of.operation.as_str());
+    fields.insert("userInfo".to_owned(), Value::Object(user));
+    fields.insert("object".to_owned(), new.clone());
+    fields.insert("oldObject".to_owned(), old.clone());
+    fields.insert("dryRun".to_owned(), request.dry_run.into());
+    fields.insert("options".to_owned(), request.options.clone());
+    json!({ "kind": KIND, "apiVersion": api_version, "request": fields })
 }
 
 fn put(fields: &mut Map<String, Value>, field: &str, text: &str) {

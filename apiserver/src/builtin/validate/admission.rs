@@ -1,24 +1,24 @@
-//! What says what is admitted: webhooks, and policies with their bindings.
+//! Configuration of admission: webhooks, and policies with their bindings.
 
-use super::at::{At, Errors, one_of, optional_name, required_one_of};
+use super::field::{Errors, FieldValue, one_of, optional_name, required_one_of};
 use super::{common, expressions};
-use crate::failure::{Cause, FieldError};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const SCOPES: [&str; 3] = ["*", "Cluster", "Namespaced"];
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 
 /// A configuration of webhooks.
-pub(super) fn webhooks(object: &At<'_>, errors: &mut Errors) {
+pub(super) fn webhooks(object: &FieldValue<'_>, errors: &mut Errors) {
     let all = object.get("webhooks");
     for webhook in all.items() {
         self::webhook(&webhook, errors);
     }
-    super::at::no_duplicates(all.items(), "name", errors);
+    super::field::no_duplicates(all.items(), "name", errors);
 }
 
-fn webhook(webhook: &At<'_>, errors: &mut Errors) {
+fn webhook(webhook: &FieldValue<'_>, errors: &mut Errors) {
     let name = webhook.get("name");
     let wrong = names::subdomain(name.text());
     errors.extend(wrong.iter().map(|why| name.invalid_text(why)));
@@ -62,7 +62,7 @@ fn webhook(webhook: &At<'_>, errors: &mut Errors) {
     conditions(&webhook.get("matchConditions"), &scope, errors);
 }
 
-fn reviews(versions: &At<'_>, errors: &mut Errors) {
+fn reviews(versions: &FieldValue<'_>, errors: &mut Errors) {
     if versions.is_empty() {
         errors.push(versions.required("must specify one of v1, v1beta1"));
         return;
@@ -74,7 +74,7 @@ fn reviews(versions: &At<'_>, errors: &mut Errors) {
             continue;
         }
         seen.push(version.text());
-        super::at::named(&version, names::label_1035, errors);
+        super::field::named(&version, names::label_1035, errors);
     }
     if !seen.iter().any(|version| REVIEWS.contains(version)) {
         errors.push(versions.invalid("must include at least one of v1, v1beta1"));
@@ -82,7 +82,7 @@ fn reviews(versions: &At<'_>, errors: &mut Errors) {
 }
 
 /// How a webhook is reached.
-fn client(config: &At<'_>, errors: &mut Errors) {
+fn client(config: &FieldValue<'_>, errors: &mut Errors) {
     let (url, service) = (config.get("url"), config.get("service"));
     match (url.is_set(), service.is_set()) {
         (true, false) => address(&url, errors),
@@ -91,7 +91,7 @@ fn client(config: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn address(url: &At<'_>, errors: &mut Errors) {
+fn address(url: &FieldValue<'_>, errors: &mut Errors) {
     const FORM: &str = "; desired format: https://host[/path]";
     let mut refuse = |part: &str, why: &str| {
         errors.push(FieldError::of_value(
@@ -124,7 +124,7 @@ fn address(url: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn service(service: &At<'_>, errors: &mut Errors) {
+fn service(service: &FieldValue<'_>, errors: &mut Errors) {
     for field in ["name", "namespace"] {
         if service.get(field).is_empty() {
             errors.push(service.get(field).required(""));
@@ -161,7 +161,7 @@ fn service(service: &At<'_>, errors: &mut Errors) {
 }
 
 /// Which operations on which resources something is about.
-fn rule(rule: &At<'_>, errors: &mut Errors) {
+fn rule(rule: &FieldValue<'_>, errors: &mut Errors) {
     let [operations, groups, versions, resources] =
         ["operations", "apiGroups", "apiVersions", "resources"].map(|field| rule.get(field));
     for (list, what) in [(&groups, "API groups"), (&versions, "API versions")] {
@@ -190,14 +190,14 @@ fn rule(rule: &At<'_>, errors: &mut Errors) {
     one_of(&rule.get("scope"), &SCOPES, errors);
 }
 
-fn star_alone(list: &At<'_>, what: &str, errors: &mut Errors) {
+fn star_alone(list: &FieldValue<'_>, what: &str, errors: &mut Errors) {
     if list.len() > 1 && list.items().any(|one| one.text() == "*") {
         let why = format!("if '*' is present, must not specify other {what}");
         errors.push(list.invalid(&why));
     }
 }
 
-fn resources(list: &At<'_>, errors: &mut Errors) {
+fn resources(list: &FieldValue<'_>, errors: &mut Errors) {
     let mut whole: Vec<&str> = Vec::new();
     let mut parts: Vec<&str> = Vec::new();
     let has = |text: &str| list.items().any(|one| one.text() == text);
@@ -237,7 +237,7 @@ fn resources(list: &At<'_>, errors: &mut Errors) {
 }
 
 /// Conditions of being asked at all.
-fn conditions(all: &At<'_>, scope: &expressions::Scope, errors: &mut Errors) {
+fn conditions(all: &FieldValue<'_>, scope: &expressions::Scope, errors: &mut Errors) {
     let mut seen: Vec<&str> = Vec::new();
     for one in all.items() {
         let (name, expression) = (one.get("name"), one.get("expression"));
@@ -249,7 +249,7 @@ fn conditions(all: &At<'_>, scope: &expressions::Scope, errors: &mut Errors) {
         if name.is_empty() {
             errors.push(name.required(""));
         } else {
-            super::at::named(&name, names::qualified_name, errors);
+            super::field::named(&name, names::qualified_name, errors);
             if seen.contains(&name.text()) {
                 errors.push(name.duplicate());
             }
@@ -259,7 +259,7 @@ fn conditions(all: &At<'_>, scope: &expressions::Scope, errors: &mut Errors) {
 }
 
 /// A `ValidatingAdmissionPolicy`.
-pub(super) fn policy(object: &At<'_>, errors: &mut Errors) {
+pub(super) fn policy(object: &FieldValue<'_>, errors: &mut Errors) {
     let spec = object.get("spec");
     one_of(&spec.get("failurePolicy"), &["Fail", "Ignore"], errors);
     let params = spec.get("paramKind");
@@ -296,7 +296,7 @@ pub(super) fn policy(object: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn param_kind(params: &At<'_>, errors: &mut Errors) {
+fn param_kind(params: &FieldValue<'_>, errors: &mut Errors) {
     let (version, kind) = (params.get("apiVersion"), params.get("kind"));
     if version.is_empty() {
         errors.push(version.required(""));
@@ -317,7 +317,7 @@ fn param_kind(params: &At<'_>, errors: &mut Errors) {
 }
 
 /// What a policy or binding is about.
-fn matched(at: &At<'_>, errors: &mut Errors) {
+fn matched(at: &FieldValue<'_>, errors: &mut Errors) {
     one_of(&at.get("matchPolicy"), &["Equivalent", "Exact"], errors);
     for selector in ["namespaceSelector", "objectSelector"] {
         common::selector(&at.get(selector), errors);
@@ -329,7 +329,7 @@ fn matched(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn variable(variable: &At<'_>, scope: &mut expressions::Scope, errors: &mut Errors) {
+fn variable(variable: &FieldValue<'_>, scope: &mut expressions::Scope, errors: &mut Errors) {
     let (name, expression) = (variable.get("name"), variable.get("expression"));
     if name.is_empty() {
         errors.push(name.required("name is not specified"));
@@ -352,7 +352,7 @@ fn is_identifier(text: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-fn validation(one: &At<'_>, scope: &expressions::Scope, errors: &mut Errors) {
+fn validation(one: &FieldValue<'_>, scope: &expressions::Scope, errors: &mut Errors) {
     let (expression, message) = (one.get("expression"), one.get("message"));
     let text = message.text();
     if expression.text().trim().is_empty() {
@@ -376,7 +376,7 @@ fn validation(one: &At<'_>, scope: &expressions::Scope, errors: &mut Errors) {
     );
 }
 
-fn audit(policy: &str, one: &At<'_>, scope: &expressions::Scope, errors: &mut Errors) {
+fn audit(policy: &str, one: &FieldValue<'_>, scope: &expressions::Scope, errors: &mut Errors) {
     let (key, value) = (one.get("key"), one.get("valueExpression"));
     if key.is_empty() {
         errors.push(key.required("key is not specified"));
@@ -394,9 +394,9 @@ fn audit(policy: &str, one: &At<'_>, scope: &expressions::Scope, errors: &mut Er
 }
 
 /// A `ValidatingAdmissionPolicyBinding`.
-pub(super) fn binding(object: &At<'_>, errors: &mut Errors) {
+pub(super) fn binding(object: &FieldValue<'_>, errors: &mut Errors) {
     let spec = object.get("spec");
-    super::at::required_name(&spec.get("policyName"), names::subdomain, errors);
+    super::field::required_name(&spec.get("policyName"), names::subdomain, errors);
     let params = spec.get("paramRef");
     if params.is_set() {
         param_ref(&params, errors);
@@ -419,10 +419,10 @@ pub(super) fn binding(object: &At<'_>, errors: &mut Errors) {
              response and headers serves no purpose)",
         ));
     }
-    super::at::no_duplicates(actions.items(), "", errors);
+    super::field::no_duplicates(actions.items(), "", errors);
 }
 
-fn param_ref(params: &At<'_>, errors: &mut Errors) {
+fn param_ref(params: &FieldValue<'_>, errors: &mut Errors) {
     let (name, selector) = (params.get("name"), params.get("selector"));
     match (!name.is_empty(), selector.is_set()) {
         (true, true) => {

@@ -2,13 +2,15 @@
 
 use serde_json::Value;
 
-use super::at::{At, Errors, immutable, none_negative, not_negative, one_of, optional_name};
+use super::claims;
 use super::common::{self, at_most_all, is_none, number_or_percent};
+use super::field::{
+    Errors, FieldValue, immutable, none_negative, not_negative, one_of, optional_name,
+};
 use super::pods::{self, Restarts};
 use super::shape::{self, Field};
-use super::storage;
-use crate::failure::{Cause, FieldError};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
 const FORBIDDEN_OF_SETS: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', \
     'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
@@ -25,7 +27,12 @@ const MAY_CHANGE_OF_SETS: [&str; 7] = [
 const STRATEGY: [Field; 2] = [("Type", "type"), ("RollingUpdate", "rollingUpdate")];
 
 /// A Deployment, `ReplicaSet`, `DaemonSet` or `StatefulSet`.
-pub(super) fn workload(resource: &str, object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+pub(super) fn workload(
+    resource: &str,
+    object: &FieldValue<'_>,
+    old: Option<&FieldValue<'_>>,
+    errors: &mut Errors,
+) {
     let spec = object.get("spec");
     none_negative(&spec, &["replicas", "minReadySeconds"], errors);
     if resource != "statefulsets" {
@@ -40,12 +47,12 @@ pub(super) fn workload(resource: &str, object: &At<'_>, old: Option<&At<'_>>, er
         .collect();
     for (place, claim) in claims.items().enumerate() {
         // Every claim is a volume of the Pods.
-        let name = At {
+        let name = FieldValue {
             value: claim.get("metadata.name").value,
             path: format!("spec.template.spec.volumes[{place}].name"),
         };
-        super::at::required_name(&name, names::label, errors);
-        storage::claim_spec(&claim.get("spec"), errors);
+        super::field::required_name(&name, names::label, errors);
+        claims::claim_spec(&claim.get("spec"), errors);
     }
     pods::template_with(&template, Restarts::Always, &claimed, errors);
     if resource == "statefulsets" {
@@ -79,7 +86,7 @@ pub(super) fn workload(resource: &str, object: &At<'_>, old: Option<&At<'_>>, er
 }
 
 /// A workload selects the Pods that it makes.
-fn selector(resource: &str, spec: &At<'_>, errors: &mut Errors) {
+fn selector(resource: &str, spec: &FieldValue<'_>, errors: &mut Errors) {
     let selector = spec.get("selector");
     let labels = spec.get("template.metadata.labels");
     let kind = match resource {
@@ -112,7 +119,7 @@ fn selector(resource: &str, spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn deployment(spec: &At<'_>, errors: &mut Errors) {
+fn deployment(spec: &FieldValue<'_>, errors: &mut Errors) {
     let strategy = spec.get("strategy");
     let rolling = strategy.get("rollingUpdate");
     match strategy.get("type").text() {
@@ -139,7 +146,7 @@ fn deployment(spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn rolling_update(rolling: &At<'_>, errors: &mut Errors) {
+fn rolling_update(rolling: &FieldValue<'_>, errors: &mut Errors) {
     let (unavailable, surge) = (rolling.get("maxUnavailable"), rolling.get("maxSurge"));
     number_or_percent(&unavailable, errors);
     number_or_percent(&surge, errors);
@@ -149,7 +156,7 @@ fn rolling_update(rolling: &At<'_>, errors: &mut Errors) {
     at_most_all(&unavailable, errors);
 }
 
-fn stateful(spec: &At<'_>, errors: &mut Errors) {
+fn stateful(spec: &FieldValue<'_>, errors: &mut Errors) {
     let management = spec.get("podManagementPolicy");
     if !["OrderedReady", "Parallel"].contains(&management.text()) {
         let why = "must be 'OrderedReady' or 'Parallel'";
@@ -184,7 +191,7 @@ fn stateful(spec: &At<'_>, errors: &mut Errors) {
     optional_name(&spec.get("serviceName"), names::label, errors);
 }
 
-fn stateful_update(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
+fn stateful_update(new: &FieldValue<'_>, old: &FieldValue<'_>, errors: &mut Errors) {
     let rest = |spec: &Value| {
         let mut rest = spec.clone();
         if let Some(fields) = rest.as_object_mut() {
@@ -199,7 +206,7 @@ fn stateful_update(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn daemon(spec: &At<'_>, errors: &mut Errors) {
+fn daemon(spec: &FieldValue<'_>, errors: &mut Errors) {
     let strategy = spec.get("updateStrategy");
     let rolling = strategy.get("rollingUpdate");
     match strategy.get("type").text() {

@@ -2,18 +2,20 @@
 
 use serde_json::Value;
 
-use super::at::{At, Errors, immutable, none_negative, not_negative, one_of, required_one_of};
 use super::common;
 use super::cron;
+use super::field::{
+    Errors, FieldValue, immutable, none_negative, not_negative, one_of, required_one_of,
+};
 use super::pods::{self, Restarts};
 use super::shape;
-use crate::failure::{Cause, FieldError};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
 const CRON_NAME: usize = 52;
 
 /// A Job.
-pub(super) fn job(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+pub(super) fn job(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, errors: &mut Errors) {
     let spec = object.get("spec");
     job_spec(&spec, errors);
     pods_of_job(&spec, errors);
@@ -23,7 +25,7 @@ pub(super) fn job(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
 }
 
 /// A Job selects its own Pods.
-fn pods_of_job(spec: &At<'_>, errors: &mut Errors) {
+fn pods_of_job(spec: &FieldValue<'_>, errors: &mut Errors) {
     let selector = spec.get("selector");
     let labels = spec.get("template.metadata.labels");
     if !selector.is_set() {
@@ -50,7 +52,7 @@ fn pods_of_job(spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn job_spec(spec: &At<'_>, errors: &mut Errors) {
+fn job_spec(spec: &FieldValue<'_>, errors: &mut Errors) {
     none_negative(
         spec,
         &[
@@ -88,7 +90,7 @@ fn job_spec(spec: &At<'_>, errors: &mut Errors) {
     }
     let manager = spec.get("managedBy");
     if manager.is_set() {
-        super::at::named(&manager, domain_path, errors);
+        super::field::named(&manager, domain_path, errors);
     }
     let replacement = spec.get("podReplacementPolicy");
     let with_failures = spec.get("podFailurePolicy").is_set();
@@ -100,7 +102,7 @@ fn job_spec(spec: &At<'_>, errors: &mut Errors) {
     failures(spec, errors);
 }
 
-/// What is wrong with a name that begins with a domain.
+/// Validates a name that begins with a domain.
 pub(super) fn domain_path(text: &str) -> Vec<String> {
     let Some((domain, path)) = text.split_once('/') else {
         return vec!["must be a domain-prefixed path (such as \"acme.io/foo\")".to_owned()];
@@ -112,8 +114,8 @@ pub(super) fn domain_path(text: &str) -> Vec<String> {
     errors
 }
 
-/// What is done when Pods of a Job fail.
-fn failures(spec: &At<'_>, errors: &mut Errors) {
+/// The pod failure policy of a Job.
+fn failures(spec: &FieldValue<'_>, errors: &mut Errors) {
     let policy = spec.get("podFailurePolicy");
     if !policy.is_set() {
         return;
@@ -146,7 +148,7 @@ fn failures(spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn exit_codes(codes: &At<'_>, errors: &mut Errors) {
+fn exit_codes(codes: &FieldValue<'_>, errors: &mut Errors) {
     required_one_of(&codes.get("operator"), &["In", "NotIn"], errors);
     let values = codes.get("values");
     if values.is_empty() {
@@ -154,7 +156,7 @@ fn exit_codes(codes: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn job_update(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
+fn job_update(new: &FieldValue<'_>, old: &FieldValue<'_>, errors: &mut Errors) {
     let indexed = new.get("completionMode").text() == "Indexed";
     let (completions, parallelism) = (new.get("completions"), new.get("parallelism"));
     let before = old.get("completions");
@@ -209,7 +211,7 @@ fn placed_apart(template: &Value, waits: bool) -> Value {
 }
 
 /// A `CronJob`.
-pub(super) fn cron_job(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+pub(super) fn cron_job(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, errors: &mut Errors) {
     let spec = object.get("spec");
     let name = object.get("metadata.name");
     if name.text().len() > CRON_NAME && old.is_none() {

@@ -1,7 +1,7 @@
 //! Classes of Pods: of their priority, and of what runs them.
 
-use super::at::{At, Errors, immutable, required_name};
-use super::{common, containers, placing};
+use super::field::{Errors, FieldValue, immutable, required_name};
+use super::{common, containers, scheduling};
 use crate::names;
 
 const HIGHEST: i64 = 1_000_000_000;
@@ -11,7 +11,7 @@ const SYSTEM: [(&str, i64); 2] = [
 ];
 
 /// A `PriorityClass`.
-pub(super) fn priority(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+pub(super) fn priority(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, errors: &mut Errors) {
     let name = object.get("metadata.name");
     let (value, preemption) = (object.get("value"), object.get("preemptionPolicy"));
     let known = SYSTEM.iter().any(|(system, _)| *system == name.text());
@@ -40,11 +40,11 @@ pub(super) fn priority(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Error
 }
 
 /// A `RuntimeClass`.
-pub(super) fn runtime(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+pub(super) fn runtime(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, errors: &mut Errors) {
     let handler = object.get("handler");
     required_name(&handler, names::label, errors);
     for (name, amount) in object.get("overhead.podFixed").entries() {
-        let at = At {
+        let at = FieldValue {
             value: amount.value,
             path: format!("overhead.limits[{name}]"),
         };
@@ -52,7 +52,7 @@ pub(super) fn runtime(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors
     }
     let scheduling = object.get("scheduling");
     common::labels(&scheduling.get("nodeSelector"), errors);
-    placing::tolerations(&scheduling.get("tolerations"), errors);
+    scheduling::tolerations(&scheduling.get("tolerations"), errors);
     if let Some(old) = old {
         immutable(&handler, &old.get("handler"), errors);
     }

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::at::{At, Errors};
-use crate::failure::{Cause, FieldError};
+use super::field::{Errors, FieldValue};
+use crate::status_error::{Cause, FieldError};
 use crate::{names, schema};
 
 const A_BILLION: i128 = 1_000_000_000;
 const PERCENT_RULE: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or \
     '93%', regex used for validation is '[0-9]+%')";
 
-/// A map of labels. What is wrong is said of the whole map.
-pub(super) fn labels(at: &At<'_>, errors: &mut Errors) {
+/// A map of labels. Errors have the path of the whole map.
+pub(super) fn labels(at: &FieldValue<'_>, errors: &mut Errors) {
     for (key, value) in at.entries() {
         for why in names::qualified_name(key) {
             errors.push(FieldError::of_value(
@@ -28,7 +28,7 @@ pub(super) fn labels(at: &At<'_>, errors: &mut Errors) {
 }
 
 /// A map of annotations.
-pub(super) fn annotations(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn annotations(at: &FieldValue<'_>, errors: &mut Errors) {
     for (key, _) in at.entries() {
         for why in names::qualified_name(&key.to_lowercase()) {
             errors.push(FieldError::of_value(
@@ -42,7 +42,7 @@ pub(super) fn annotations(at: &At<'_>, errors: &mut Errors) {
 }
 
 /// A selector of labels, if there is one.
-pub(super) fn selector(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn selector(at: &FieldValue<'_>, errors: &mut Errors) {
     labels(&at.get("matchLabels"), errors);
     for one in at.get("matchExpressions").items() {
         expression(&one, errors);
@@ -50,7 +50,7 @@ pub(super) fn selector(at: &At<'_>, errors: &mut Errors) {
 }
 
 /// A key, an operator, and as many values as that takes.
-pub(super) fn expression(one: &At<'_>, errors: &mut Errors) {
+pub(super) fn expression(one: &FieldValue<'_>, errors: &mut Errors) {
     let (operator, values) = (one.get("operator"), one.get("values"));
     let wrong = match operator.text() {
         "In" | "NotIn" => values
@@ -66,15 +66,15 @@ pub(super) fn expression(one: &At<'_>, errors: &mut Errors) {
 }
 
 /// The names in an expression.
-pub(super) fn names_of_expression(one: &At<'_>, errors: &mut Errors) {
-    super::at::named(&one.get("key"), names::qualified_name, errors);
+pub(super) fn names_of_expression(one: &FieldValue<'_>, errors: &mut Errors) {
+    super::field::named(&one.get("key"), names::qualified_name, errors);
     for value in one.get("values").items() {
-        super::at::named(&value, names::label_value, errors);
+        super::field::named(&value, names::label_value, errors);
     }
 }
 
 /// Whether a selector selects labels.
-pub(super) fn selects(selector: &At<'_>, labels: &Value) -> bool {
+pub(super) fn selects(selector: &FieldValue<'_>, labels: &Value) -> bool {
     let has = |key: &str| labels.get(key).and_then(Value::as_str);
     let wanted = selector.get("matchLabels");
     let expressions = selector.get("matchExpressions");
@@ -96,39 +96,39 @@ pub(super) fn selects(selector: &At<'_>, labels: &Value) -> bool {
 }
 
 /// How much a quantity is.
-pub(super) fn amount(at: &At<'_>) -> Option<i128> {
+pub(super) fn amount(at: &FieldValue<'_>) -> Option<i128> {
     schema::billionths(at.text())
 }
 
 /// An amount that is not below zero.
-pub(super) fn amount_not_negative(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn amount_not_negative(at: &FieldValue<'_>, errors: &mut Errors) {
     if amount(at).is_some_and(|amount| amount < 0) {
         errors.push(at.invalid("must be greater than or equal to 0"));
     }
 }
 
 /// Whether an amount is one of whole units.
-pub(super) fn is_whole(at: &At<'_>) -> bool {
+pub(super) fn is_whole(at: &FieldValue<'_>) -> bool {
     amount(at).is_none_or(|amount| amount % A_BILLION == 0)
 }
 
 /// A number or a percentage that is not below zero, if there is one.
-pub(super) fn number_or_percent(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn number_or_percent(at: &FieldValue<'_>, errors: &mut Errors) {
     match at.value {
         Value::String(text) if percent(text).is_none() => errors.push(at.invalid(PERCENT_RULE)),
-        _ => super::at::not_negative(at, errors),
+        _ => super::field::not_negative(at, errors),
     }
 }
 
 /// At most all, if it is a percentage.
-pub(super) fn at_most_all(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn at_most_all(at: &FieldValue<'_>, errors: &mut Errors) {
     if percent(at.text()).is_some_and(|percent| percent > 100) {
         errors.push(at.invalid("must not be greater than 100%"));
     }
 }
 
 /// Whether a number or percentage is zero.
-pub(super) fn is_none(at: &At<'_>) -> bool {
+pub(super) fn is_none(at: &FieldValue<'_>) -> bool {
     match at.value {
         // What is no percentage is a number all the same, if only zero.
         Value::String(text) => {
@@ -145,4 +145,28 @@ fn percent(text: &str) -> Option<u64> {
         return None;
     }
     Some(digits.parse().unwrap_or(u64::MAX))
+}
+
+/// Validates the name of a port.
+pub(super) fn port_name(text: &str) -> Vec<String> {
+    let mut errors = Vec::new();
+    if text.len() > 15 {
+        errors.push("must be no more than 15 characters".to_owned());
+    }
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if !text.bytes().all(fits) {
+        errors.push(
+            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned(),
+        );
+    }
+    if !text.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        errors.push("must contain at least one letter (a-z)".to_owned());
+    }
+    if text.contains("--") {
+        errors.push("must not contain consecutive hyphens".to_owned());
+    }
+    if text.starts_with('-') || text.ends_with('-') {
+        errors.push("must not begin or end with a hyphen".to_owned());
+    }
+    errors
 }

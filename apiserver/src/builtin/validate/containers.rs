@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::at::{
-    At, Errors, no_duplicates, one_of, port as port_number, required_name, required_one_of,
+use super::field::{
+    Errors, FieldValue, no_duplicates, one_of, port as port_number, required_name, required_one_of,
 };
 use super::{common, probes, security};
-use crate::failure::{Cause, FieldError};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
 const FIELDS: [&str; 9] = [
     "metadata.name",
@@ -37,7 +37,7 @@ const SOURCES: [&str; 5] = [
 ];
 
 /// A container; `first` of those that run before the others. `volumes` are the names of the Pod's.
-pub(super) fn container(one: &At<'_>, volumes: &[&str], first: bool, errors: &mut Errors) {
+pub(super) fn container(one: &FieldValue<'_>, volumes: &[&str], first: bool, errors: &mut Errors) {
     basics(one, volumes, errors);
     let restarts = one.get("restartPolicy");
     let stays = first && restarts.text() == "Always";
@@ -74,7 +74,7 @@ pub(super) fn container(one: &At<'_>, volumes: &[&str], first: bool, errors: &mu
 }
 
 /// What containers of all sorts have.
-pub(super) fn basics(one: &At<'_>, volumes: &[&str], errors: &mut Errors) {
+pub(super) fn basics(one: &FieldValue<'_>, volumes: &[&str], errors: &mut Errors) {
     required_name(&one.get("name"), names::label, errors);
     let image = one.get("image");
     if image.is_empty() {
@@ -98,33 +98,9 @@ pub(super) fn basics(one: &At<'_>, volumes: &[&str], errors: &mut Errors) {
     security::container(&one.get("securityContext"), errors);
 }
 
-/// What is wrong with the name of a port.
-pub(super) fn port_name(text: &str) -> Vec<String> {
-    let mut errors = Vec::new();
-    if text.len() > 15 {
-        errors.push("must be no more than 15 characters".to_owned());
-    }
-    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    if !text.bytes().all(fits) {
-        errors.push(
-            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned(),
-        );
-    }
-    if !text.bytes().any(|byte| byte.is_ascii_lowercase()) {
-        errors.push("must contain at least one letter (a-z)".to_owned());
-    }
-    if text.contains("--") {
-        errors.push("must not contain consecutive hyphens".to_owned());
-    }
-    if text.starts_with('-') || text.ends_with('-') {
-        errors.push("must not begin or end with a hyphen".to_owned());
-    }
-    errors
-}
-
-fn ports(all: &At<'_>, errors: &mut Errors) {
+fn ports(all: &FieldValue<'_>, errors: &mut Errors) {
     for port in all.items() {
-        super::at::optional_name(&port.get("name"), port_name, errors);
+        super::field::optional_name(&port.get("name"), common::port_name, errors);
         let number = port.get("containerPort");
         if number.number().unwrap_or_default() == 0 {
             errors.push(number.required(""));
@@ -140,7 +116,7 @@ fn ports(all: &At<'_>, errors: &mut Errors) {
     no_duplicates(all.items(), "name", errors);
 }
 
-fn variable(variable: &At<'_>, errors: &mut Errors) {
+fn variable(variable: &FieldValue<'_>, errors: &mut Errors) {
     let name = variable.get("name");
     if name.is_empty() {
         errors.push(name.required(""));
@@ -166,7 +142,7 @@ fn variable(variable: &At<'_>, errors: &mut Errors) {
     for source in ["configMapKeyRef", "secretKeyRef"] {
         let reference = from.get(source);
         if reference.is_set() {
-            super::at::named(&reference.get("name"), names::subdomain, errors);
+            super::field::named(&reference.get("name"), names::subdomain, errors);
             required_name(&reference.get("key"), names::config_key, errors);
         }
     }
@@ -185,7 +161,7 @@ fn variable(variable: &At<'_>, errors: &mut Errors) {
 }
 
 /// A field of a Pod.
-pub(super) fn field_reference(at: &At<'_>, allowed: &[&str], errors: &mut Errors) {
+pub(super) fn field_reference(at: &FieldValue<'_>, allowed: &[&str], errors: &mut Errors) {
     if !at.is_set() {
         return;
     }
@@ -234,7 +210,7 @@ pub(super) fn field_reference(at: &At<'_>, allowed: &[&str], errors: &mut Errors
 }
 
 /// A resource of a container.
-pub(super) fn resource_reference(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn resource_reference(at: &FieldValue<'_>, errors: &mut Errors) {
     if !at.is_set() {
         return;
     }
@@ -250,7 +226,7 @@ pub(super) fn resource_reference(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn variables_from(all: &At<'_>, source: &At<'_>, errors: &mut Errors) {
+fn variables_from(all: &FieldValue<'_>, source: &FieldValue<'_>, errors: &mut Errors) {
     let references = ["configMapRef", "secretRef"].map(|one| source.get(one));
     let given = references.iter().filter(|one| one.is_set()).count();
     for reference in references.iter().filter(|one| one.is_set()) {
@@ -268,7 +244,7 @@ fn variables_from(all: &At<'_>, source: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn mounts(container: &At<'_>, volumes: &[&str], errors: &mut Errors) {
+fn mounts(container: &FieldValue<'_>, volumes: &[&str], errors: &mut Errors) {
     let mounts = container.get("volumeMounts");
     let privileged = container.get("securityContext.privileged").is_true();
     let mut places = BTreeSet::new();
@@ -294,7 +270,7 @@ fn mounts(container: &At<'_>, volumes: &[&str], errors: &mut Errors) {
         }
         let (sub, expression) = (mount.get("subPath"), mount.get("subPathExpr"));
         for (field, part) in [("subPath", &sub), ("subPathExpr", &expression)] {
-            // Which mount it is of is not told.
+            // A kube-apiserver reports no index.
             let part = mounts.get(field).with(part.value);
             local_path(&part, errors);
         }
@@ -314,7 +290,7 @@ fn mounts(container: &At<'_>, volumes: &[&str], errors: &mut Errors) {
 }
 
 /// A path that stays below where it begins.
-pub(super) fn local_path(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn local_path(at: &FieldValue<'_>, errors: &mut Errors) {
     if at.text().starts_with('/') {
         errors.push(at.invalid("must be a relative path"));
     }
@@ -322,14 +298,14 @@ pub(super) fn local_path(at: &At<'_>, errors: &mut Errors) {
 }
 
 /// A path without `..`.
-pub(super) fn no_backsteps(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn no_backsteps(at: &FieldValue<'_>, errors: &mut Errors) {
     if at.text().split('/').any(|part| part == "..") {
         errors.push(at.invalid("must not contain '..'"));
     }
 }
 
 /// What a container asks for and may have.
-pub(super) fn resources(resources: &At<'_>, errors: &mut Errors) {
+pub(super) fn resources(resources: &FieldValue<'_>, errors: &mut Errors) {
     let (limits, requests) = (resources.get("limits"), resources.get("requests"));
     for (name, amount) in limits.entries() {
         resource(name, &amount, errors);
@@ -378,7 +354,7 @@ fn own(name: &str) -> bool {
 }
 
 /// A resource, and how much of it.
-pub(super) fn resource(name: &str, amount: &At<'_>, errors: &mut Errors) {
+pub(super) fn resource(name: &str, amount: &FieldValue<'_>, errors: &mut Errors) {
     let known = ["cpu", "memory", "ephemeral-storage"].contains(&name);
     for why in names::qualified_name(name) {
         errors.push(FieldError::of_value(

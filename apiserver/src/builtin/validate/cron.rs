@@ -46,7 +46,7 @@ const WORDS: [&str; 7] = [
     "@hourly",
 ];
 
-/// What is wrong with a schedule.
+/// Validates a schedule.
 pub(super) fn schedule(text: &str, has_zone: bool) -> Vec<String> {
     let mut errors = Vec::new();
     let (mut rest, mut is_known) = (text, true);
@@ -76,7 +76,7 @@ pub(super) fn schedule(text: &str, has_zone: bool) -> Vec<String> {
     errors
 }
 
-/// What is wrong with the name of a time zone.
+/// Validates the name of a time zone.
 pub(super) fn zone(name: &str) -> Vec<String> {
     if name.is_empty() {
         return vec!["timeZone must be nil or non-empty string".to_owned()];
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_has_a_field_of_its_own() {
+    fn timestamp_error_names_the_zone_field() {
         assert!(zone("Europe/Prague").is_empty());
         assert_eq!(zone("Nope/Nope"), ["unknown time zone Nope/Nope"]);
         assert_eq!(

@@ -1,10 +1,10 @@
-//! Expressions of admission policies and webhooks: whether they can be compiled at all, as far as that can be told
+//! Expressions of admission policies and webhooks: whether they compile, as far as that is known
 //! without types.
 
 use kube_cel::cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 
-use super::at::{At, Errors};
-use crate::schema;
+use super::field::{Errors, FieldValue};
+use crate::cel;
 
 /// What names functions rather than values.
 const LIBRARIES: [&str; 12] = [
@@ -62,22 +62,22 @@ impl Scope {
     }
 
     /// An expression that is true or false.
-    pub(super) fn boolean(&self, at: &At<'_>, errors: &mut Errors) {
+    pub(super) fn boolean(&self, at: &FieldValue<'_>, errors: &mut Errors) {
         self.of_type(at, Some("bool"), errors);
     }
 
     /// An expression that is a text.
-    pub(super) fn text(&self, at: &At<'_>, errors: &mut Errors) {
+    pub(super) fn text(&self, at: &FieldValue<'_>, errors: &mut Errors) {
         self.of_type(at, Some("string"), errors);
     }
 
     /// An expression of whatever type.
-    pub(super) fn any(&self, at: &At<'_>, errors: &mut Errors) {
+    pub(super) fn any(&self, at: &FieldValue<'_>, errors: &mut Errors) {
         self.of_type(at, None, errors);
     }
 
-    fn of_type(&self, at: &At<'_>, wanted: Option<&str>, errors: &mut Errors) {
-        let expression = match schema::parse_expression(at.text()) {
+    fn of_type(&self, at: &FieldValue<'_>, wanted: Option<&str>, errors: &mut Errors) {
+        let expression = match cel::parse(at.text()) {
             Ok(expression) => expression,
             Err(why) => {
                 errors.push(at.invalid(&format!("compilation failed: {why}")));
@@ -180,9 +180,9 @@ mod tests {
 
     use super::*;
 
-    fn said(expression: &str) -> Vec<String> {
+    fn messages(expression: &str) -> Vec<String> {
         let value = Value::from(expression);
-        let at = At {
+        let at = FieldValue {
             value: &value,
             path: "e".to_owned(),
         };
@@ -201,7 +201,7 @@ mod tests {
     #[case("quantity(object.a).isLessThan(quantity('1')) && math.greatest(1, 2) == 2")]
     #[case("authorizer.group('').resource('pods').check('get').allowed()")]
     fn what_names_only_what_there_is(#[case] expression: &str) {
-        assert_eq!(said(expression), Vec::<String>::new());
+        assert_eq!(messages(expression), Vec::<String>::new());
     }
 
     #[rstest::rstest]
@@ -212,7 +212,10 @@ mod tests {
     #[case("object.a =", "compilation failed")]
     #[case("'a'", "must evaluate to bool but got string")]
     fn what_cannot_be_evaluated(#[case] expression: &str, #[case] why: &str) {
-        let said = said(expression);
-        assert!(said.len() == 1 && said[0].contains(why), "{said:?}");
+        let messages = messages(expression);
+        assert!(
+            messages.len() == 1 && messages[0].contains(why),
+            "{messages:?}"
+        );
     }
 }

@@ -1,10 +1,10 @@
 //! Quotas, ranges of limits, and budgets of disruptions.
 
-use super::at::{At, Errors, no_duplicates, one_of};
 use super::common::{self, at_most_all, number_or_percent};
+use super::field::{Errors, FieldValue, no_duplicates, one_of};
 use super::{containers, shape};
-use crate::failure::{Cause, FieldError};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
 /// Amounts that a quota may name.
 const AMOUNTS: [&str; 11] = [
@@ -48,7 +48,7 @@ const CLASHES: [(&str, &str); 2] = [
 ];
 
 /// A `ResourceQuota`.
-pub(super) fn quota(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+pub(super) fn quota(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, errors: &mut Errors) {
     let spec = object.get("spec");
     for (name, amount) in spec.get("hard").entries() {
         let counted = name.starts_with("count/");
@@ -72,7 +72,7 @@ pub(super) fn quota(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) 
     scopes(&spec, errors);
     scope_selector(&spec.get("scopeSelector"), errors);
     if let Some(old) = old {
-        let key = |spec: &At<'_>| {
+        let key = |spec: &FieldValue<'_>| {
             let mut all: Vec<String> = spec
                 .get("scopes")
                 .items()
@@ -87,8 +87,14 @@ pub(super) fn quota(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) 
     }
 }
 
-/// The name of a resource: one of those that are known, or one of somebody's own.
-fn name_of(name: &str, at: &At<'_>, known: impl Fn(&str) -> bool, why: &str, errors: &mut Errors) {
+/// The name of a resource: a standard one or an extended one.
+fn name_of(
+    name: &str,
+    at: &FieldValue<'_>,
+    known: impl Fn(&str) -> bool,
+    why: &str,
+    errors: &mut Errors,
+) {
     let mut refuse = |why: &str| {
         errors.push(FieldError::of_value(
             Cause::Invalid,
@@ -109,7 +115,7 @@ fn name_of(name: &str, at: &At<'_>, known: impl Fn(&str) -> bool, why: &str, err
     }
 }
 
-fn scopes(spec: &At<'_>, errors: &mut Errors) {
+fn scopes(spec: &FieldValue<'_>, errors: &mut Errors) {
     let scopes = spec.get("scopes");
     let has = |scope: &str| scopes.items().any(|one| one.text() == scope);
     for scope in scopes.items() {
@@ -134,9 +140,9 @@ fn scopes(spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn scope_selector(selector: &At<'_>, errors: &mut Errors) {
+fn scope_selector(selector: &FieldValue<'_>, errors: &mut Errors) {
     for one in selector.get("matchExpressions").items() {
-        // Which expression it is of is not told.
+        // A kube-apiserver reports no index.
         let [scope, operator, values] = ["scopeName", "operator", "values"].map(|field| {
             selector
                 .get("matchExpressions")
@@ -166,11 +172,11 @@ fn scope_selector(selector: &At<'_>, errors: &mut Errors) {
 }
 
 /// A `LimitRange`.
-pub(super) fn limits(object: &At<'_>, errors: &mut Errors) {
+pub(super) fn limits(object: &FieldValue<'_>, errors: &mut Errors) {
     let all = object.get("spec.limits");
     for limit in all.items() {
         let kind = limit.get("type");
-        super::at::named(&kind, names::qualified_name, errors);
+        super::field::named(&kind, names::qualified_name, errors);
         if !kind.text().contains('/')
             && !["Container", "Pod", "PersistentVolumeClaim"].contains(&kind.text())
         {
@@ -181,7 +187,7 @@ pub(super) fn limits(object: &At<'_>, errors: &mut Errors) {
     no_duplicates(all.items(), "type", errors);
 }
 
-fn range(limit: &At<'_>, errors: &mut Errors) {
+fn range(limit: &FieldValue<'_>, errors: &mut Errors) {
     let [least, most, default, request, ratio] = [
         "min",
         "max",
@@ -229,7 +235,12 @@ fn range(limit: &At<'_>, errors: &mut Errors) {
 }
 
 /// How much more may be allowed than is asked for.
-fn share(least: &At<'_>, most: &At<'_>, ratio: &At<'_>, errors: &mut Errors) {
+fn share(
+    least: &FieldValue<'_>,
+    most: &FieldValue<'_>,
+    ratio: &FieldValue<'_>,
+    errors: &mut Errors,
+) {
     let Some(times) = common::amount(ratio) else {
         return;
     };
@@ -242,9 +253,9 @@ fn share(least: &At<'_>, most: &At<'_>, ratio: &At<'_>, errors: &mut Errors) {
     if from <= 0 || to <= 0 {
         return;
     }
-    #[expect(clippy::cast_precision_loss, reason = "it is told with six digits")]
+    #[expect(clippy::cast_precision_loss, reason = "it is written with six digits")]
     let widest = to as f64 / from as f64;
-    #[expect(clippy::cast_precision_loss, reason = "it is told with six digits")]
+    #[expect(clippy::cast_precision_loss, reason = "it is written with six digits")]
     let asked = times as f64 / 1e9;
     if asked > widest {
         let why = format!(
@@ -256,17 +267,18 @@ fn share(least: &At<'_>, most: &At<'_>, ratio: &At<'_>, errors: &mut Errors) {
 }
 
 /// Least, request, default and most come in this order.
-fn order([least, request, default, most]: [At<'_>; 4], errors: &mut Errors) {
-    let more = |one: &At<'_>, other: &At<'_>| matches!((common::amount(one), common::amount(other)), (Some(one), Some(other)) if one > other);
-    let mut refuse =
-        |of: &At<'_>, (what, than): (&str, &str), (left, right): (&At<'_>, &At<'_>)| {
-            let why = format!(
-                "{what} value {} is {than} value {}",
-                left.text(),
-                right.text()
-            );
-            errors.push(of.invalid(&why));
-        };
+fn order([least, request, default, most]: [FieldValue<'_>; 4], errors: &mut Errors) {
+    let more = |one: &FieldValue<'_>, other: &FieldValue<'_>| matches!((common::amount(one), common::amount(other)), (Some(one), Some(other)) if one > other);
+    let mut refuse = |of: &FieldValue<'_>,
+                      (what, than): (&str, &str),
+                      (left, right): (&FieldValue<'_>, &FieldValue<'_>)| {
+        let why = format!(
+            "{what} value {} is {than} value {}",
+            left.text(),
+            right.text()
+        );
+        errors.push(of.invalid(&why));
+    };
     if more(&least, &most) {
         refuse(&least, ("min", "greater than max"), (&least, &most));
     }
@@ -293,7 +305,7 @@ fn order([least, request, default, most]: [At<'_>; 4], errors: &mut Errors) {
 }
 
 /// A `PodDisruptionBudget`.
-pub(super) fn budget(object: &At<'_>, errors: &mut Errors) {
+pub(super) fn budget(object: &FieldValue<'_>, errors: &mut Errors) {
     let spec = object.get("spec");
     let (least, most) = (spec.get("minAvailable"), spec.get("maxUnavailable"));
     if least.is_set() && most.is_set() {

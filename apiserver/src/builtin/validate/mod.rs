@@ -2,45 +2,36 @@
 
 mod admission;
 mod apps;
-mod at;
 mod batch;
+mod claims;
 mod classes;
 mod common;
 mod containers;
+mod core;
 mod cron;
 mod expressions;
+mod field;
 mod limits;
 mod networking;
-mod placing;
 mod pod_updates;
 mod pods;
 mod probes;
 mod rbac;
 mod scaling;
+mod scheduling;
 mod security;
 mod services;
-mod settings;
 mod shape;
 mod storage;
 mod volumes;
 
 use serde_json::Value;
 
-use self::at::{At, Errors};
-use crate::failure::FieldError;
+use self::field::{Errors, FieldValue};
 use crate::kinds::Kind;
-use crate::names;
+use crate::status_error::FieldError;
 
-/// The rule for names of a kind.
-pub(crate) fn name_rule(kind: &Kind) -> fn(&str) -> Vec<String> {
-    match (kind.group.as_str(), kind.resource.as_str()) {
-        ("", "namespaces" | "services") => names::label,
-        ("rbac.authorization.k8s.io" | "certificates.k8s.io", _) => names::path_segment,
-        _ => names::subdomain,
-    }
-}
-
-/// What is wrong with an object, and with the change from `old`, by the part that is written.
+/// Validates an object, and with the change from `old`, by the part that is written.
 pub(crate) fn validate(
     kind: &Kind,
     part: Option<&str>,
@@ -51,16 +42,22 @@ pub(crate) fn validate(
     if part == Some("status") {
         return errors;
     }
-    let old = old.map(At::whole);
-    of_kind(kind, part, &At::whole(object), old.as_ref(), &mut errors);
+    let old = old.map(FieldValue::whole);
+    of_kind(
+        kind,
+        part,
+        &FieldValue::whole(object),
+        old.as_ref(),
+        &mut errors,
+    );
     errors
 }
 
 fn of_kind(
     kind: &Kind,
     part: Option<&str>,
-    object: &At<'_>,
-    old: Option<&At<'_>>,
+    object: &FieldValue<'_>,
+    old: Option<&FieldValue<'_>>,
     errors: &mut Errors,
 ) {
     let resource = kind.resource.as_str();
@@ -69,16 +66,16 @@ fn of_kind(
             pods::pod(object, errors);
             pod_update(part, object, old, errors);
         }
-        ("", "configmaps" | "secrets") => settings::settings(resource, object, old, errors),
-        ("", "namespaces") => settings::namespace(object, errors),
+        ("", "configmaps" | "secrets") => core::settings(resource, object, old, errors),
+        ("", "namespaces") => core::namespace(object, errors),
         ("", "services") => services::service(object, old, errors),
         ("", "endpoints") => services::endpoints(object, errors),
-        ("", "persistentvolumeclaims") => storage::claim(object, old, errors),
+        ("", "persistentvolumeclaims") => claims::claim(object, old, errors),
         ("", "persistentvolumes") => storage::volume(object, old, errors),
         ("", "resourcequotas") => limits::quota(object, old, errors),
         ("", "limitranges") => limits::limits(object, errors),
-        ("" | "events.k8s.io", "events") => settings::event(object, old.is_none(), errors),
-        ("coordination.k8s.io", "leases") => settings::lease(object, errors),
+        ("" | "events.k8s.io", "events") => core::event(object, old.is_none(), errors),
+        ("coordination.k8s.io", "leases") => core::lease(object, errors),
         ("apps", "deployments" | "replicasets" | "daemonsets" | "statefulsets") => {
             apps::workload(resource, object, old, errors);
         }
@@ -111,7 +108,7 @@ fn of_kind(
             admission::binding(object, errors);
         }
         ("certificates.k8s.io", "certificatesigningrequests") if old.is_none() => {
-            super::requests::check(object.value, errors);
+            super::certificates::check(object.value, errors);
         }
         ("apiextensions.k8s.io", "customresourcedefinitions") => {
             errors.extend(crate::schema::check_crd(object.value));
@@ -120,7 +117,12 @@ fn of_kind(
     }
 }
 
-fn pod_update(part: Option<&str>, object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+fn pod_update(
+    part: Option<&str>,
+    object: &FieldValue<'_>,
+    old: Option<&FieldValue<'_>>,
+    errors: &mut Errors,
+) {
     match (part, old) {
         (Some("ephemeralcontainers"), Some(old)) => pod_updates::ephemeral(object, old, errors),
         (None, Some(old)) => pod_updates::pod(object, old, errors),

@@ -2,19 +2,20 @@
 
 use serde_json::Value;
 
-use super::at::{
-    At, Errors, immutable, optional_name, port as port_number, required_name, required_one_of,
+use super::common::port_name;
+use super::field::{
+    Errors, FieldValue, immutable, optional_name, port as port_number, required_name,
+    required_one_of,
 };
-use super::containers::port_name;
 use super::{common, probes};
-use crate::failure::{Cause, FieldError};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
 const PATH_TYPES: [&str; 3] = ["Exact", "ImplementationSpecific", "Prefix"];
 const CLASS: &str = "kubernetes.io/ingress.class";
 
 /// An Ingress.
-pub(super) fn ingress(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+pub(super) fn ingress(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, errors: &mut Errors) {
     let spec = object.get("spec");
     let (rules, default) = (spec.get("rules"), spec.get("defaultBackend"));
     if rules.is_empty() && !default.is_set() {
@@ -38,18 +39,18 @@ pub(super) fn ingress(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors
             } else {
                 names::subdomain
             };
-            super::at::named(&name, rule, errors);
+            super::field::named(&name, rule, errors);
         }
         optional_name(&tls.get("secretName"), names::subdomain, errors);
     }
     let class = spec.get("ingressClassName");
     if class.is_set() {
-        super::at::named(&class, names::subdomain, errors);
+        super::field::named(&class, names::subdomain, errors);
     }
     let annotation = object.get("metadata").get("annotations").key(CLASS);
     if annotation.is_set() && class.is_set() && old.is_none() && annotation.text() != class.text() {
         let why = "must match `ingressClassName` when both are specified";
-        let at = At {
+        let at = FieldValue {
             value: annotation.value,
             path: format!("annotations.{CLASS}"),
         };
@@ -57,7 +58,7 @@ pub(super) fn ingress(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors
     }
 }
 
-/// What is wrong with a domain of which the first part is a star.
+/// Validates a domain of which the first part is a star.
 fn wildcard(text: &str) -> Vec<String> {
     let rest = text.strip_prefix("*.").unwrap_or_default();
     if names::subdomain(rest).is_empty() {
@@ -72,20 +73,20 @@ fn wildcard(text: &str) -> Vec<String> {
     ]
 }
 
-fn host(host: &At<'_>, errors: &mut Errors) {
+fn host(host: &FieldValue<'_>, errors: &mut Errors) {
     if host.is_empty() {
         return;
     }
     if host.text().parse::<std::net::IpAddr>().is_ok() {
         errors.push(host.invalid("must be a DNS name, not an IP address"));
     } else if host.text().contains('*') {
-        super::at::named(host, wildcard, errors);
+        super::field::named(host, wildcard, errors);
     } else {
-        super::at::named(host, names::subdomain, errors);
+        super::field::named(host, names::subdomain, errors);
     }
 }
 
-fn paths(paths: &At<'_>, errors: &mut Errors) {
+fn paths(paths: &FieldValue<'_>, errors: &mut Errors) {
     if paths.is_empty() {
         errors.push(paths.required(""));
     }
@@ -105,7 +106,7 @@ fn paths(paths: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn strict_path(path: &At<'_>, errors: &mut Errors) {
+fn strict_path(path: &FieldValue<'_>, errors: &mut Errors) {
     let text = path.text();
     if !text.starts_with('/') {
         errors.push(path.invalid_text("must be an absolute path"));
@@ -125,7 +126,7 @@ fn strict_path(path: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn backend(backend: &At<'_>, errors: &mut Errors) {
+fn backend(backend: &FieldValue<'_>, errors: &mut Errors) {
     let (service, resource) = (backend.get("service"), backend.get("resource"));
     match (service.is_set(), resource.is_set()) {
         (true, true) => {
@@ -142,11 +143,11 @@ fn backend(backend: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn nothing(at: &At<'_>, why: &str) -> FieldError {
+fn nothing(at: &FieldValue<'_>, why: &str) -> FieldError {
     FieldError::of_value(Cause::Invalid, &at.path, &"".into(), why)
 }
 
-fn service_backend(backend: &At<'_>, service: &At<'_>, errors: &mut Errors) {
+fn service_backend(backend: &FieldValue<'_>, service: &FieldValue<'_>, errors: &mut Errors) {
     required_name(&service.get("name"), names::label, errors);
     let port = service.get("port");
     let (name, number) = (port.get("name"), port.get("number"));
@@ -154,14 +155,14 @@ fn service_backend(backend: &At<'_>, service: &At<'_>, errors: &mut Errors) {
         (true, true) => {
             errors.push(nothing(backend, "cannot set both port name & port number"));
         }
-        (true, false) => super::at::named(&name, port_name, errors),
+        (true, false) => super::field::named(&name, port_name, errors),
         (false, true) => port_number(&number, errors),
         (false, false) => errors.push(backend.required("port name or number is required")),
     }
 }
 
 /// A reference to an object of a kind.
-fn reference(at: &At<'_>, errors: &mut Errors) {
+fn reference(at: &FieldValue<'_>, errors: &mut Errors) {
     optional_name(&at.get("apiGroup"), names::subdomain, errors);
     for field in ["kind", "name"] {
         required_name(&at.get(field), names::path_segment, errors);
@@ -169,7 +170,7 @@ fn reference(at: &At<'_>, errors: &mut Errors) {
 }
 
 /// An `IngressClass`.
-pub(super) fn class(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+pub(super) fn class(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, errors: &mut Errors) {
     let spec = object.get("spec");
     let controller = spec.get("controller");
     if controller.is_empty() {
@@ -177,7 +178,7 @@ pub(super) fn class(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) 
             errors.push(controller.required(""));
         }
     } else {
-        super::at::named(&controller, super::batch::domain_path, errors);
+        super::field::named(&controller, super::batch::domain_path, errors);
     }
     let parameters = spec.get("parameters");
     if parameters.is_set() {
@@ -195,7 +196,7 @@ pub(super) fn class(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) 
 }
 
 /// A `NetworkPolicy`.
-pub(super) fn policy(object: &At<'_>, errors: &mut Errors) {
+pub(super) fn policy(object: &FieldValue<'_>, errors: &mut Errors) {
     let spec = object.get("spec");
     common::selector(&spec.get("podSelector"), errors);
     for (direction, peers) in [("ingress", "from"), ("egress", "to")] {
@@ -220,7 +221,7 @@ pub(super) fn policy(object: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn policy_port(one: &At<'_>, errors: &mut Errors) {
+fn policy_port(one: &FieldValue<'_>, errors: &mut Errors) {
     let protocol = one.get("protocol");
     if !protocol.is_empty() && !["TCP", "UDP", "SCTP"].contains(&protocol.text()) {
         errors.push(protocol.unsupported(&["TCP", "UDP", "SCTP"]));
@@ -250,7 +251,7 @@ fn policy_port(one: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn peer(peer: &At<'_>, errors: &mut Errors) {
+fn peer(peer: &FieldValue<'_>, errors: &mut Errors) {
     let mut count = 0;
     for field in ["podSelector", "namespaceSelector"] {
         let selector = peer.get(field);
@@ -271,7 +272,7 @@ fn peer(peer: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn ip_block(at: &At<'_>, errors: &mut Errors) {
+fn ip_block(at: &FieldValue<'_>, errors: &mut Errors) {
     let whole = at.get("cidr");
     if whole.is_empty() {
         errors.push(whole.required(""));
@@ -296,7 +297,7 @@ fn ip_block(at: &At<'_>, errors: &mut Errors) {
 }
 
 /// A range of addresses.
-pub(super) fn block(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn block(at: &FieldValue<'_>, errors: &mut Errors) {
     if read_block(at.text()).is_none() {
         errors.push(
             at.invalid_text("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),

@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value};
 
-use super::at::{At, Errors};
-use crate::failure::{Cause, FieldError};
+use super::field::{Errors, FieldValue};
+use crate::status_error::{Cause, FieldError};
 
 const OTHER_FIELDS: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
     `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
     tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
 /// Of the whole Pod.
-pub(super) fn pod(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
+pub(super) fn pod(new: &FieldValue<'_>, old: &FieldValue<'_>, errors: &mut Errors) {
     let (new, old) = (new.get("spec"), old.get("spec"));
     for list in ["containers", "initContainers"] {
         let (after, before) = (new.get(list), old.get(list));
@@ -41,7 +41,7 @@ pub(super) fn pod(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn deadline(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
+fn deadline(new: &FieldValue<'_>, old: &FieldValue<'_>, errors: &mut Errors) {
     match (new.number(), old.number()) {
         (Some(after), Some(before)) if after > before => {
             errors.push(new.invalid("must be less than or equal to previous value"));
@@ -54,7 +54,7 @@ fn deadline(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
 }
 
 /// Gates only go. Answers whether that is so.
-fn gates(new: &At<'_>, old: &At<'_>, errors: &mut Errors) -> bool {
+fn gates(new: &FieldValue<'_>, old: &FieldValue<'_>, errors: &mut Errors) -> bool {
     let before = old.get("schedulingGates");
     let known: Vec<&str> = before.items().map(|one| one.get("name").text()).collect();
     let gates = new.get("schedulingGates");
@@ -71,7 +71,7 @@ fn gates(new: &At<'_>, old: &At<'_>, errors: &mut Errors) -> bool {
 }
 
 /// Tolerations are only added, and those that there are only last for another time.
-fn tolerations(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
+fn tolerations(new: &FieldValue<'_>, old: &FieldValue<'_>, errors: &mut Errors) {
     let plain = |one: &Value| {
         let mut one = one.clone();
         if let Some(fields) = one.as_object_mut() {
@@ -139,12 +139,12 @@ fn take(object: &mut Value, field: &str) {
 }
 
 /// Of an ephemeral container nothing changes.
-pub(super) fn ephemeral(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
+pub(super) fn ephemeral(new: &FieldValue<'_>, old: &FieldValue<'_>, errors: &mut Errors) {
     let (new, old) = (
         new.get("spec.ephemeralContainers"),
         old.get("spec.ephemeralContainers"),
     );
-    let by_name = |list: &At<'_>, name: &str| {
+    let by_name = |list: &FieldValue<'_>, name: &str| {
         list.items()
             .find(|one| one.get("name").text() == name)
             .map(|one| one.value.clone())

@@ -1,15 +1,15 @@
 //! Pods, and the templates of Pods.
 
-use super::at::{
-    At, Errors, no_duplicates, not_negative, one_of, optional_name, required_one_of, within,
+use super::field::{
+    Errors, FieldValue, no_duplicates, not_negative, one_of, optional_name, required_one_of, within,
 };
-use super::{common, containers, placing, security, volumes};
-use crate::failure::{Cause, FieldError};
+use super::{common, containers, scheduling, security, volumes};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
 const LISTS: [&str; 2] = ["initContainers", "containers"];
 
-/// What has to be in a Pod's `restartPolicy`.
+/// The allowed values of a Pod's `restartPolicy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Restarts {
     /// Always restarted, as in a Deployment.
@@ -21,7 +21,7 @@ pub(super) enum Restarts {
 }
 
 /// A Pod.
-pub(super) fn pod(object: &At<'_>, errors: &mut Errors) {
+pub(super) fn pod(object: &FieldValue<'_>, errors: &mut Errors) {
     let mirrored = object
         .get("metadata")
         .get("annotations")
@@ -34,13 +34,13 @@ pub(super) fn pod(object: &At<'_>, errors: &mut Errors) {
 }
 
 /// A template of Pods.
-pub(super) fn template(template: &At<'_>, restarts: Restarts, errors: &mut Errors) {
+pub(super) fn template(template: &FieldValue<'_>, restarts: Restarts, errors: &mut Errors) {
     template_with(template, restarts, &[], errors);
 }
 
-/// A template of Pods that have more volumes than it tells.
+/// A Pod template whose Pods have more volumes than it declares.
 pub(super) fn template_with(
-    template: &At<'_>,
+    template: &FieldValue<'_>,
     restarts: Restarts,
     volumes: &[&str],
     errors: &mut Errors,
@@ -55,7 +55,7 @@ pub(super) fn template_with(
 }
 
 /// Labels and annotations of a template.
-pub(super) fn template_metadata(template: &At<'_>, errors: &mut Errors) {
+pub(super) fn template_metadata(template: &FieldValue<'_>, errors: &mut Errors) {
     common::labels(
         &template
             .get("labels")
@@ -70,7 +70,7 @@ pub(super) fn template_metadata(template: &At<'_>, errors: &mut Errors) {
     );
 }
 
-fn spec(spec: &At<'_>, restarts: Restarts, more_volumes: &[&str], errors: &mut Errors) {
+fn spec(spec: &FieldValue<'_>, restarts: Restarts, more_volumes: &[&str], errors: &mut Errors) {
     let mut volumes = volumes::volumes(&spec.get("volumes"), errors);
     volumes.extend(more_volumes);
     let containers = spec.get("containers");
@@ -82,9 +82,9 @@ fn spec(spec: &At<'_>, restarts: Restarts, more_volumes: &[&str], errors: &mut E
     dns(spec, errors);
     common::labels(&spec.get("nodeSelector"), errors);
     security::pod(spec, errors);
-    placing::affinity(&spec.get("affinity"), errors);
-    placing::tolerations(&spec.get("tolerations"), errors);
-    placing::spreading(&spec.get("topologySpreadConstraints"), errors);
+    scheduling::affinity(&spec.get("affinity"), errors);
+    scheduling::tolerations(&spec.get("tolerations"), errors);
+    scheduling::spreading(&spec.get("topologySpreadConstraints"), errors);
     host_network(spec, errors);
     gates(spec, errors);
     for (field, rule) in [
@@ -115,20 +115,20 @@ fn spec(spec: &At<'_>, restarts: Restarts, more_volumes: &[&str], errors: &mut E
     for alias in spec.get("hostAliases").items() {
         address(&alias.get("ip"), errors);
         for name in alias.get("hostnames").items() {
-            super::at::named(&name, names::subdomain, errors);
+            super::field::named(&name, names::subdomain, errors);
         }
     }
 }
 
 /// An address of IPv4 or IPv6.
-pub(super) fn address(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn address(at: &FieldValue<'_>, errors: &mut Errors) {
     if at.text().parse::<std::net::IpAddr>().is_err() {
         errors
             .push(at.invalid_text("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
     }
 }
 
-fn all_containers(spec: &At<'_>, volumes: &[&str], errors: &mut Errors) {
+fn all_containers(spec: &FieldValue<'_>, volumes: &[&str], errors: &mut Errors) {
     let on_host = spec.get("hostNetwork").is_true();
     for list in LISTS {
         for one in spec.get(list).items() {
@@ -152,7 +152,7 @@ fn all_containers(spec: &At<'_>, volumes: &[&str], errors: &mut Errors) {
 }
 
 /// Containers of a Pod's debuggers.
-fn ephemeral(spec: &At<'_>, volumes: &[&str], errors: &mut Errors) {
+fn ephemeral(spec: &FieldValue<'_>, volumes: &[&str], errors: &mut Errors) {
     let all = spec.get("ephemeralContainers");
     if all.is_empty() {
         return;
@@ -189,7 +189,7 @@ fn ephemeral(spec: &At<'_>, volumes: &[&str], errors: &mut Errors) {
     }
 }
 
-fn on_the_host(port: &At<'_>, errors: &mut Errors) {
+fn on_the_host(port: &FieldValue<'_>, errors: &mut Errors) {
     if port.get("hostPort").number() != port.get("containerPort").number() {
         let why = "must match `containerPort` when `hostNetwork` is true";
         errors.push(port.get("hostPort").invalid(why));
@@ -197,7 +197,7 @@ fn on_the_host(port: &At<'_>, errors: &mut Errors) {
 }
 
 /// A port of the node is for one container.
-fn host_ports(containers: &At<'_>, errors: &mut Errors) {
+fn host_ports(containers: &FieldValue<'_>, errors: &mut Errors) {
     let mut taken: Vec<String> = Vec::new();
     let ports = containers
         .items()
@@ -225,7 +225,7 @@ fn host_ports(containers: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn restart_policy(at: &At<'_>, restarts: Restarts, errors: &mut Errors) {
+fn restart_policy(at: &FieldValue<'_>, restarts: Restarts, errors: &mut Errors) {
     let policy = at.text();
     match restarts {
         Restarts::Always if policy != "Always" => errors.push(at.unsupported(&["Always"])),
@@ -242,7 +242,7 @@ fn restart_policy(at: &At<'_>, restarts: Restarts, errors: &mut Errors) {
     }
 }
 
-fn dns(spec: &At<'_>, errors: &mut Errors) {
+fn dns(spec: &FieldValue<'_>, errors: &mut Errors) {
     let policy = spec.get("dnsPolicy");
     let policies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
     required_one_of(&policy, &policies, errors);
@@ -266,7 +266,7 @@ fn dns(spec: &At<'_>, errors: &mut Errors) {
         address(&server, errors);
     }
     for search in config.get("searches").items() {
-        super::at::named(&search, names::search_domain, errors);
+        super::field::named(&search, names::search_domain, errors);
     }
     for option in config.get("options").items() {
         if option.get("name").is_empty() {
@@ -275,7 +275,7 @@ fn dns(spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn host_network(spec: &At<'_>, errors: &mut Errors) {
+fn host_network(spec: &FieldValue<'_>, errors: &mut Errors) {
     let users = spec.get("hostUsers");
     if users.value.as_bool() == Some(false) {
         for field in ["hostNetwork", "hostPID", "hostIPC"] {
@@ -288,7 +288,7 @@ fn host_network(spec: &At<'_>, errors: &mut Errors) {
 }
 
 /// What a Pod of Windows has none of.
-fn operating_system(spec: &At<'_>, errors: &mut Errors) {
+fn operating_system(spec: &FieldValue<'_>, errors: &mut Errors) {
     let name = spec.get("os.name");
     match name.text() {
         "" => errors.push(name.required("")),
@@ -310,7 +310,7 @@ fn operating_system(spec: &At<'_>, errors: &mut Errors) {
                 .iter()
                 .map(|field| spec.get(field))
                 .chain(of_context.iter().map(|field| context.get(field)));
-            for at in all.filter(At::is_set) {
+            for at in all.filter(FieldValue::is_set) {
                 errors.push(at.forbidden("cannot be set for a windows pod"));
             }
         }
@@ -322,14 +322,14 @@ fn operating_system(spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn gates(spec: &At<'_>, errors: &mut Errors) {
+fn gates(spec: &FieldValue<'_>, errors: &mut Errors) {
     for gate in spec.get("readinessGates").items() {
-        super::at::named(&gate.get("conditionType"), names::qualified_name, errors);
+        super::field::named(&gate.get("conditionType"), names::qualified_name, errors);
     }
     let gates = spec.get("schedulingGates");
     for gate in gates.items() {
         let name = gate.with(gate.get("name").value);
-        super::at::named(&name, names::qualified_name, errors);
+        super::field::named(&name, names::qualified_name, errors);
     }
     let names = gates.items().map(|gate| gate.with(gate.get("name").value));
     no_duplicates(names, "", errors);

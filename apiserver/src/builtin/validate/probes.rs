@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::at::{At, Errors, none_negative, port as port_number, required_one_of};
-use super::containers::port_name;
-use crate::failure::{Cause, FieldError};
+use super::common::port_name;
+use super::field::{Errors, FieldValue, none_negative, port as port_number, required_one_of};
+use crate::status_error::{Cause, FieldError};
 
 const HANDLERS: [&str; 5] = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];
 
 /// A probe, if there is one.
-pub(super) fn probe(probe: &At<'_>, must_succeed_once: bool, errors: &mut Errors) {
+pub(super) fn probe(probe: &FieldValue<'_>, must_succeed_once: bool, errors: &mut Errors) {
     if !probe.is_set() {
         return;
     }
@@ -35,8 +35,8 @@ pub(super) fn probe(probe: &At<'_>, must_succeed_once: bool, errors: &mut Errors
     }
 }
 
-/// What is done when a container begins or ends.
-pub(super) fn lifecycle(lifecycle: &At<'_>, errors: &mut Errors) {
+/// The lifecycle hooks of a container.
+pub(super) fn lifecycle(lifecycle: &FieldValue<'_>, errors: &mut Errors) {
     for hook in ["postStart", "preStop"] {
         let hook = lifecycle.get(hook);
         if hook.is_set() {
@@ -45,7 +45,7 @@ pub(super) fn lifecycle(lifecycle: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn handler(at: &At<'_>, kinds: &[&str], errors: &mut Errors) {
+fn handler(at: &FieldValue<'_>, kinds: &[&str], errors: &mut Errors) {
     let mut count = 0;
     for kind in kinds {
         let one = at.get(kind);
@@ -72,7 +72,7 @@ fn handler(at: &At<'_>, kinds: &[&str], errors: &mut Errors) {
     }
 }
 
-fn http(get: &At<'_>, errors: &mut Errors) {
+fn http(get: &FieldValue<'_>, errors: &mut Errors) {
     if get.get("path").is_empty() {
         errors.push(get.get("path").required(""));
     }
@@ -97,7 +97,7 @@ fn is_header(text: &str) -> bool {
 }
 
 /// A port by its number or name.
-pub(super) fn port(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn port(at: &FieldValue<'_>, errors: &mut Errors) {
     match at.value {
         Value::String(text) => {
             errors.extend(port_name(text).iter().map(|why| at.invalid(why)));

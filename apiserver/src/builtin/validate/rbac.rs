@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use super::at::{At, Errors};
 use super::common;
-use crate::failure::{Cause, FieldError};
+use super::field::{Errors, FieldValue};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// A Role or `ClusterRole`.
-pub(super) fn role(namespaced: bool, object: &At<'_>, errors: &mut Errors) {
+pub(super) fn role(namespaced: bool, object: &FieldValue<'_>, errors: &mut Errors) {
     for rule in object.get("rules").items() {
         self::rule(namespaced, &rule, errors);
     }
@@ -36,7 +36,7 @@ pub(super) fn role(namespaced: bool, object: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn rule(namespaced: bool, rule: &At<'_>, errors: &mut Errors) {
+fn rule(namespaced: bool, rule: &FieldValue<'_>, errors: &mut Errors) {
     let has = |field: &str| !rule.get(field).is_empty();
     let mut require = |field: &str, why: &str| {
         if !has(field) {
@@ -71,8 +71,8 @@ fn rule(namespaced: bool, rule: &At<'_>, errors: &mut Errors) {
 /// A `RoleBinding` or `ClusterRoleBinding`.
 pub(super) fn binding(
     namespaced: bool,
-    object: &At<'_>,
-    old: Option<&At<'_>>,
+    object: &FieldValue<'_>,
+    old: Option<&FieldValue<'_>>,
     errors: &mut Errors,
 ) {
     let role = object.get("roleRef");
@@ -89,7 +89,7 @@ pub(super) fn binding(
     if !kinds.contains(&kind.text()) {
         errors.push(kind.unsupported(kinds));
     }
-    super::at::required_name(&role.get("name"), names::path_segment, errors);
+    super::field::required_name(&role.get("name"), names::path_segment, errors);
     for subject in object.get("subjects").items() {
         self::subject(namespaced, &subject, errors);
     }
@@ -108,14 +108,14 @@ pub(super) fn binding(
     }
 }
 
-fn subject(namespaced: bool, subject: &At<'_>, errors: &mut Errors) {
+fn subject(namespaced: bool, subject: &FieldValue<'_>, errors: &mut Errors) {
     let (name, group) = (subject.get("name"), subject.get("apiGroup"));
     if name.is_empty() {
         errors.push(name.required(""));
     }
     let expected = match subject.get("kind").text() {
         "ServiceAccount" => {
-            super::at::optional_name(&name, names::subdomain, errors);
+            super::field::optional_name(&name, names::subdomain, errors);
             let namespace = subject.get("namespace");
             if !namespaced && namespace.is_empty() {
                 errors.push(namespace.required(""));

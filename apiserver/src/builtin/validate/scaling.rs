@@ -1,9 +1,9 @@
 //! `HorizontalPodAutoscalers`.
 
-use super::at::{At, Errors, required_name};
 use super::common;
-use crate::failure::{Cause, FieldError};
+use super::field::{Errors, FieldValue, required_name};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
 /// The types of metrics, and where each has what it needs.
 const METRICS: [(&str, &str); 5] = [
@@ -17,7 +17,7 @@ const AN_HOUR: i64 = 3600;
 const HALF_AN_HOUR: i64 = 1800;
 
 /// An autoscaler.
-pub(super) fn autoscaler(object: &At<'_>, errors: &mut Errors) {
+pub(super) fn autoscaler(object: &FieldValue<'_>, errors: &mut Errors) {
     let spec = object.get("spec");
     let (least, most) = (spec.get("minReplicas"), spec.get("maxReplicas"));
     let metrics = spec.get("metrics");
@@ -57,7 +57,7 @@ pub(super) fn autoscaler(object: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn target_object(target: &At<'_>, scaled: bool, errors: &mut Errors) {
+fn target_object(target: &FieldValue<'_>, scaled: bool, errors: &mut Errors) {
     for field in ["kind", "name"] {
         required_name(&target.get(field), names::path_segment, errors);
     }
@@ -70,7 +70,7 @@ fn target_object(target: &At<'_>, scaled: bool, errors: &mut Errors) {
     }
 }
 
-fn metric(metric: &At<'_>, errors: &mut Errors) {
+fn metric(metric: &FieldValue<'_>, errors: &mut Errors) {
     let kind = metric.get("type");
     if kind.is_empty() {
         errors.push(kind.required("must specify a metric source type"));
@@ -98,7 +98,7 @@ fn metric(metric: &At<'_>, errors: &mut Errors) {
         if name.is_empty() {
             errors.push(name.required("must specify a metric name"));
         } else {
-            super::at::named(&name, names::path_segment, errors);
+            super::field::named(&name, names::path_segment, errors);
         }
     }
     let (value, average) = (target.get("value"), target.get("averageValue"));
@@ -122,11 +122,11 @@ fn metric(metric: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn positive(at: &At<'_>) -> bool {
+fn positive(at: &FieldValue<'_>) -> bool {
     common::amount(at).is_some_and(|amount| amount > 0)
 }
 
-fn of_resource(source: &At<'_>, errors: &mut Errors) {
+fn of_resource(source: &FieldValue<'_>, errors: &mut Errors) {
     let name = source.get("name");
     if name.is_empty() {
         errors.push(name.required("must specify a resource name"));
@@ -151,7 +151,7 @@ fn of_resource(source: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn target(target: &At<'_>, errors: &mut Errors) {
+fn target(target: &FieldValue<'_>, errors: &mut Errors) {
     let kind = target.get("type");
     if kind.is_empty() {
         errors.push(kind.required("must specify a metric target type"));
@@ -170,7 +170,7 @@ fn target(target: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn behaviour(rules: &At<'_>, longest: i64, errors: &mut Errors) {
+fn behaviour(rules: &FieldValue<'_>, longest: i64, errors: &mut Errors) {
     let window = rules.get("stabilizationWindowSeconds");
     match window.number() {
         Some(seconds) if seconds < 0 => {
@@ -182,7 +182,7 @@ fn behaviour(rules: &At<'_>, longest: i64, errors: &mut Errors) {
         _ => {}
     }
     let select = rules.get("selectPolicy");
-    super::at::one_of(&select, &["Disabled", "Max", "Min"], errors);
+    super::field::one_of(&select, &["Disabled", "Max", "Min"], errors);
     let policies = rules.get("policies");
     if policies.is_empty() {
         errors.push(policies.required("must specify at least one Policy"));

@@ -1,6 +1,6 @@
 //! Under what rights Pods and their containers run.
 
-use super::at::{At, Errors, one_of, optional_name, within};
+use super::field::{Errors, FieldValue, one_of, optional_name, within};
 use super::shape::{self, Field};
 use crate::names;
 
@@ -23,7 +23,7 @@ const CONTEXT: [Field; 12] = [
 const LARGEST_ID: i64 = i32::MAX as i64;
 
 /// Of a Pod's spec.
-pub(super) fn pod(spec: &At<'_>, errors: &mut Errors) {
+pub(super) fn pod(spec: &FieldValue<'_>, errors: &mut Errors) {
     let context = spec.get("securityContext");
     ids(&context, &["fsGroup", "runAsUser", "runAsGroup"], errors);
     for group in context.get("supplementalGroups").items() {
@@ -45,7 +45,7 @@ pub(super) fn pod(spec: &At<'_>, errors: &mut Errors) {
 }
 
 /// Of a container.
-pub(super) fn container(context: &At<'_>, errors: &mut Errors) {
+pub(super) fn container(context: &FieldValue<'_>, errors: &mut Errors) {
     ids(context, &["runAsUser", "runAsGroup"], errors);
     one_of(&context.get("procMount"), &["Default", "Unmasked"], errors);
     profiles(context, errors);
@@ -67,13 +67,13 @@ pub(super) fn container(context: &At<'_>, errors: &mut Errors) {
     windows(&context.get("windowsOptions"), errors);
 }
 
-fn ids(context: &At<'_>, fields: &[&str], errors: &mut Errors) {
+fn ids(context: &FieldValue<'_>, fields: &[&str], errors: &mut Errors) {
     for field in fields {
         within(&context.get(field), 0, LARGEST_ID, errors);
     }
 }
 
-fn sysctls(all: &At<'_>, errors: &mut Errors) {
+fn sysctls(all: &FieldValue<'_>, errors: &mut Errors) {
     let mut known: Vec<&str> = Vec::new();
     for one in all.items() {
         let name = one.get("name");
@@ -94,7 +94,7 @@ fn sysctls(all: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn profiles(context: &At<'_>, errors: &mut Errors) {
+fn profiles(context: &FieldValue<'_>, errors: &mut Errors) {
     for field in ["seccompProfile", "appArmorProfile"] {
         let profile = context.get(field);
         if profile.is_set() {
@@ -103,7 +103,7 @@ fn profiles(context: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn profile(profile: &At<'_>, errors: &mut Errors) {
+fn profile(profile: &FieldValue<'_>, errors: &mut Errors) {
     let (kind, local) = (profile.get("type"), profile.get("localhostProfile"));
     let known = ["Localhost", "RuntimeDefault", "Unconfined"];
     if kind.is_empty() {
@@ -126,7 +126,7 @@ fn profile(profile: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn windows(options: &At<'_>, errors: &mut Errors) {
+fn windows(options: &FieldValue<'_>, errors: &mut Errors) {
     optional_name(
         &options.get("gmsaCredentialSpecName"),
         names::subdomain,

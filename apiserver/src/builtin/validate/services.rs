@@ -1,12 +1,12 @@
 //! Services, and the endpoints behind them.
 
-use super::at::{
-    At, Errors, immutable, no_duplicates, one_of, optional_name, port as port_number,
+use super::field::{
+    Errors, FieldValue, immutable, no_duplicates, one_of, optional_name, port as port_number,
     required_one_of,
 };
 use super::{common, probes};
-use crate::failure::{Cause, FieldError};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
@@ -14,7 +14,7 @@ const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort
 const STICKS_AT_MOST: i64 = 86400;
 
 /// A Service.
-pub(super) fn service(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+pub(super) fn service(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, errors: &mut Errors) {
     let spec = object.get("spec");
     let kind = spec.get("type");
     let headless = spec.get("clusterIP").text() == "None";
@@ -48,7 +48,7 @@ pub(super) fn service(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors
 }
 
 /// An address that is one of another machine.
-fn reachable(address: &At<'_>, errors: &mut Errors) {
+fn reachable(address: &FieldValue<'_>, errors: &mut Errors) {
     let Ok(read) = address.text().parse::<std::net::IpAddr>() else {
         super::pods::address(address, errors);
         return;
@@ -77,7 +77,7 @@ fn reachable(address: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn external_name(spec: &At<'_>, errors: &mut Errors) {
+fn external_name(spec: &FieldValue<'_>, errors: &mut Errors) {
     for field in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
         let at = spec.get(field);
         let shown = !at.is_empty() && field != "clusterIP";
@@ -98,7 +98,7 @@ fn external_name(spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn ports(all: &At<'_>, errors: &mut Errors) {
+fn ports(all: &FieldValue<'_>, errors: &mut Errors) {
     let many = all.len() > 1;
     let mut taken: Vec<(i64, &str)> = Vec::new();
     for one in all.items() {
@@ -132,7 +132,7 @@ fn ports(all: &At<'_>, errors: &mut Errors) {
     no_duplicates(all.items(), "name", errors);
 }
 
-fn affinity(spec: &At<'_>, errors: &mut Errors) {
+fn affinity(spec: &FieldValue<'_>, errors: &mut Errors) {
     let affinity = spec.get("sessionAffinity");
     required_one_of(&affinity, &["ClientIP", "None"], errors);
     let config = spec.get("sessionAffinityConfig");
@@ -151,7 +151,7 @@ fn affinity(spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn policies(spec: &At<'_>, errors: &mut Errors) {
+fn policies(spec: &FieldValue<'_>, errors: &mut Errors) {
     let kind = spec.get("type").text();
     let (inside, outside) = (
         spec.get("internalTrafficPolicy"),
@@ -179,7 +179,7 @@ fn policies(spec: &At<'_>, errors: &mut Errors) {
     one_of(&spec.get("trafficDistribution"), &known, errors);
 }
 
-fn addresses(spec: &At<'_>, errors: &mut Errors) {
+fn addresses(spec: &FieldValue<'_>, errors: &mut Errors) {
     if spec.get("type").text() == "ExternalName" {
         return;
     }
@@ -220,7 +220,7 @@ fn addresses(spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn load_balancer(spec: &At<'_>, errors: &mut Errors) {
+fn load_balancer(spec: &FieldValue<'_>, errors: &mut Errors) {
     let balanced = spec.get("type").text() == "LoadBalancer";
     let ranges = spec
         .get("LoadBalancerSourceRanges")
@@ -255,7 +255,7 @@ fn load_balancer(spec: &At<'_>, errors: &mut Errors) {
 }
 
 /// A service keeps the address that it has.
-fn address_stays(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
+fn address_stays(new: &FieldValue<'_>, old: &FieldValue<'_>, errors: &mut Errors) {
     if [new, old]
         .iter()
         .any(|spec| spec.get("type").text() == "ExternalName")
@@ -263,12 +263,12 @@ fn address_stays(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
         return;
     }
     let (before, after) = (old.get("clusterIPs"), new.get("clusterIPs"));
-    let first = |all: &At<'_>| all.items().next().map(|one| one.value.clone());
+    let first = |all: &FieldValue<'_>| all.items().next().map(|one| one.value.clone());
     let Some(had) = first(&before).filter(|had| had != "") else {
         return;
     };
     if first(&after).as_ref() != Some(&had) {
-        let at = At {
+        let at = FieldValue {
             value: after.value,
             path: format!("{}[0]", after.path),
         };
@@ -277,7 +277,7 @@ fn address_stays(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
 }
 
 /// An `EndpointSlice`.
-pub(super) fn slice(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+pub(super) fn slice(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, errors: &mut Errors) {
     let kind = object.get("addressType");
     let known = ["FQDN", "IPv4", "IPv6"];
     required_one_of(&kind, &known, errors);
@@ -311,13 +311,13 @@ pub(super) fn slice(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) 
     }
 }
 
-fn of_type(kind: &str, address: &At<'_>, errors: &mut Errors) {
+fn of_type(kind: &str, address: &FieldValue<'_>, errors: &mut Errors) {
     let text = address.text();
     let read = text.parse::<std::net::IpAddr>();
     match (kind, read) {
         ("IPv4" | "IPv6", Ok(read)) => {
             if read.is_ipv4() != (kind == "IPv4") {
-                let article = At {
+                let article = FieldValue {
                     value: address.value,
                     path: address
                         .path
@@ -329,19 +329,19 @@ fn of_type(kind: &str, address: &At<'_>, errors: &mut Errors) {
             reachable(address, errors);
         }
         ("IPv4" | "IPv6", Err(_)) => super::pods::address(address, errors),
-        ("FQDN", _) => super::at::named(address, names::subdomain, errors),
+        ("FQDN", _) => super::field::named(address, names::subdomain, errors),
         _ => {}
     }
 }
 
 /// `Endpoints`.
-pub(super) fn endpoints(object: &At<'_>, errors: &mut Errors) {
+pub(super) fn endpoints(object: &FieldValue<'_>, errors: &mut Errors) {
     for subset in object.get("subsets").items() {
         let lists = ["addresses", "notReadyAddresses"].map(|field| subset.get(field));
-        if lists.iter().all(At::is_empty) {
+        if lists.iter().all(FieldValue::is_empty) {
             errors.push(subset.required("must specify `addresses` or `notReadyAddresses`"));
         }
-        for address in lists.iter().flat_map(At::items) {
+        for address in lists.iter().flat_map(FieldValue::items) {
             let ip = address.get("ip");
             if ip.text().parse::<std::net::IpAddr>().is_err() {
                 errors.push(ip.invalid_text("must be a valid IP address"));

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::at::At;
-use crate::failure::{Cause, FieldError};
+use super::field::FieldValue;
+use crate::status_error::{Cause, FieldError};
 
 /// A field: its name in the type, and in the object.
 pub(super) type Field = (&'static str, &'static str);
@@ -34,18 +34,18 @@ pub(super) fn selector(value: &Value) -> String {
 }
 
 /// A value that is not right, shown in this way.
-pub(super) fn invalid(at: &At<'_>, shown: &str, why: &str) -> FieldError {
+pub(super) fn invalid(at: &FieldValue<'_>, shown: &str, why: &str) -> FieldError {
     error(Cause::Invalid, at, shown, why)
 }
 
 /// A value that is not one of those that are allowed, shown in this way.
-pub(super) fn unsupported(at: &At<'_>, shown: &str, allowed: &[&str]) -> FieldError {
+pub(super) fn unsupported(at: &FieldValue<'_>, shown: &str, allowed: &[&str]) -> FieldError {
     let quoted: Vec<String> = allowed.iter().map(|one| format!("{one:?}")).collect();
     let why = format!("supported values: {}", quoted.join(", "));
     error(Cause::NotSupported, at, shown, &why)
 }
 
-fn error(cause: Cause, at: &At<'_>, shown: &str, why: &str) -> FieldError {
+fn error(cause: Cause, at: &FieldValue<'_>, shown: &str, why: &str) -> FieldError {
     let end = if why.is_empty() {
         String::new()
     } else {

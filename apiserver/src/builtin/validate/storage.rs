@@ -1,22 +1,14 @@
-//! Claims, volumes and their classes.
+//! Persistent volumes and storage classes.
 
 use serde_json::Value;
 
-use super::at::{At, Errors, immutable, one_of, optional_name, required_one_of};
-use super::{common, placing, volumes};
-use crate::failure::{Cause, FieldError};
+use super::claims::{VOLUME_MODES, mode_stays, modes, positive};
+use super::field::{Errors, FieldValue, immutable, one_of, optional_name, required_one_of};
+use super::{scheduling, volumes};
 use crate::names;
+use crate::status_error::{Cause, FieldError};
 
-const MODES: [&str; 4] = [
-    "ReadOnlyMany",
-    "ReadWriteMany",
-    "ReadWriteOnce",
-    "ReadWriteOncePod",
-];
 const RECLAIMS: [&str; 3] = ["Delete", "Recycle", "Retain"];
-const VOLUME_MODES: [&str; 2] = ["Block", "Filesystem"];
-const OF_CLAIMS: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for \
-    bound claims";
 const OF_SOURCES: &str = "spec.persistentvolumesource is immutable after creation";
 
 /// What a volume has that is not where its bytes are.
@@ -33,122 +25,8 @@ const NO_SOURCES: [&str; 10] = [
     "volumeSource",
 ];
 
-/// A claim.
-pub(super) fn claim(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
-    let spec = object.get("spec");
-    claim_spec(&spec, errors);
-    if let Some(old) = old {
-        claim_update(&spec, &old.get("spec"), old, errors);
-    }
-}
-
-fn modes(at: &At<'_>, without: &str, errors: &mut Errors) {
-    if at.is_empty() {
-        errors.push(at.required(without));
-    }
-    for mode in at.items() {
-        if !MODES.contains(&mode.text()) {
-            errors.push(at.with(mode.value).unsupported(&MODES));
-        }
-    }
-    let one = at.items().any(|mode| mode.text() == "ReadWriteOncePod");
-    if one && at.len() > 1 {
-        let why = "may not use ReadWriteOncePod with other access modes";
-        errors.push(at.forbidden(why));
-    }
-}
-
-/// A claim's spec, which may be that of a template.
-pub(super) fn claim_spec(spec: &At<'_>, errors: &mut Errors) {
-    let selector = spec.get("selector");
-    if selector.is_set() {
-        common::selector(&selector, errors);
-    }
-    let why = "at least 1 access mode is required";
-    modes(&spec.get("accessModes"), why, errors);
-    let requests = spec.get("resources.requests");
-    let storage = At {
-        value: requests.key("storage").value,
-        path: format!("{}[storage]", spec.get("resources").path),
-    };
-    if storage.is_set() {
-        positive(&storage, errors);
-    } else {
-        errors.push(storage.required(""));
-    }
-    optional_name(&spec.get("storageClassName"), names::subdomain, errors);
-    one_of(&spec.get("volumeMode"), &VOLUME_MODES, errors);
-    for field in ["dataSource", "dataSourceRef"] {
-        let source = spec.get(field);
-        if source.is_set() {
-            source_of_claim(&source, errors);
-        }
-    }
-}
-
-fn source_of_claim(source: &At<'_>, errors: &mut Errors) {
-    for field in ["name", "kind"] {
-        let at = source.get(field);
-        if at.is_empty() {
-            errors.push(at.required(""));
-        }
-    }
-    if source.get("apiGroup").is_empty()
-        && !source.get("kind").is_empty()
-        && source.get("kind").text() != "PersistentVolumeClaim"
-    {
-        let why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
-        errors.push(source.get("kind").invalid(why));
-    }
-}
-
-fn positive(at: &At<'_>, errors: &mut Errors) {
-    if common::amount(at).is_some_and(|amount| amount <= 0) {
-        errors.push(at.invalid("must be greater than zero"));
-    }
-}
-
-fn claim_update(new: &At<'_>, old: &At<'_>, object: &At<'_>, errors: &mut Errors) {
-    let bound = object.get("status.phase").text() == "Bound";
-    let rest = |spec: &Value| {
-        let mut rest = spec.clone();
-        let Some(fields) = rest.as_object_mut() else {
-            return rest;
-        };
-        // A claim is told its volume once.
-        if old.get("volumeName").is_empty() {
-            fields.remove("volumeName");
-        }
-        if bound {
-            fields.remove("volumeAttributesClassName");
-            if let Some(resources) = fields.get_mut("resources").and_then(Value::as_object_mut) {
-                resources.remove("requests");
-            }
-        }
-        rest
-    };
-    if rest(new.value) != rest(old.value) {
-        errors.push(new.forbidden(OF_CLAIMS));
-    }
-    mode_stays(new, old, errors);
-    let size = |spec: &At<'_>| common::amount(&spec.get("resources.requests").key("storage"));
-    if bound && size(new) < size(old) {
-        let at = new.get("resources.requests.storage");
-        errors.push(at.forbidden("field can not be less than status.capacity"));
-    }
-}
-
-/// Its path is not told.
-fn mode_stays(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
-    let after = At {
-        value: new.get("volumeMode").value,
-        path: "volumeMode".to_owned(),
-    };
-    immutable(&after, &old.get("volumeMode"), errors);
-}
-
 /// A volume.
-pub(super) fn volume(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+pub(super) fn volume(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, errors: &mut Errors) {
     let spec = object.get("spec");
     modes(&spec.get("accessModes"), "", errors);
     let capacity = spec.get("capacity");
@@ -172,7 +50,7 @@ pub(super) fn volume(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors)
     if affinity.is_set() {
         let required = affinity.get("required");
         if required.is_set() {
-            placing::node_selector(&required, errors);
+            scheduling::node_selector(&required, errors);
         } else {
             errors.push(required.required("must specify required node constraints"));
         }
@@ -185,7 +63,7 @@ pub(super) fn volume(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors)
 }
 
 /// Where the bytes of a volume are.
-fn source(spec: &At<'_>, errors: &mut Errors) {
+fn source(spec: &FieldValue<'_>, errors: &mut Errors) {
     let fields = spec.value.as_object();
     let mut kinds: Vec<&String> = fields
         .into_iter()
@@ -218,7 +96,7 @@ fn source(spec: &At<'_>, errors: &mut Errors) {
                     errors.push(at.get("path").required(""));
                 }
                 if !spec.get("nodeAffinity").is_set() {
-                    let place = At {
+                    let place = FieldValue {
                         value: at.value,
                         path: "spec.nodeAffinity".to_owned(),
                     };
@@ -240,7 +118,7 @@ fn source(spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn volume_update(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
+fn volume_update(new: &FieldValue<'_>, old: &FieldValue<'_>, errors: &mut Errors) {
     let sources = |spec: &Value| {
         let mut sources = spec.clone();
         if let Some(fields) = sources.as_object_mut() {
@@ -260,7 +138,7 @@ fn volume_update(new: &At<'_>, old: &At<'_>, errors: &mut Errors) {
 }
 
 /// A class of storage.
-pub(super) fn class(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) {
+pub(super) fn class(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, errors: &mut Errors) {
     let provisioner = object.get("provisioner");
     if provisioner.is_empty() {
         errors.push(provisioner.required(""));
@@ -296,7 +174,7 @@ pub(super) fn class(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) 
             if one.get("values").is_empty() {
                 errors.push(one.get("values").required(""));
             }
-            super::at::named(&one.get("key"), names::qualified_name, errors);
+            super::field::named(&one.get("key"), names::qualified_name, errors);
         }
     }
     let Some(old) = old else {
@@ -313,14 +191,14 @@ pub(super) fn class(object: &At<'_>, old: Option<&At<'_>>, errors: &mut Errors) 
 }
 
 /// A driver of volumes.
-pub(super) fn driver(object: &At<'_>, errors: &mut Errors) {
+pub(super) fn driver(object: &FieldValue<'_>, errors: &mut Errors) {
     let spec = object.get("spec");
     let policies = ["File", "None", "ReadWriteOnceWithFSType"];
-    super::at::one_of(&spec.get("fsGroupPolicy"), &policies, errors);
+    super::field::one_of(&spec.get("fsGroupPolicy"), &policies, errors);
     let modes = spec.get("volumeLifecycleModes");
     for mode in modes.items() {
-        // Which of them it is is not told.
-        super::at::one_of(
+        // A kube-apiserver reports no index.
+        super::field::one_of(
             &modes.with(mode.value),
             &["Persistent", "Ephemeral"],
             errors,

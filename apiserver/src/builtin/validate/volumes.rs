@@ -1,8 +1,8 @@
 //! Volumes of Pods.
 
-use super::at::{At, Errors, no_duplicates, one_of, required_name};
 use super::containers::{field_reference, local_path, no_backsteps, resource_reference};
-use super::{common, storage};
+use super::field::{Errors, FieldValue, no_duplicates, one_of, required_name};
+use super::{claims, common};
 use crate::names;
 
 const DOWNWARD: [&str; 5] = [
@@ -25,7 +25,7 @@ const HOST_PATHS: [&str; 8] = [
 ];
 
 /// All volumes of a Pod. Answers their names.
-pub(super) fn volumes<'v>(all: &At<'v>, errors: &mut Errors) -> Vec<&'v str> {
+pub(super) fn volumes<'v>(all: &FieldValue<'v>, errors: &mut Errors) -> Vec<&'v str> {
     for volume in all.items() {
         source(&volume, errors);
         required_name(&volume.get("name"), names::label, errors);
@@ -34,7 +34,7 @@ pub(super) fn volumes<'v>(all: &At<'v>, errors: &mut Errors) -> Vec<&'v str> {
     all.items().map(|one| one.get("name").text()).collect()
 }
 
-fn source(volume: &At<'_>, errors: &mut Errors) {
+fn source(volume: &FieldValue<'_>, errors: &mut Errors) {
     let fields = volume.value.as_object();
     let kinds = fields
         .into_iter()
@@ -50,7 +50,7 @@ fn source(volume: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn of_kind(kind: &str, at: &At<'_>, errors: &mut Errors) {
+fn of_kind(kind: &str, at: &FieldValue<'_>, errors: &mut Errors) {
     match kind {
         "emptyDir" => {
             let limit = at.get("sizeLimit");
@@ -71,7 +71,7 @@ fn of_kind(kind: &str, at: &At<'_>, errors: &mut Errors) {
             if driver.is_empty() {
                 errors.push(driver.required(""));
             } else {
-                super::at::named(&driver, names::subdomain, errors);
+                super::field::named(&driver, names::subdomain, errors);
             }
         }
         "downwardAPI" => {
@@ -84,7 +84,7 @@ fn of_kind(kind: &str, at: &At<'_>, errors: &mut Errors) {
         "ephemeral" => {
             let template = at.get("volumeClaimTemplate");
             if template.is_set() {
-                storage::claim_spec(&template.get("spec"), errors);
+                claims::claim_spec(&template.get("spec"), errors);
             } else {
                 errors.push(template.required(""));
             }
@@ -94,7 +94,7 @@ fn of_kind(kind: &str, at: &At<'_>, errors: &mut Errors) {
 }
 
 /// A path on a node.
-pub(super) fn host_path(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn host_path(at: &FieldValue<'_>, errors: &mut Errors) {
     let path = at.get("path");
     if path.is_empty() {
         errors.push(path.required(""));
@@ -105,7 +105,7 @@ pub(super) fn host_path(at: &At<'_>, errors: &mut Errors) {
 }
 
 /// A folder of a server.
-pub(super) fn nfs(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn nfs(at: &FieldValue<'_>, errors: &mut Errors) {
     let (server, path) = (at.get("server"), at.get("path"));
     if server.is_empty() {
         errors.push(server.required(""));
@@ -118,13 +118,13 @@ pub(super) fn nfs(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn mode(at: &At<'_>, errors: &mut Errors) {
+fn mode(at: &FieldValue<'_>, errors: &mut Errors) {
     if at.number().is_some_and(|mode| !(0..=0o777).contains(&mode)) {
         errors.push(at.invalid(MODE));
     }
 }
 
-fn files(at: &At<'_>, name: &str, errors: &mut Errors) {
+fn files(at: &FieldValue<'_>, name: &str, errors: &mut Errors) {
     if at.get(name).is_empty() {
         errors.push(at.get(name).required(""));
     }
@@ -132,7 +132,7 @@ fn files(at: &At<'_>, name: &str, errors: &mut Errors) {
     items(at, errors);
 }
 
-fn items(at: &At<'_>, errors: &mut Errors) {
+fn items(at: &FieldValue<'_>, errors: &mut Errors) {
     for item in at.get("items").items() {
         let (key, path) = (item.get("key"), item.get("path"));
         if key.is_empty() {
@@ -143,7 +143,7 @@ fn items(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn required_path(path: &At<'_>, errors: &mut Errors) {
+fn required_path(path: &FieldValue<'_>, errors: &mut Errors) {
     if path.is_empty() {
         errors.push(path.required(""));
     }
@@ -153,7 +153,7 @@ fn required_path(path: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn downward(item: &At<'_>, errors: &mut Errors) {
+fn downward(item: &FieldValue<'_>, errors: &mut Errors) {
     required_path(&item.get("path"), errors);
     let (field, resource) = (item.get("fieldRef"), item.get("resourceFieldRef"));
     if field.is_set() {
@@ -171,7 +171,7 @@ fn downward(item: &At<'_>, errors: &mut Errors) {
     mode(&item.get("mode"), errors);
 }
 
-fn projected(at: &At<'_>, errors: &mut Errors) {
+fn projected(at: &FieldValue<'_>, errors: &mut Errors) {
     mode(&at.get("defaultMode"), errors);
     for source in at.get("sources").items() {
         let kinds = [
@@ -199,7 +199,7 @@ fn projected(at: &At<'_>, errors: &mut Errors) {
                     }
                     items(&one, errors);
                 }
-                // Which item it is of is not told.
+                // A kube-apiserver reports no index.
                 "downwardAPI" => one.get("items").items().for_each(|item| {
                     let item = one.with(item.value);
                     downward(&item, errors);
@@ -211,7 +211,7 @@ fn projected(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn token(whole: &At<'_>, one: &At<'_>, errors: &mut Errors) {
+fn token(whole: &FieldValue<'_>, one: &FieldValue<'_>, errors: &mut Errors) {
     let seconds = one.get("expirationSeconds");
     match seconds.number() {
         Some(number) if number < 600 => {

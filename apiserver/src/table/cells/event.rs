@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn event_of_a_series_shows_when_it_was_observed_last_and_how_often() {
+    fn event_series_shows_last_observation_and_count() {
         let event = json!({
             "eventTime": "2015-01-01T00:00:00.000000Z", "lastTimestamp": "2015-01-01T00:00:00Z", "count": 2,
             "series": { "count": 7, "lastObservedTime": jiff::Timestamp::now().to_string() },
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn event_without_any_time_is_of_an_unknown_one() {
+    fn event_without_any_time_has_unknown_age() {
         assert_eq!(
             times(&json!({ "eventTime": null })),
             ["<unknown>", "<unknown>", "1"]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use kube_cel::cel::common::ast::{IdedExpr, operators};
 use kube_cel::cel::objects::Value;
 use kube_cel::cel::{Context, ExecutionError};
-use reeve_apiserver::weaving::{LARGEST, size, weave};
+use reeve_apiserver::cel::{MAX_VALUE_SIZE, instrument, value_size};
 
 /// What one evaluation may spend: an element that is visited, or 16 bytes of text, is one.
 const EVALUATION: u64 = 100_000;
@@ -64,19 +64,23 @@ impl Budget {
 pub(super) fn register(context: &mut Context<'static>, budget: &Budget) {
     let turns = budget.clone();
     context.add_function(TURN, move |goes_on: bool, so_far: Value| {
-        turns.spend(1 + size(&so_far)).map(|()| goes_on)
+        turns.spend(1 + value_size(&so_far)).map(|()| goes_on)
     });
     let made = budget.clone();
     context.add_function(MADE, move |value: Value| {
-        let size = size(&value);
-        let cost = if size > LARGEST { u64::MAX - 1 } else { size };
+        let size = value_size(&value);
+        let cost = if size > MAX_VALUE_SIZE {
+            u64::MAX - 1
+        } else {
+            size
+        };
         made.spend(cost).map(|()| value)
     });
 }
 
 /// Counts the turns of every loop, and the size of what may become large; also mends what the evaluator gets wrong.
 pub(super) fn watch(expression: &mut IdedExpr) {
-    weave(expression, TURN, &|call| {
+    instrument(expression, TURN, &|call| {
         // The evaluator fails on an optional field that is absent; it does not on an optional index.
         if call.func_name == operators::OPT_SELECT {
             operators::OPT_INDEX.clone_into(&mut call.func_name);

@@ -1,0 +1,85 @@
+//! The state of a server. Every stage of a request is given it, or the parts of it that the stage needs.
+
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::admission::{AdmissionPlugin, Policies, Webhooks};
+use crate::audit::AuditLog;
+use crate::auth::{Authorizer, Tokens};
+use crate::fault_injection::Faults;
+use crate::kinds::{Kind, KindRegistry, Kinds};
+use crate::pki::Authority;
+use crate::queue::{GracePeriods, WorkItem, WorkQueue};
+use crate::stack;
+use crate::store::Store;
+
+/// The options of a server.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// The admission plugins, in this order.
+    pub admission: Vec<Arc<dyn AdmissionPlugin>>,
+    /// The audit log.
+    pub audit: Option<Arc<AuditLog>>,
+    /// The certificate authority that is published to clients, as PEM; empty if there is none.
+    pub authority: String,
+    /// The authority that signs certificate signing requests; without it they are stored and not signed.
+    pub signer: Option<Arc<Authority>>,
+    /// Whether requests are authorized by RBAC. Otherwise every user may do everything.
+    pub rbac: bool,
+}
+
+pub(crate) struct State {
+    pub(crate) store: Store,
+    pub(crate) kinds: KindRegistry,
+    pub(crate) options: Options,
+    pub(crate) tokens: Tokens,
+    pub(crate) faults: Faults,
+    pub(crate) policies: Policies,
+    pub(crate) webhooks: Webhooks,
+    pub(crate) grace_periods: GracePeriods,
+    pub(crate) queue: WorkQueue,
+    allocations: Mutex<()>,
+}
+
+impl State {
+    pub(crate) fn new(options: Options, store: Store, tokens: Tokens, queue: WorkQueue) -> Self {
+        Self {
+            store,
+            kinds: KindRegistry::new(),
+            options,
+            tokens,
+            faults: Faults::default(),
+            policies: Policies::default(),
+            webhooks: Webhooks::default(),
+            grace_periods: GracePeriods::default(),
+            queue,
+            allocations: Mutex::default(),
+        }
+    }
+
+    /// Held while addresses and ports of a service are chosen and until it is stored: no other gets the same.
+    pub(crate) fn allocating(&self, kind: &Kind) -> Option<MutexGuard<'_, ()>> {
+        kind.is("", "services").then(|| self.allocations.lock())
+    }
+
+    pub(crate) fn kinds(&self) -> Arc<Kinds> {
+        self.kinds.current()
+    }
+
+    pub(crate) fn enqueue(&self, item: WorkItem) {
+        self.queue.add(item);
+    }
+
+    /// Decides by RBAC what users may do.
+    pub(crate) fn authorizer(&self) -> Authorizer<'_> {
+        Authorizer::new(&self.store, self.options.rbac)
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        // Schemas have defaults and examples as deep as objects.
+        stack::large(|| drop(std::mem::take(&mut *self.kinds.write())));
+    }
+}
