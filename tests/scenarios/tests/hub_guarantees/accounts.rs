@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use kube::core::{ApiResource, GroupVersionKind};
 use parking_lot::Mutex;
-use reeve_propagator::templates::accounts::{Account, AccountError, Accounts, Schedule};
+use reeve_propagator::hub_templates::accounts::{Account, AccountError, Accounts, Schedule};
 use reeve_runtime::client::{self, ClientOptions, InProcessServers};
 use reeve_runtime::discovery::ServedKind;
 use reeve_runtime::object::ObjectKey;
