@@ -85,7 +85,6 @@ impl UninstallArgs {
     }
 
     /// Where policies are looked for, each namespace once.
-    #[must_use]
     pub fn namespaces(&self) -> Vec<&str> {
         let mut namespaces = vec![self.policy_namespace.as_str()];
         for also in &self.additional_namespace {
@@ -189,13 +188,11 @@ pub struct ControllerArgs {
 
 impl ControllerArgs {
     /// Policies evaluated at once.
-    #[must_use]
     pub fn workers(&self) -> u16 {
         self.evaluation_concurrency.unwrap_or(2)
     }
 
     /// Requests per second to the API server.
-    #[must_use]
     pub fn qps(&self) -> f32 {
         let derived = self
             .evaluation_concurrency
@@ -204,7 +201,6 @@ impl ControllerArgs {
     }
 
     /// Requests at once after a pause.
-    #[must_use]
     pub fn burst(&self) -> u32 {
         let derived = self
             .evaluation_concurrency

@@ -1,132 +1,198 @@
-//! `trigger-uninstall`: makes a running controller let go of the cluster, and waits until it has.
+//! Whether the policies are to let go of the cluster, because the add-on is being removed or their kind is.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::Client;
 use kube::api::Api;
-use kube::core::PartialObjectMeta;
-use kube::{Client, ResourceExt};
-use reeve_api::configuration_policy::ConfigurationPolicy;
-use reeve_runtime::CancellationToken;
-use reeve_runtime::client::{self, ClientOptions, Nearby};
-use reeve_runtime::object::{ObjectKey, absent_is_none};
-use reeve_runtime::uninstallation;
-use reeve_runtime::{decode, unread};
-use tokio::time::Instant;
+use parking_lot::Mutex;
+use reeve_api::names::UNINSTALLING_ANNOTATION;
+use reeve_runtime::definitions::{Crd, Definition};
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::supervisor::Supervisor;
+use reeve_runtime::watch::{Store, Watch};
+use tokio::sync::watch;
 
-use crate::args::UninstallArgs;
-use crate::error::{Error, UninstallError};
-use crate::finalizer::FINALIZER;
+/// The definition of the policies' kind.
+const POLICIES: &str = "configurationpolicies.policy.open-cluster-management.io";
+/// How long the start waits for what it has to know.
+const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long between two looks at the policies.
-const PAUSE: Duration = Duration::from_millis(500);
-/// How long until the controller is told again of a policy that it has not let go.
-const AGAIN: Duration = Duration::from_secs(5);
+/// Whether policies are to let go of the cluster: finalizers are removed and nothing is pruned. Clones share it. The
+/// default is never due.
+#[derive(Clone, Default)]
+pub struct Cleanup(Option<Arc<Inner>>);
 
-type Metadata = PartialObjectMeta<ConfigurationPolicy>;
-
-/// Runs the command.
-pub async fn run(args: UninstallArgs, stop: CancellationToken) -> Result<(), Error> {
-    reeve_runtime::logging::start(&args.log)?;
-    args.check()?;
-    let options = ClientOptions {
-        kubeconfig: args.kubeconfig.clone(),
-        qps: 5.0,
-        burst: 10,
-        user_agent: "config-policy-controller",
-        nearby: Nearby::default(),
-    };
-    let client = client::connect(&options).await?;
-    let patience = Duration::from_secs(u64::from(args.timeout_seconds));
-    let work = tokio::time::timeout(patience, prepare(&client, &args));
-    let outcome = tokio::select! {
-        () = stop.cancelled() => return Err(UninstallError::Incomplete.into()),
-        outcome = work => outcome,
-    };
-    Ok(outcome.map_err(|_| UninstallError::Incomplete)??)
+struct Inner {
+    /// Reads the definition at the API server that has the policies.
+    reader: Api<Crd>,
+    definitions: Store<Definition>,
+    /// The own Deployment, if this process has one, and whether it is annotated.
+    deployment: Option<(ObjectKey, Store<bool>)>,
+    due: watch::Sender<bool>,
+    listener: Mutex<Option<Box<dyn Fn() + Send>>>,
 }
 
-async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallError> {
-    let own = ObjectKey::new(
-        args.deployment_namespace.as_str(),
-        args.deployment_name.as_str(),
-    );
-    let annotated = uninstallation::annotate_deployment(client, &own, &now()).await;
-    annotated.map_err(|source| UninstallError::Deployment {
-        deployment: own,
-        source,
-    })?;
-    let namespaces: Vec<&str> = args.namespaces();
-    let mut told: Option<Instant> = None;
-    loop {
-        let is_time = told.is_none_or(|told| told.elapsed() >= AGAIN);
-        let mut remaining = 0;
-        for namespace in &namespaces {
-            let held = held_policies(client, namespace).await?;
-            remaining += held.len();
-            if is_time {
-                annotate_policies(client, namespace, &held).await?;
+impl Cleanup {
+    /// Watches the definition of the kind, and the own Deployment where `own` names one. What is there already is
+    /// known when this returns, unless the API server does not answer.
+    pub async fn start(client: &Client, own: Option<ObjectKey>, tasks: &mut Supervisor) -> Self {
+        let definitions: Api<_> = Api::all(client.clone());
+        let definitions = Watch::projected(definitions, |crd: Crd| Definition::of(crd));
+        let definitions = definitions.fields(&format!("metadata.name={POLICIES}"));
+        let deployment = own.map(|own| {
+            let deployments: Api<_> = Api::namespaced(client.clone(), &own.namespace);
+            let watch = Watch::projected(deployments, |it: Deployment| is_uninstalling(&it));
+            let watch = watch.fields(&format!("metadata.name={}", own.name));
+            (own, watch)
+        });
+        let inner = Arc::new(Inner {
+            reader: Api::all(client.clone()),
+            definitions: definitions.store(),
+            deployment: deployment
+                .as_ref()
+                .map(|(own, watch)| (own.clone(), watch.store())),
+            due: watch::Sender::new(false),
+            listener: Mutex::default(),
+        });
+        let told = Arc::clone(&inner);
+        let work = definitions.run(tasks.stop(), move |_| told.look());
+        tasks.spawn_infallible("the watch of the policies' definition", work);
+        if let Some((_, watch)) = deployment {
+            let told = Arc::clone(&inner);
+            let work = watch.run(tasks.stop(), move |_| told.look());
+            tasks.spawn_infallible("the watch of the own Deployment", work);
+        }
+        let (first, stop) = (Arc::clone(&inner), tasks.stop());
+        tasks.spawn_infallible("the first look for an uninstallation", async move {
+            tokio::select! { () = stop.cancelled() => return, () = first.ready() => {} }
+            // An absence is no change that a watch would tell of.
+            first.look();
+            stop.cancelled().await;
+        });
+        if tokio::time::timeout(PATIENCE, inner.ready()).await.is_err() {
+            tracing::warn!("it is not known yet whether the add-on is being removed");
+        }
+        inner.look();
+        Self(Some(inner))
+    }
+
+    /// Whether it is time.
+    pub fn is_due(&self) -> bool {
+        self.0.as_ref().is_some_and(|inner| *inner.due.borrow())
+    }
+
+    /// Whether the definition of the kind is going or gone, by the API server's own word. The policies of a kind that
+    /// goes are deleted too, and the watch of them may be ahead of the watch of the definition.
+    ///
+    /// # Errors
+    ///
+    /// The API server does not tell.
+    pub async fn kind_goes(&self) -> Result<bool, kube::Error> {
+        let Some(inner) = &self.0 else {
+            return Ok(false);
+        };
+        let definition = inner.reader.get_opt(POLICIES).await?;
+        Ok(definition.is_none_or(|definition| Definition::of(definition).terminating))
+    }
+
+    /// Waits until it is time, perhaps for ever.
+    pub async fn due(&self) {
+        self.becomes(true).await;
+    }
+
+    /// Waits until it is not time, or no longer.
+    pub async fn over(&self) {
+        self.becomes(false).await;
+    }
+
+    async fn becomes(&self, wanted: bool) {
+        let Some(inner) = &self.0 else {
+            if wanted {
+                std::future::pending::<()>().await;
             }
+            return;
+        };
+        let mut due = inner.due.subscribe();
+        // The sender lives in what `self` keeps alive.
+        let _ = due.wait_for(|due| *due == wanted).await;
+    }
+
+    /// Calls `listener` after every change, in place of the last one that was given.
+    pub fn on_change(&self, listener: impl Fn() + Send + 'static) {
+        if let Some(inner) = &self.0 {
+            *inner.listener.lock() = Some(Box::new(listener));
         }
-        if is_time {
-            told = Some(Instant::now());
-        }
-        if remaining == 0 {
-            tracing::info!("no policy has the finalizer: the uninstallation may go on");
-            return Ok(());
-        }
-        tracing::info!(remaining, "waiting for policies to lose their finalizers");
-        tokio::time::sleep(PAUSE).await;
     }
 }
 
-/// The annotation's value: any text but `false` counts, and a time is a change each time.
-fn now() -> String {
-    Timestamp::now().strftime("%FT%TZ").to_string()
-}
-
-/// The policies with our finalizer.
-async fn held_policies(client: &Client, namespace: &str) -> Result<Vec<String>, UninstallError> {
-    let policies: Api<ConfigurationPolicy> = Api::namespaced(client.clone(), namespace);
-    let listed = decode::list_metadata(&policies).await;
-    let listed = absent_is_none(listed).map_err(|source| UninstallError::List {
-        namespace: namespace.to_owned(),
-        source,
-    })?;
-    // Without the kind there are no policies.
-    let listed = listed.unwrap_or_default();
-    let held = listed.iter().filter(|policy| has_finalizer(policy));
-    Ok(held.map(ResourceExt::name_any).collect())
-}
-
-/// Writes the annotation on policies, which is what wakes the controller for them.
-async fn annotate_policies(
-    client: &Client,
-    namespace: &str,
-    names: &[String],
-) -> Result<(), UninstallError> {
-    let policies: Api<ConfigurationPolicy> = Api::namespaced(client.clone(), namespace);
-    for name in names {
-        let annotation = uninstallation::annotation(&now());
-        let patched = unread::patch_with(&policies, name, &annotation).await;
-        match absent_is_none(patched) {
-            Ok(_) => {}
-            // It is tried again with the next look.
-            Err(error) if uninstallation::may_pass(&error) => {
-                tracing::info!(policy = name, %error, "trying again");
-            }
-            Err(source) => {
-                return Err(UninstallError::Policy {
-                    policy: ObjectKey::new(namespace, name.as_str()),
-                    source,
-                });
-            }
+impl Inner {
+    async fn ready(&self) {
+        self.definitions.ready().await;
+        if let Some((_, deployment)) = &self.deployment {
+            deployment.ready().await;
         }
     }
-    Ok(())
+
+    /// Looks at what the watches have seen.
+    fn look(&self) {
+        let definition = self.definitions.get_valid(&ObjectKey::new("", POLICIES));
+        let kind_goes = match definition {
+            Some(definition) => definition.terminating,
+            None => self.definitions.is_ready(),
+        };
+        let uninstalls = self.deployment.as_ref().is_some_and(|(own, deployment)| {
+            deployment
+                .get_valid(own)
+                .is_some_and(|annotated| *annotated)
+        });
+        let is_due = kind_goes || uninstalls;
+        if self.due.send_replace(is_due) == is_due {
+            return;
+        }
+        tracing::info!(
+            kind_goes,
+            uninstalls,
+            "policies let go of the cluster: {is_due}"
+        );
+        if let Some(listener) = &*self.listener.lock() {
+            listener();
+        }
+    }
 }
 
-/// Foreign finalizers are not ours to wait for.
-fn has_finalizer(policy: &Metadata) -> bool {
-    policy.finalizers().iter().any(|name| name == FINALIZER)
+fn is_uninstalling(deployment: &Deployment) -> bool {
+    let annotations = deployment.metadata.annotations.as_ref();
+    let value = annotations.and_then(|annotations| annotations.get(UNINSTALLING_ANNOTATION));
+    value.is_some_and(|value| !matches!(value.as_str(), "" | "false"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::ResourceExt;
+
+    #[test]
+    fn the_annotation_says_yes_unless_it_says_no() {
+        let mut deployment = Deployment::default();
+        assert!(!is_uninstalling(&deployment));
+        for (value, is_due) in [
+            ("", false),
+            ("false", false),
+            ("true", true),
+            ("2026-01-01T00:00:00Z", true),
+        ] {
+            let annotations = deployment.annotations_mut();
+            annotations.insert(UNINSTALLING_ANNOTATION.to_owned(), value.to_owned());
+            assert_eq!(is_uninstalling(&deployment), is_due, "{value:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_default_is_never_due() {
+        let cleanup = Cleanup::default();
+        cleanup.over().await;
+        assert!(!cleanup.is_due());
+    }
 }

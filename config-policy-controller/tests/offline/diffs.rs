@@ -1,6 +1,6 @@
 //! What differs: as text, and field by field.
 
-use reeve_config_policy_controller::diff::Length;
+use reeve_config_policy_controller::dryrun::Length;
 use reeve_config_policy_controller::dryrun::Options;
 use rstest::rstest;
 

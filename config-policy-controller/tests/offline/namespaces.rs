@@ -1,7 +1,7 @@
 //! Where templates without a namespace are looked for.
 
 use reeve_config_policy_controller::dryrun::Options;
-use reeve_config_policy_controller::namespaces::Terminating;
+use reeve_config_policy_controller::dryrun::Terminating;
 use rstest::rstest;
 
 use crate::world::{detail, policy, report, report_of};

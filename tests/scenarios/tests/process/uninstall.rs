@@ -8,11 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use kube::Client;
 use reeve_api::names::UNINSTALLING_ANNOTATION;
-use reeve_config_policy_controller::cleanup::Cleanup;
-use reeve_config_policy_controller::finalizer::FINALIZER;
-use reeve_config_policy_controller::metrics::PolicyMetrics;
-use reeve_config_policy_controller::namespaces::Terminating;
-use reeve_config_policy_controller::wiring::{self, Connection, Surroundings};
+use reeve_config_policy_controller::{
+    Cleanup, Connection, FINALIZER, PolicyMetrics, Surroundings, Terminating, start_reconciler,
+};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
 use reeve_runtime::client;
@@ -109,7 +107,7 @@ async fn controller(plane: &Plane, namespace: &str) -> Result<Supervisor> {
         metrics: PolicyMetrics::new(&metrics),
         registry: metrics,
     };
-    wiring::start(around, &queue, &mut tasks)?;
+    start_reconciler(around, &queue, &mut tasks)?;
     Ok(tasks)
 }
 

@@ -1,0 +1,301 @@
+//! How often a policy is evaluated because of changes around it.
+//!
+//! Edits of a policy are never throttled. Changes of objects are, by a bucket per policy: the first few are looked at
+//! at once, so that a single drift is undone at once, and a policy that keeps being woken (two controllers
+//! fighting over a field, an object that never rests) settles at a steady pace. What an evaluation costs is known at its
+//! end: noticing that an object is as we just wrote it is cheap.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use reeve_runtime::object::ObjectKey;
+use tokio::time::Instant;
+
+/// Evaluations at once after a pause.
+const BURST: f64 = 4.0;
+/// How much slower than the backoff the bucket fills, so that burst and refill together stay below one evaluation
+/// per backoff over ten of them.
+const SLACK: f64 = 1.8;
+/// The part of a token that a cheap evaluation costs.
+const CHEAP: f64 = 0.1;
+
+/// What an evaluation did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Did {
+    /// Nothing: the policy was not due.
+    Nothing,
+    /// It looked, and all is as it was.
+    Look,
+    /// It told something new.
+    Tell,
+    /// It changed objects, or asked what a change would come to.
+    Write,
+}
+
+/// The buckets of all policies.
+pub struct Throttle {
+    backoff: Duration,
+    buckets: Mutex<HashMap<ObjectKey, Bucket>>,
+}
+
+/// An evaluation that has started. However it ends, dropping this settles what it cost.
+#[must_use = "dropping it ends the evaluation"]
+pub struct Underway<'t> {
+    throttle: &'t Throttle,
+    policy: ObjectKey,
+    did: Did,
+}
+
+impl Underway<'_> {
+    /// The evaluation did this much, or more.
+    pub fn did(&mut self, did: Did) {
+        self.did = self.did.max(did);
+    }
+}
+
+impl Drop for Underway<'_> {
+    fn drop(&mut self) {
+        self.throttle.ended(&self.policy, self.did);
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    tokens: f64,
+    at: Instant,
+    /// An evaluation is to start at this time and has its token.
+    planned: Option<Instant>,
+    /// The evaluation that is under way had to have a token.
+    charged: bool,
+    /// What the last evaluation did.
+    last: Did,
+}
+
+impl Throttle {
+    /// Full buckets that refill once per `backoff`, roughly.
+    pub fn new(backoff: Duration) -> Self {
+        Self {
+            backoff,
+            buckets: Mutex::default(),
+        }
+    }
+
+    /// How long to wait before the policy is evaluated for a change at `now`. Changes that come before that
+    /// evaluation starts are seen by it and cost nothing.
+    pub fn wait(&self, policy: &ObjectKey, now: Instant) -> Duration {
+        let refill = self.backoff.mul_f64(SLACK);
+        let mut buckets = self.buckets.lock();
+        let bucket = buckets
+            .entry(policy.clone())
+            .or_insert_with(|| Bucket::full(now));
+        let planned = bucket.planned.unwrap_or_else(|| {
+            bucket.fill(refill, now);
+            bucket.tokens -= 1.0;
+            now + refill.mul_f64((-bucket.tokens).max(0.0))
+        });
+        bucket.planned = Some(planned);
+        planned.saturating_duration_since(now)
+    }
+
+    /// An evaluation of the policy starts, for whatever reason.
+    pub fn started(&self, policy: &ObjectKey) -> Underway<'_> {
+        if let Some(bucket) = self.buckets.lock().get_mut(policy) {
+            bucket.charged = bucket.planned.take().is_some();
+        }
+        Underway {
+            throttle: self,
+            policy: policy.clone(),
+            did: Did::Nothing,
+        }
+    }
+
+    fn ended(&self, policy: &ObjectKey, did: Did) {
+        let mut buckets = self.buckets.lock();
+        let bucket = match did {
+            Did::Write => buckets
+                .entry(policy.clone())
+                .or_insert_with(|| Bucket::full(Instant::now())),
+            // Without a bucket there is nothing to settle: it would be full, and a policy that is gone has none.
+            _ => match buckets.get_mut(policy) {
+                Some(bucket) => bucket,
+                None => return,
+            },
+        };
+        // An object that we wrote wakes the policy once more, which then tells that it is as it should be.
+        let is_cheap = match did {
+            Did::Nothing => true,
+            Did::Look | Did::Tell => bucket.last == Did::Write,
+            Did::Write => false,
+        };
+        if bucket.charged && is_cheap {
+            bucket.tokens = (bucket.tokens + 1.0 - CHEAP).min(BURST);
+        }
+        bucket.charged = false;
+        bucket.last = did;
+    }
+
+    /// The policy is gone.
+    pub fn forget(&self, policy: &ObjectKey) {
+        self.buckets.lock().remove(policy);
+    }
+}
+
+impl Bucket {
+    fn full(now: Instant) -> Self {
+        Self {
+            tokens: BURST,
+            at: now,
+            planned: None,
+            charged: false,
+            last: Did::Nothing,
+        }
+    }
+
+    fn fill(&mut self, refill: Duration, now: Instant) {
+        let passed = now.saturating_duration_since(self.at);
+        let gained = if refill.is_zero() {
+            BURST
+        } else {
+            passed.div_duration_f64(refill)
+        };
+        self.tokens = (self.tokens + gained).min(BURST);
+        self.at = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn throttle(backoff: u64) -> (Throttle, ObjectKey, Instant) {
+        let policy = ObjectKey::new("managed", "p");
+        (
+            Throttle::new(Duration::from_secs(backoff)),
+            policy,
+            Instant::now(),
+        )
+    }
+
+    fn evaluate(throttle: &Throttle, policy: &ObjectKey, did: Did) {
+        throttle.started(policy).did(did);
+    }
+
+    #[test]
+    fn drifts_are_not_delayed() {
+        let (throttle, policy, start) = throttle(5);
+        for drift in 0..20 {
+            let now = start + Duration::from_secs(10 * drift);
+            assert_eq!(throttle.wait(&policy, now), Duration::ZERO);
+            evaluate(&throttle, &policy, Did::Write);
+            // The echo of our own write.
+            assert_eq!(throttle.wait(&policy, now), Duration::ZERO);
+            evaluate(&throttle, &policy, Did::Tell);
+        }
+    }
+
+    #[test]
+    fn rough_edge_28_a_drift_right_after_an_edit_is_not_delayed() {
+        let (throttle, policy, now) = throttle(5);
+        evaluate(&throttle, &policy, Did::Write);
+        for did in [Did::Tell, Did::Look, Did::Write, Did::Tell] {
+            assert_eq!(throttle.wait(&policy, now), Duration::ZERO);
+            evaluate(&throttle, &policy, did);
+        }
+    }
+
+    #[test]
+    fn a_storm_is_evaluated_at_most_once_per_backoff() {
+        let (throttle, policy, start) = throttle(2);
+        let mut evaluated = 0;
+        for tick in 0..133 {
+            let now = start + Duration::from_millis(150 * tick);
+            if throttle.wait(&policy, now).is_zero() {
+                evaluate(&throttle, &policy, Did::Write);
+                evaluated += 1;
+            }
+        }
+        assert!(
+            (8..12).contains(&evaluated),
+            "{evaluated} evaluations in 20 s"
+        );
+    }
+
+    #[test]
+    fn an_object_that_never_rests_is_looked_at_as_seldom() {
+        let (throttle, policy, start) = throttle(2);
+        let mut evaluated = 0;
+        for tick in 0..200 {
+            let now = start + Duration::from_millis(100 * tick);
+            if throttle.wait(&policy, now).is_zero() {
+                evaluate(&throttle, &policy, Did::Look);
+                evaluated += 1;
+            }
+        }
+        assert!(
+            (8..12).contains(&evaluated),
+            "{evaluated} evaluations in 20 s"
+        );
+    }
+
+    #[test]
+    fn a_wake_before_the_evaluation_is_not_lost_and_costs_nothing() {
+        let (throttle, policy, now) = throttle(5);
+        for _ in 0..10 {
+            assert_eq!(throttle.wait(&policy, now), Duration::ZERO);
+        }
+        for _ in 0..4 {
+            evaluate(&throttle, &policy, Did::Write);
+            let _ = throttle.wait(&policy, now);
+        }
+        let first = throttle.wait(&policy, now);
+        assert!(!first.is_zero());
+        let later = now + Duration::from_secs(1);
+        assert_eq!(
+            throttle.wait(&policy, later),
+            first.saturating_sub(Duration::from_secs(1))
+        );
+    }
+
+    #[test]
+    fn without_a_backoff_nothing_waits() {
+        let (throttle, policy, now) = throttle(0);
+        for _ in 0..50 {
+            assert!(throttle.wait(&policy, now).is_zero());
+            evaluate(&throttle, &policy, Did::Write);
+        }
+    }
+
+    #[test]
+    fn an_evaluation_that_is_given_up_costs_next_to_nothing() {
+        let (throttle, policy, now) = throttle(5);
+        for _ in 0..20 {
+            assert!(throttle.wait(&policy, now).is_zero());
+            drop(throttle.started(&policy));
+        }
+    }
+
+    #[test]
+    fn the_end_of_an_evaluation_brings_no_bucket_of_a_policy_back_that_is_gone() {
+        let (throttle, policy, now) = throttle(5);
+        let _ = throttle.wait(&policy, now);
+        let underway = throttle.started(&policy);
+        throttle.forget(&policy);
+        drop(underway);
+        assert!(throttle.buckets.lock().is_empty());
+    }
+
+    #[test]
+    fn policies_do_not_share_a_bucket() {
+        let (throttle, policy, now) = throttle(5);
+        for _ in 0..5 {
+            let _ = throttle.wait(&policy, now);
+            evaluate(&throttle, &policy, Did::Write);
+        }
+        assert!(
+            throttle
+                .wait(&ObjectKey::new("managed", "q"), now)
+                .is_zero()
+        );
+    }
+}

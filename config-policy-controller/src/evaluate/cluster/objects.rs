@@ -1,0 +1,203 @@
+//! Reading and writing objects of the cluster.
+
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, PostParams, Preconditions};
+use reeve_runtime::decode::AnyDepth;
+use reeve_runtime::discovery::ServedKind;
+use reeve_runtime::object::{Refusal, absent_is_none, api_message, is_about_namespace};
+use reeve_runtime::strict::{self, Write};
+use reeve_runtime::unread;
+use serde_json::Value;
+
+use super::error::{RecreateFailure, Refused};
+use crate::status::finding::Place;
+
+/// How often a deleted object is waited for before it is created again.
+const RECREATE_TRIES: u32 = 3;
+/// The pause between two of these tries.
+const RECREATE_PAUSE: Duration = Duration::from_secs(1);
+
+/// One kind of object in one namespace.
+pub struct Objects<'a> {
+    client: &'a Client,
+    kind: &'a ServedKind,
+    api: Api<AnyDepth<DynamicObject>>,
+}
+
+impl<'a> Objects<'a> {
+    /// The objects of a kind at a place; everywhere if that has no namespace.
+    pub fn at(client: &'a Client, kind: &'a ServedKind, place: &Place) -> Self {
+        let api = if kind.namespaced && !place.namespace.is_empty() {
+            Api::namespaced_with(client.clone(), &place.namespace, &kind.resource)
+        } else {
+            Api::all_with(client.clone(), &kind.resource)
+        };
+        Self { client, kind, api }
+    }
+
+    /// The object, past every cache; `None` if it does not exist.
+    pub async fn get(&self, name: &str) -> Result<Option<Value>, kube::Error> {
+        let found = absent_is_none(self.api.get(name).await)?;
+        Ok(found.map(|AnyDepth(object)| plain(&object, self.kind)))
+    }
+
+    /// The objects there that match a label selector, past every cache.
+    pub async fn list(&self, selector: &str) -> Result<Vec<Value>, kube::Error> {
+        self.listed(&ListParams::default().labels(selector)).await
+    }
+
+    /// The object of this name in the first namespace in order that has one, past every cache.
+    pub async fn named(&self, name: &str) -> Result<Option<Value>, kube::Error> {
+        let text = |object: &Value, pointer: &str| {
+            let text = object.pointer(pointer).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        let of_name = ListParams::default().fields(&format!("metadata.name={name}"));
+        let listed = self.listed(&of_name).await?.into_iter();
+        // Servers that aggregate other APIs need not know this selector.
+        let named = listed.filter(|object| text(object, "/metadata/name") == name);
+        Ok(named.min_by_key(|object| text(object, "/metadata/namespace")))
+    }
+
+    async fn listed(&self, parameters: &ListParams) -> Result<Vec<Value>, kube::Error> {
+        let listed = self.api.list(parameters).await?;
+        Ok(listed
+            .items
+            .iter()
+            .map(|AnyDepth(object)| plain(object, self.kind))
+            .collect())
+    }
+
+    /// Creates an object that remembers `maker`. A misspelt field is an error.
+    pub async fn create(&self, object: &Value, maker: Option<&str>) -> Result<Value, Refused> {
+        let object = typed(object)?;
+        let url = self.api.resource_url();
+        let created = strict::create_as(self.client, url, &object, maker).await;
+        created
+            .map(|object| plain(&object, self.kind))
+            .map_err(|error| refused(&error))
+    }
+
+    /// Replaces an object, or asks what replacing it would come to.
+    pub async fn replace(
+        &self,
+        name: &str,
+        object: &Value,
+        write: Write,
+    ) -> Result<Value, Refused> {
+        let object = typed(object)?;
+        let url = self.api.resource_url();
+        let updated = strict::replace(self.client, url, name, &object, write).await;
+        updated
+            .map(|object| plain(&object, self.kind))
+            .map_err(|error| refused(&error))
+    }
+
+    /// Deletes the object with this UID. If another one has its name by now, that one stays and this is a conflict.
+    pub async fn delete(&self, name: &str, uid: &str) -> Result<(), Refused> {
+        let deleted = unread::delete(&self.api, name, &only_this_one(uid)).await;
+        deleted.map_err(|error| refused(&error))
+    }
+
+    /// Deletes the object with this UID and creates another in its place, which remembers `maker`.
+    pub async fn recreate(
+        &self,
+        (name, uid): (&str, &str),
+        object: &Value,
+        maker: Option<&str>,
+    ) -> Result<Value, RecreateFailure> {
+        match self.delete(name, uid).await {
+            Ok(()) | Err(Refused::NotFound(_)) => {}
+            Err(refused) => return Err(RecreateFailure::Delete(refused)),
+        }
+        let object = AnyDepth(typed(object).map_err(RecreateFailure::Create)?);
+        for tries in 1..=RECREATE_TRIES {
+            let params = PostParams {
+                field_manager: maker.map(str::to_owned),
+                ..PostParams::default()
+            };
+            match self.api.create(&params, &object).await {
+                Ok(AnyDepth(created)) => return Ok(plain(&created, self.kind)),
+                Err(error) if Refusal::of(&error) != Refusal::AlreadyExists => {
+                    return Err(RecreateFailure::Create(refused(&error)));
+                }
+                Err(_) if tries < RECREATE_TRIES => tokio::time::sleep(RECREATE_PAUSE).await,
+                Err(_) => {}
+            }
+        }
+        Err(RecreateFailure::StillThere)
+    }
+}
+
+/// The condition that the object is the one that was looked at.
+fn only_this_one(uid: &str) -> DeleteParams {
+    DeleteParams::default().preconditions(Preconditions {
+        uid: Some(uid.to_owned()).filter(|uid| !uid.is_empty()),
+        resource_version: None,
+    })
+}
+
+/// The object as plain JSON. Items of a list carry no kind, so it is put back.
+pub fn plain(object: &DynamicObject, kind: &ServedKind) -> Value {
+    let mut value = serde_json::to_value(object).unwrap_or_default();
+    if let Some(fields) = value.as_object_mut() {
+        let resource = &kind.resource;
+        fields.insert(
+            "apiVersion".to_owned(),
+            Value::String(resource.api_version.clone()),
+        );
+        fields.insert("kind".to_owned(), Value::String(resource.kind.clone()));
+    }
+    value
+}
+
+fn typed(object: &Value) -> Result<DynamicObject, Refused> {
+    serde_json::from_value(object.clone()).map_err(|error| Refused::Other(error.to_string()))
+}
+
+fn refused(error: &kube::Error) -> Refused {
+    let text = api_message(error);
+    if is_about_namespace(error) {
+        return Refused::NoNamespace(text);
+    }
+    match (Refusal::of(error), error) {
+        (Refusal::NotFound, _) => Refused::NotFound(text),
+        (Refusal::Conflict | Refusal::AlreadyExists, _) => Refused::Conflict(text),
+        (Refusal::Invalid, _) => Refused::Invalid(text),
+        (Refusal::Forbidden, _) => Refused::Forbidden(text),
+        (_, kube::Error::Api(status)) if status.code == 400 => Refused::BadRequest(text),
+        _ => Refused::Other(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::ApiResource;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn objects_without_a_namespace_are_those_of_all_namespaces() {
+        let client = reeve_runtime::client::unavailable("there is no cluster");
+        let kind = ServedKind {
+            resource: ApiResource {
+                group: "metrics.k8s.io".to_owned(),
+                version: "v1beta1".to_owned(),
+                api_version: "metrics.k8s.io/v1beta1".to_owned(),
+                kind: "PodMetrics".to_owned(),
+                plural: "pods".to_owned(),
+            },
+            namespaced: true,
+            watchable: false,
+        };
+        for (namespace, url) in [
+            ("", "/apis/metrics.k8s.io/v1beta1/pods"),
+            ("a", "/apis/metrics.k8s.io/v1beta1/namespaces/a/pods"),
+        ] {
+            let objects = Objects::at(&client, &kind, &Place::new(namespace, ""));
+            assert_eq!(objects.api.resource_url(), url);
+        }
+    }
+}

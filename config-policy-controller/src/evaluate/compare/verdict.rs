@@ -1,0 +1,18 @@
+//! How sure a comparison is.
+
+/// What comparing a wanted value with a live one can say, from best to worst.
+///
+/// The worst verdict of the parts is the verdict of the whole, so `max` combines them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// The same.
+    Same,
+    /// The same if the server fills in defaults and normalises: `false` or `0` against an absent field, or
+    /// quantities spelled differently. Only a dry run can tell.
+    IfDefaulted,
+    /// Live fields were left out of the wanted value, which is as long as the live one. Only a dry run can tell,
+    /// and without one it is not the same.
+    IfServerAgrees,
+    /// Not the same.
+    Different,
+}

@@ -1,0 +1,208 @@
+//! What an evaluation asks of the cluster, and how often.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use kube::core::GroupVersionKind;
+use reeve_runtime::discovery::DiscoveryError;
+use reeve_runtime::metrics::Metrics;
+use serde_json::json;
+
+use super::*;
+use crate::dryrun::{Offline, builtin, now};
+use crate::evaluate::cluster::RecreateFailure;
+use crate::evaluate::templates::Templates;
+
+/// A cluster that counts what it is asked to replace, and answers as it is told.
+#[derive(Clone)]
+struct Counting {
+    objects: Offline,
+    dry_runs: Arc<AtomicUsize>,
+    updates: Arc<AtomicUsize>,
+    update: fn(&Value) -> Result<Value, Refused>,
+}
+
+impl Counting {
+    fn new(objects: Vec<Value>, update: fn(&Value) -> Result<Value, Refused>) -> Self {
+        Self {
+            objects: Offline::new(builtin(), objects).unwrap(),
+            dry_runs: Arc::default(),
+            updates: Arc::default(),
+            update,
+        }
+    }
+
+    fn counts(&self) -> (usize, usize) {
+        let read = |count: &AtomicUsize| count.load(Ordering::Relaxed);
+        (read(&self.dry_runs), read(&self.updates))
+    }
+}
+
+/// The object with the marks of an API server.
+fn stored(object: &Value) -> Value {
+    let mut object = object.clone();
+    object["metadata"]["uid"] = json!("u");
+    object["metadata"]["resourceVersion"] = json!("1");
+    object
+}
+
+impl Cluster for Counting {
+    fn freshness(&self) -> Freshness {
+        Freshness::Watched
+    }
+
+    async fn kind(&self, kind: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
+        self.objects.kind(kind).await
+    }
+
+    async fn get(
+        &self,
+        kind: &ServedKind,
+        place: &Place,
+    ) -> Result<Option<Arc<Value>>, Unreadable> {
+        let found = self.objects.get(kind, place).await?;
+        Ok(found.map(|object| Arc::new(stored(&object))))
+    }
+
+    async fn list(
+        &self,
+        kind: &ServedKind,
+        namespace: &str,
+        selector: &str,
+    ) -> Result<Vec<Arc<Value>>, Unreadable> {
+        self.objects.list(kind, namespace, selector).await
+    }
+
+    async fn get_now(&self, kind: &ServedKind, place: &Place) -> Result<Option<Value>, Unreadable> {
+        let found = self.objects.get_now(kind, place).await?;
+        Ok(found.map(|object| stored(&object)))
+    }
+
+    async fn create(
+        &self,
+        _: &ServedKind,
+        _: &Place,
+        object: &Value,
+        _: Option<&str>,
+    ) -> Result<Value, Refused> {
+        Ok(object.clone())
+    }
+
+    async fn replace(
+        &self,
+        _: &ServedKind,
+        _: &Place,
+        object: &Value,
+        write: Write,
+    ) -> Result<Value, Refused> {
+        match write {
+            Write::DryRun => {
+                self.dry_runs.fetch_add(1, Ordering::Relaxed);
+                Ok(object.clone())
+            }
+            Write::Real => {
+                self.updates.fetch_add(1, Ordering::Relaxed);
+                (self.update)(object)
+            }
+        }
+    }
+
+    async fn delete(&self, _: &ServedKind, _: &Place, _: &str) -> Result<(), Refused> {
+        Ok(())
+    }
+
+    async fn recreate(
+        &self,
+        _: &ServedKind,
+        _: (&Place, &str),
+        _: &Value,
+        _: Option<&str>,
+    ) -> Result<Value, RecreateFailure> {
+        Err(RecreateFailure::StillThere)
+    }
+
+    async fn await_namespace(&self, _: &str) {}
+
+    async fn on_a_thread<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        work()
+    }
+
+    fn wait<T>(&self, answer: impl Future<Output = T>) -> T {
+        now(answer)
+    }
+}
+
+fn policy(action: &str, value: &str) -> ConfigurationPolicy {
+    serde_json::from_value(json!({
+        "apiVersion": "policy.open-cluster-management.io/v1", "kind": "ConfigurationPolicy",
+        "metadata": {"name": "p", "namespace": "managed", "uid": "p", "generation": 1},
+        "spec": {"remediationAction": action, "object-templates": [{
+            "complianceType": "musthave",
+            "objectDefinition": {
+                "apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {"name": "c", "namespace": "default"}, "data": {"a": value},
+            },
+        }]},
+    }))
+    .unwrap()
+}
+
+fn live() -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "c", "namespace": "default"}, "data": {"a": "found", "b": "x"},
+    })
+}
+
+fn evaluate(evaluator: &Evaluator, policy: &ConfigurationPolicy, cluster: &Counting) -> Evaluation {
+    let work = Work {
+        policy,
+        templates: policy.spec.object_templates.as_deref().unwrap(),
+        templating: Templating::On,
+        origin: Origin::Plain,
+        secrets: &Secrets::default(),
+        before: &[],
+        length: Length::Truncated,
+    };
+    let around = Around {
+        cluster,
+        templates: &Templates::default(),
+        selection: None,
+        policy: "p",
+    };
+    now(evaluator.run(&work, &around))
+}
+
+fn evaluator() -> Evaluator {
+    Evaluator {
+        memories: Memories::default(),
+        metrics: PolicyMetrics::new(&Metrics::default()),
+    }
+}
+
+#[test]
+fn rough_edge_8_somebody_who_always_writes_first_does_not_hold_an_evaluation() {
+    let cluster = Counting::new(vec![live()], |_| {
+        Err(Refused::Conflict("changed".to_owned()))
+    });
+    let evaluation = evaluate(&evaluator(), &policy("enforce", "wanted"), &cluster);
+    assert_eq!(cluster.counts(), (4, 4));
+    assert_eq!(
+        evaluation.failures,
+        ["configmaps [c] in namespace default failed to update with the error `changed`"]
+    );
+}
+
+#[test]
+fn rough_edge_32_what_a_template_comes_to_is_compared_once() {
+    let cluster = Counting::new(vec![live()], |object| Ok(object.clone()));
+    let evaluator = evaluator();
+    let policy = policy("inform", r#"{{ fromConfigMap "default" "c" "b" }}"#);
+    for _ in 0..3 {
+        let evaluation = evaluate(&evaluator, &policy, &cluster);
+        assert_eq!(
+            evaluation.related[0].compliant.as_deref(),
+            Some("NonCompliant")
+        );
+    }
+    assert_eq!(cluster.counts(), (1, 0));
+}

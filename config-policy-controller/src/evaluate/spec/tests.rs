@@ -1,0 +1,127 @@
+//! What policies ask for, and what they may not ask for yet.
+// The `json!` of a case stands in the call, where it is read.
+#![allow(clippy::needless_pass_by_value)]
+
+use std::sync::LazyLock;
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use reeve_template_reads::Secrets;
+
+use super::*;
+use crate::dryrun::{Offline, Options, builtin, evaluate};
+use crate::evaluate::compare::ComplianceType;
+use crate::evaluate::desired::Described;
+use crate::evaluate::desired::Recreate;
+use crate::evaluate::diff::Origin;
+
+fn policy(spec: Value) -> ConfigurationPolicy {
+    serde_json::from_value(json!({
+        "apiVersion": "policy.open-cluster-management.io/v1", "kind": "ConfigurationPolicy",
+        "metadata": {"name": "p", "namespace": "managed"}, "spec": spec,
+    }))
+    .unwrap()
+}
+
+fn with_template(template: Value) -> ConfigurationPolicy {
+    policy(json!({"remediationAction": "inform", "object-templates": [template]}))
+}
+
+fn with_definition(definition: Value) -> ConfigurationPolicy {
+    with_template(json!({"complianceType": "musthave", "objectDefinition": definition}))
+}
+
+/// `reason | message` of the only thing that is wrong.
+fn refusal(policy: &ConfigurationPolicy) -> String {
+    let objects = Offline::new(builtin(), []).unwrap();
+    let report = evaluate(policy, &objects, &Options::default());
+    let details = report.status.compliancy_details.unwrap();
+    let condition = &details[0].conditions.as_ref().unwrap()[0];
+    format!(
+        "{} | {}",
+        condition.reason.as_deref().unwrap_or_default(),
+        condition.message.as_deref().unwrap_or_default()
+    )
+}
+
+static NONE: LazyLock<Secrets> = LazyLock::new(Secrets::default);
+
+fn described(policy: &ConfigurationPolicy) -> Vec<Result<Described<'_>, Problem>> {
+    let templates = policy.spec.object_templates.as_deref().unwrap_or_default();
+    let how = (templating(policy), Origin::Plain, &*NONE);
+    let read = |template| Described::read("p", template, how);
+    templates.iter().enumerate().map(read).collect()
+}
+
+#[test]
+fn a_template_is_read_with_its_names_trimmed() {
+    let policy = with_template(json!({
+        "complianceType": "MustOnlyHave", "metadataComplianceType": "musthave", "recreateOption": "IfRequired",
+        "objectDefinition": {"apiVersion": "apps/v1", "kind": "Deployment\n", "metadata": {"name": "d\n", "namespace": "n"}},
+    }));
+    let described = described(&policy).remove(0).unwrap();
+    let kind = &described.kind;
+    assert_eq!(
+        (
+            kind.group.as_str(),
+            kind.version.as_str(),
+            kind.kind.as_str()
+        ),
+        ("apps", "v1", "Deployment")
+    );
+    assert_eq!(
+        (described.name.as_str(), described.namespace.as_str()),
+        ("d", "n")
+    );
+    assert_eq!(described.compliance, ComplianceType::MustOnlyHave);
+    assert_eq!(
+        described.metadata_compliance,
+        Some(ComplianceType::MustHave)
+    );
+    assert_eq!(described.recreate, Recreate::IfRequired);
+}
+
+#[rstest]
+#[case::no_action(policy(json!({"remediationAction": "", "object-templates": []})), "Invalid spec | Policy does not have a RemediationAction specified")]
+#[case::no_kind(with_definition(json!({"apiVersion": "v1"})), "K8s decode object definition error | The kind and apiVersion fields are required on the object template at index 0 in policy p")]
+#[case::no_version(with_definition(json!({"kind": "Pod", "metadata": {"name": "x"}})), "K8s decode object definition error | The kind and apiVersion fields are required on the object template at index 0 in policy p")]
+#[case::namespace_is_no_text(with_definition(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": 1}})), "K8s decode object definition error | Error parsing the namespace from the object definition")]
+#[case::no_object(with_definition(json!("x")), "K8s decode object definition error | Error parsing the namespace from the object definition")]
+#[case::hub_template(with_definition(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "{{hub .x hub}}"}})), "Hub template resolution failure | the governance-standalone-hub-templating addon must be enabled to resolve hub templates on the managed cluster")]
+#[case::rough_edge_16_unknown_compliance_type(policy(json!({"remediationAction": "inform", "object-templates-raw": "- complianceType: maybe\n  objectDefinition: {apiVersion: v1, kind: Pod}"})), "Error processing template | The complianceType \"maybe\" of the object template at index [0] is not musthave, mustnothave or mustonlyhave")]
+fn refusals(#[case] policy: ConfigurationPolicy, #[case] expected: &str) {
+    assert_eq!(refusal(&policy), expected);
+}
+
+#[test]
+fn a_selector_beside_a_name_is_ignored() {
+    let policy = with_template(json!({
+        "complianceType": "musthave", "objectSelector": {},
+        "objectDefinition": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}},
+    }));
+    assert_eq!(described(&policy).remove(0).unwrap().selector(), None);
+}
+
+#[test]
+fn with_templates_disabled_braces_are_plain_text() {
+    let mut policy = with_definition(json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": "{{ .b }}"},
+    }));
+    let annotations = policy.metadata.annotations.get_or_insert_default();
+    annotations.insert(DISABLE_TEMPLATES_ANNOTATION.to_owned(), "true".to_owned());
+    assert_eq!(described(&policy).remove(0).unwrap().uses, None);
+    policy.spec.object_templates = None;
+    policy.spec.object_templates_raw = Some("{{ x }}".to_owned());
+    assert_eq!(read(&policy), Ok(Plan::Templates(Vec::new())));
+}
+
+#[test]
+fn one_bad_template_does_not_spoil_the_others() {
+    let policy = policy(json!({"remediationAction": "inform", "object-templates": [
+        {"complianceType": "musthave", "objectDefinition": {"kind": "Pod"}},
+        {"complianceType": "musthave", "objectDefinition": {"apiVersion": "v1", "kind": "Pod"}},
+    ]}));
+    let described = described(&policy);
+    assert!(described[0].is_err() && described[1].is_ok());
+}

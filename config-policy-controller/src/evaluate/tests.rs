@@ -1,0 +1,460 @@
+//! What enforcing policies do to objects and to their own status from one turn to the next, over a cluster in memory
+//! that can be written to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::configuration_policy::schedule::{Due, due};
+use crate::dryrun::{builtin, kind, now};
+use crate::error::PolicyError;
+use crate::evaluate::Turn;
+use crate::evaluate::cluster::{Cluster, Freshness, RecreateFailure, Refused, Unreadable};
+use crate::evaluate::diff::{Length, Origin};
+use crate::evaluate::evaluator::{Evaluation, Evaluator};
+use crate::evaluate::memo::Memories;
+use crate::evaluate::templates::Templates;
+use crate::metrics::PolicyMetrics;
+use crate::status::finding::Place;
+use crate::status::publish::Sink;
+use crate::status::update::{Telling, Verdicts, decide};
+use jiff::Timestamp;
+use kube::core::GroupVersionKind;
+use parking_lot::Mutex;
+use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
+use reeve_runtime::discovery::{DiscoveryError, ServedKind};
+use reeve_runtime::metrics::Metrics;
+use reeve_runtime::strict::Write;
+use reeve_template_reads::Secrets;
+use reeve_templates_engine::{json as engine_json, yaml};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+/// A policy `p` in `managed`, from the fields of its spec in YAML.
+fn policy_of(spec: &str) -> ConfigurationPolicy {
+    let spec = yaml::decode_sigs(spec.as_bytes()).unwrap();
+    let spec = engine_json::encode(&spec, engine_json::Escape::Html).unwrap();
+    serde_json::from_value(json!({
+        "apiVersion": "policy.open-cluster-management.io/v1", "kind": "ConfigurationPolicy",
+        "metadata": {"name": "p", "namespace": "managed"},
+        "spec": serde_json::from_slice::<Value>(&spec).unwrap(),
+    }))
+    .unwrap()
+}
+
+type Key = (String, Place);
+
+/// A cluster that can be written to. Clones share it.
+#[derive(Clone, Default)]
+struct Cell(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    /// By plural name of the kind and place: a kind's versions are views of the same objects.
+    objects: BTreeMap<Key, Value>,
+    writes: u64,
+    /// Names of objects that nobody may create, and of objects that nobody may delete.
+    refused: Vec<String>,
+    /// Nothing can be watched, and the policy relies on watches.
+    unwatchable: bool,
+}
+
+impl Cell {
+    fn names(&self) -> Vec<String> {
+        let state = self.0.lock();
+        state
+            .objects
+            .keys()
+            .map(|(_, place)| place.name.clone())
+            .collect()
+    }
+
+    fn refuse(&self, names: &[&str]) {
+        self.0.lock().refused = names.iter().map(|name| (*name).to_owned()).collect();
+    }
+}
+
+impl State {
+    fn allowed(&self, place: &Place) -> Result<(), Refused> {
+        if self.refused.contains(&place.name) {
+            return Err(Refused::Forbidden("a webhook said no".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, kind: &ServedKind, place: &Place, object: &Value) -> Value {
+        self.writes += 1;
+        let mut object = object.clone();
+        let metadata = &mut object["metadata"];
+        if metadata["uid"].is_null() {
+            metadata["uid"] = json!(format!("uid-{}", self.writes));
+        }
+        metadata["resourceVersion"] = json!(self.writes.to_string());
+        self.objects.insert(key(kind, place), object.clone());
+        object
+    }
+}
+
+fn key(kind: &ServedKind, place: &Place) -> Key {
+    (kind.resource.plural.clone(), place.clone())
+}
+
+impl Cluster for Cell {
+    fn freshness(&self) -> Freshness {
+        Freshness::Watched
+    }
+
+    async fn kind(&self, wanted: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
+        let mut kinds = builtin();
+        kinds.push(kind("config.example.com/v1", "Widget", "widgets", true));
+        kinds.push(kind(
+            "config.example.com/v1beta1",
+            "Widget",
+            "widgets",
+            true,
+        ));
+        let serves = |kind: &ServedKind| {
+            let resource = &kind.resource;
+            (&resource.group, &resource.version, &resource.kind)
+                == (&wanted.group, &wanted.version, &wanted.kind)
+        };
+        let found = kinds.into_iter().find(serves);
+        found.ok_or_else(|| DiscoveryError::UnknownKind(wanted.clone()))
+    }
+
+    async fn get(
+        &self,
+        kind: &ServedKind,
+        place: &Place,
+    ) -> Result<Option<Arc<Value>>, Unreadable> {
+        if self.0.lock().unwatchable {
+            return Err(Unreadable::Unwatchable("it cannot be watched".to_owned()));
+        }
+        Ok(self.get_now(kind, place).await?.map(Arc::new))
+    }
+
+    async fn list(&self, _: &ServedKind, _: &str, _: &str) -> Result<Vec<Arc<Value>>, Unreadable> {
+        Err(Unreadable::Unwatchable("it cannot be watched".to_owned()))
+    }
+
+    async fn get_now(&self, kind: &ServedKind, place: &Place) -> Result<Option<Value>, Unreadable> {
+        let mut found = self.0.lock().objects.get(&key(kind, place)).cloned();
+        if let Some(object) = &mut found {
+            object["apiVersion"] = json!(kind.resource.api_version);
+        }
+        Ok(found)
+    }
+
+    async fn create(
+        &self,
+        kind: &ServedKind,
+        place: &Place,
+        object: &Value,
+        _: Option<&str>,
+    ) -> Result<Value, Refused> {
+        let mut state = self.0.lock();
+        state.allowed(place)?;
+        if state.objects.contains_key(&key(kind, place)) {
+            return Err(Refused::Conflict("it exists".to_owned()));
+        }
+        Ok(state.store(kind, place, object))
+    }
+
+    async fn replace(
+        &self,
+        kind: &ServedKind,
+        place: &Place,
+        object: &Value,
+        write: Write,
+    ) -> Result<Value, Refused> {
+        match write {
+            Write::DryRun => Ok(object.clone()),
+            Write::Real => Ok(self.0.lock().store(kind, place, object)),
+        }
+    }
+
+    async fn delete(&self, kind: &ServedKind, place: &Place, _: &str) -> Result<(), Refused> {
+        let mut state = self.0.lock();
+        state.allowed(place)?;
+        state.objects.remove(&key(kind, place));
+        Ok(())
+    }
+
+    async fn recreate(
+        &self,
+        kind: &ServedKind,
+        (place, _): (&Place, &str),
+        object: &Value,
+        _: Option<&str>,
+    ) -> Result<Value, RecreateFailure> {
+        Ok(self.0.lock().store(kind, place, object))
+    }
+
+    async fn await_namespace(&self, _: &str) {}
+
+    async fn on_a_thread<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        work()
+    }
+
+    fn wait<T>(&self, answer: impl Future<Output = T>) -> T {
+        now(answer)
+    }
+}
+
+/// Statuses as they are written, one after the other.
+#[derive(Default)]
+struct Written(Mutex<Vec<ConfigurationPolicyStatus>>);
+
+impl Sink for Written {
+    async fn publish(
+        &self,
+        telling: Telling<'_>,
+        before: &ConfigurationPolicyStatus,
+        after: ConfigurationPolicyStatus,
+        verdicts: Verdicts,
+    ) -> Result<ConfigurationPolicyStatus, PolicyError> {
+        let status = decide(telling, before, after, verdicts, Timestamp::now()).status;
+        self.0.lock().push(status.clone());
+        Ok(status)
+    }
+
+    fn inform(&self, _: &ConfigurationPolicy, _: &ConfigurationPolicyStatus) {}
+}
+
+/// A policy that enforces, turn by turn.
+struct Enforced {
+    cell: Cell,
+    evaluator: Evaluator,
+    status: ConfigurationPolicyStatus,
+    written: Written,
+}
+
+impl Enforced {
+    fn new() -> Self {
+        Self {
+            cell: Cell::default(),
+            evaluator: Evaluator {
+                memories: Memories::default(),
+                metrics: PolicyMetrics::new(&Metrics::default()),
+            },
+            status: ConfigurationPolicyStatus::default(),
+            written: Written::default(),
+        }
+    }
+
+    /// The turn of a policy with these fields.
+    fn turn(&mut self, prune: &str, definitions: &[&str]) -> Evaluation {
+        let templates = definitions.iter().map(|definition| {
+            format!("- complianceType: musthave\n  objectDefinition: {definition}\n")
+        });
+        let templates: String = templates.collect();
+        self.turn_of(&format!(
+            "pruneObjectBehavior: {prune}\nobject-templates:\n{templates}"
+        ))
+    }
+
+    fn turn_of(&mut self, spec: &str) -> Evaluation {
+        self.turn_with(spec, Secrets::default())
+    }
+
+    /// The turn of a policy whose hub templates read these secrets.
+    fn turn_with(&mut self, spec: &str, secrets: Secrets) -> Evaluation {
+        let mut policy = policy_of(&format!("remediationAction: enforce\n{spec}"));
+        policy.metadata.uid = Some("policy".to_owned());
+        let turn = Turn {
+            evaluator: &self.evaluator,
+            cluster: &self.cell,
+            sink: &self.written,
+            policy: &policy,
+            before: &self.status,
+            templates: Ok(Templates::default()),
+            selection: None,
+            origin: Origin::Plain,
+            secrets,
+            length: Length::Truncated,
+        };
+        let outcome = now(turn.run()).unwrap();
+        self.status = outcome.status;
+        outcome.evaluation
+    }
+
+    /// The related objects: name, and whether the policy created it.
+    fn related(&self) -> Vec<(String, Option<bool>)> {
+        let entries = self.status.related_objects.iter().flatten();
+        let one = |entry: &reeve_api::configuration_policy::RelatedObject| {
+            let metadata = entry.object.as_ref()?.metadata.as_ref()?;
+            let properties = entry.properties.as_ref();
+            let created = properties.and_then(|properties| properties.created_by_policy);
+            Some((metadata.name.clone()?, created))
+        };
+        entries.filter_map(one).collect()
+    }
+}
+
+const A: &str =
+    "{apiVersion: config.example.com/v1, kind: Widget, metadata: {name: a, namespace: shop}}";
+const B: &str =
+    "{apiVersion: config.example.com/v1, kind: Widget, metadata: {name: b, namespace: shop}}";
+
+fn entry(name: &str, created: bool) -> (String, Option<bool>) {
+    (name.to_owned(), Some(created))
+}
+
+#[test]
+fn what_the_policy_no_longer_names_is_deleted() {
+    let mut policy = Enforced::new();
+    policy.turn("DeleteIfCreated", &[A, B]);
+    assert_eq!(policy.cell.names(), ["a", "b"]);
+    policy.turn("DeleteIfCreated", &[A]);
+    assert_eq!(policy.cell.names(), ["a"]);
+    assert_eq!(policy.related(), [entry("a", true)]);
+}
+
+#[test]
+fn an_object_that_cannot_be_watched_is_not_taken_for_one_that_the_policy_no_longer_names() {
+    for prune in ["DeleteIfCreated", "DeleteAll"] {
+        let mut policy = Enforced::new();
+        policy.turn(prune, &[A]);
+        policy.cell.0.lock().unwatchable = true;
+        let evaluation = policy.turn(prune, &[A]);
+        assert!(evaluation.failures.is_empty(), "{evaluation:?}");
+        assert_eq!(policy.cell.names(), ["a"], "{prune}");
+        assert_eq!(policy.related(), [entry("a", true)], "{prune}");
+    }
+}
+
+#[test]
+fn a_template_without_a_name_that_cannot_be_listed_deletes_nothing() {
+    let mut policy = Enforced::new();
+    policy.turn("DeleteAll", &[A]);
+    let unnamed = "{apiVersion: config.example.com/v1, kind: Widget, metadata: {namespace: shop}}";
+    policy.turn("DeleteAll", &[unnamed]);
+    assert_eq!(policy.cell.names(), ["a"]);
+}
+
+#[test]
+fn an_object_is_not_forgotten_while_another_one_fails() {
+    let mut policy = Enforced::new();
+    policy.turn("DeleteIfCreated", &[A]);
+    policy.cell.refuse(&["b"]);
+    let evaluation = policy.turn("DeleteIfCreated", &[B]);
+    assert!(!evaluation.failures.is_empty());
+    policy.cell.refuse(&[]);
+    policy.turn("DeleteIfCreated", &[B]);
+    assert_eq!(policy.cell.names(), ["b"]);
+    assert_eq!(policy.related(), [entry("b", true)]);
+}
+
+#[test]
+fn an_object_is_not_forgotten_while_its_template_is_broken() {
+    let mut policy = Enforced::new();
+    policy.turn("DeleteIfCreated", &[A, B]);
+    let broken = B.replace("name: b", r#"name: '{{ fail "no" }}'"#);
+    policy.turn("DeleteIfCreated", &[A, &broken]);
+    assert_eq!(policy.cell.names(), ["a", "b"]);
+    policy.turn("DeleteIfCreated", &[A]);
+    assert_eq!(policy.cell.names(), ["a"]);
+}
+
+#[test]
+fn an_object_that_is_named_in_another_version_is_still_named() {
+    for prune in ["DeleteIfCreated", "DeleteAll"] {
+        let mut policy = Enforced::new();
+        let beta = A.replace("v1,", "v1beta1,");
+        policy.turn(prune, &[&beta]);
+        policy.turn(prune, &[A]);
+        assert_eq!(policy.cell.names(), ["a"], "{prune}");
+        assert_eq!(policy.related(), [entry("a", true)], "{prune}");
+        policy.turn(prune, &[B]);
+        assert_eq!(policy.cell.names(), ["b"], "{prune}");
+    }
+}
+
+#[test]
+fn two_templates_about_one_object_do_not_make_the_policy_forget_that_it_created_it() {
+    let mut policy = Enforced::new();
+    let labelled = A.replace("namespace: shop", "namespace: shop, labels: {l: x}");
+    policy.turn("DeleteIfCreated", &[A, &labelled]);
+    assert_eq!(policy.related(), [entry("a", true)]);
+    policy.turn("DeleteIfCreated", &[A, &labelled]);
+    assert_eq!(policy.related(), [entry("a", true)]);
+    policy.turn("DeleteIfCreated", &[B]);
+    assert_eq!(policy.cell.names(), ["b"]);
+}
+
+#[test]
+fn what_could_not_be_deleted_is_tried_again() {
+    let mut policy = Enforced::new();
+    policy.turn("DeleteIfCreated", &[A, B]);
+    policy.cell.refuse(&["b"]);
+    let evaluation = policy.turn("DeleteIfCreated", &[A]);
+    assert!(evaluation.again.is_some(), "{evaluation:?}");
+    assert_eq!(policy.related(), [entry("a", true), entry("b", true)]);
+    policy.cell.refuse(&[]);
+    let evaluation = policy.turn("DeleteIfCreated", &[A]);
+    assert!(evaluation.again.is_none(), "{evaluation:?}");
+    assert_eq!(policy.cell.names(), ["a"]);
+}
+
+/// The status after a turn that is cut off after its first report.
+fn cut_off(interval: &str) -> (ConfigurationPolicy, ConfigurationPolicyStatus) {
+    let mut policy = Enforced::new();
+    let spec = format!(
+        "evaluationInterval: {{noncompliant: {interval}}}\nobject-templates:\n- complianceType: musthave\n  objectDefinition: {A}\n"
+    );
+    policy.turn_of(&spec);
+    let first = policy.written.0.lock().remove(0);
+    assert_eq!(first.compliant.as_deref(), Some("NonCompliant"));
+    assert_eq!(policy.status.compliant.as_deref(), Some("Compliant"));
+    assert!(policy.status.last_evaluated.is_some());
+    (policy_of(&spec), first)
+}
+
+#[test]
+fn a_turn_that_was_cut_off_between_two_reports_is_due_again() {
+    for interval in ["never", "2h", "watch"] {
+        let (policy, status) = cut_off(interval);
+        assert_eq!(
+            due(&policy, &status, Timestamp::now()),
+            Due::Now,
+            "{interval}"
+        );
+    }
+}
+
+#[rstest]
+#[case::an_error_that_quotes_the_template(
+    r#"object-templates:
+- complianceType: musthave
+  objectDefinition: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}, data: {a: hunter2, b: '{{ fail "no" }}'}}
+"#
+)]
+#[case::an_error_that_quotes_a_raw_template(
+    r#"object-templates-raw: |
+  - complianceType: musthave
+    objectDefinition: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}, data: {a: hunter2, b: '{{ fail "hunter2" }}'}}
+"#
+)]
+#[case::a_raw_text_that_is_no_list(
+    "object-templates-raw: |
+  - complianceType: musthave
+    recordDiff: [hunter2]
+    objectDefinition: *hunter2
+"
+)]
+#[case::a_compliance_type(
+    "object-templates-raw: |
+  - complianceType: hunter2
+    objectDefinition: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}
+"
+)]
+fn no_error_quotes_what_hub_templates_read(#[case] spec: &str) {
+    let mut policy = Enforced::new();
+    let secrets: Secrets = [String::from("hunter2")].into_iter().collect();
+    let evaluation = policy.turn_with(spec, secrets);
+    let told = serde_json::to_string(&policy.status).unwrap();
+    assert!(told.contains("violation"), "{told}");
+    assert!(!told.contains("hunter2"), "{told}");
+    // They go into the log.
+    let failures = evaluation.failures.join("; ");
+    assert!(!failures.contains("hunter2"), "{failures}");
+}

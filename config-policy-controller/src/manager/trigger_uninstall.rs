@@ -1,0 +1,132 @@
+//! `trigger-uninstall`: makes a running controller let go of the cluster, and waits until it has.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::api::Api;
+use kube::core::PartialObjectMeta;
+use kube::{Client, ResourceExt};
+use reeve_api::configuration_policy::ConfigurationPolicy;
+use reeve_runtime::CancellationToken;
+use reeve_runtime::client::{self, ClientOptions, Nearby};
+use reeve_runtime::object::{ObjectKey, absent_is_none};
+use reeve_runtime::uninstallation;
+use reeve_runtime::{decode, unread};
+use tokio::time::Instant;
+
+use crate::args::UninstallArgs;
+use crate::configuration_policy::finalizer::FINALIZER;
+use crate::error::{Error, UninstallError};
+
+/// How long between two looks at the policies.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How long until the controller is told again of a policy that it has not let go.
+const AGAIN: Duration = Duration::from_secs(5);
+
+type Metadata = PartialObjectMeta<ConfigurationPolicy>;
+
+/// Runs the command.
+pub async fn run(args: UninstallArgs, stop: CancellationToken) -> Result<(), Error> {
+    reeve_runtime::logging::start(&args.log)?;
+    args.check()?;
+    let options = ClientOptions {
+        kubeconfig: args.kubeconfig.clone(),
+        qps: 5.0,
+        burst: 10,
+        user_agent: "config-policy-controller",
+        nearby: Nearby::default(),
+    };
+    let client = client::connect(&options).await?;
+    let patience = Duration::from_secs(u64::from(args.timeout_seconds));
+    let work = tokio::time::timeout(patience, prepare(&client, &args));
+    let outcome = tokio::select! {
+        () = stop.cancelled() => return Err(UninstallError::Incomplete.into()),
+        outcome = work => outcome,
+    };
+    Ok(outcome.map_err(|_| UninstallError::Incomplete)??)
+}
+
+async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallError> {
+    let own = ObjectKey::new(
+        args.deployment_namespace.as_str(),
+        args.deployment_name.as_str(),
+    );
+    let annotated = uninstallation::annotate_deployment(client, &own, &now()).await;
+    annotated.map_err(|source| UninstallError::Deployment {
+        deployment: own,
+        source,
+    })?;
+    let namespaces: Vec<&str> = args.namespaces();
+    let mut told: Option<Instant> = None;
+    loop {
+        let is_time = told.is_none_or(|told| told.elapsed() >= AGAIN);
+        let mut remaining = 0;
+        for namespace in &namespaces {
+            let held = held_policies(client, namespace).await?;
+            remaining += held.len();
+            if is_time {
+                annotate_policies(client, namespace, &held).await?;
+            }
+        }
+        if is_time {
+            told = Some(Instant::now());
+        }
+        if remaining == 0 {
+            tracing::info!("no policy has the finalizer: the uninstallation may go on");
+            return Ok(());
+        }
+        tracing::info!(remaining, "waiting for policies to lose their finalizers");
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// The annotation's value: any text but `false` counts, and a time is a change each time.
+fn now() -> String {
+    Timestamp::now().strftime("%FT%TZ").to_string()
+}
+
+/// The policies with our finalizer.
+async fn held_policies(client: &Client, namespace: &str) -> Result<Vec<String>, UninstallError> {
+    let policies: Api<ConfigurationPolicy> = Api::namespaced(client.clone(), namespace);
+    let listed = decode::list_metadata(&policies).await;
+    let listed = absent_is_none(listed).map_err(|source| UninstallError::List {
+        namespace: namespace.to_owned(),
+        source,
+    })?;
+    // Without the kind there are no policies.
+    let listed = listed.unwrap_or_default();
+    let held = listed.iter().filter(|policy| has_finalizer(policy));
+    Ok(held.map(ResourceExt::name_any).collect())
+}
+
+/// Writes the annotation on policies, which is what wakes the controller for them.
+async fn annotate_policies(
+    client: &Client,
+    namespace: &str,
+    names: &[String],
+) -> Result<(), UninstallError> {
+    let policies: Api<ConfigurationPolicy> = Api::namespaced(client.clone(), namespace);
+    for name in names {
+        let annotation = uninstallation::annotation(&now());
+        let patched = unread::patch_with(&policies, name, &annotation).await;
+        match absent_is_none(patched) {
+            Ok(_) => {}
+            // It is tried again with the next look.
+            Err(error) if uninstallation::may_pass(&error) => {
+                tracing::info!(policy = name, %error, "trying again");
+            }
+            Err(source) => {
+                return Err(UninstallError::Policy {
+                    policy: ObjectKey::new(namespace, name.as_str()),
+                    source,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Foreign finalizers are not ours to wait for.
+fn has_finalizer(policy: &Metadata) -> bool {
+    policy.finalizers().iter().any(|name| name == FINALIZER)
+}
