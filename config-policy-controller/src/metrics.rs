@@ -67,7 +67,7 @@ pub struct PolicyMetrics {
     owned: Arc<Mutex<HashMap<ObjectKey, Owned>>>,
 }
 
-/// Whose fault an error is, and its kind.
+/// The error series that is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The policy is invalid.

@@ -1,4 +1,4 @@
-//! Whether the policies are to let go of the cluster, because the add-on is being removed or their kind is.
+//! Whether the add-on is being uninstalled or the CRD of the policies is being deleted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use reeve_runtime::watch::{Store, Watch};
 use tokio::sync::watch;
 
 /// The definition of the policies' kind.
-const POLICIES: &str = "configurationpolicies.policy.open-cluster-management.io";
-/// How long the start waits for what it has to know.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CRD_NAME: &str = "configurationpolicies.policy.open-cluster-management.io";
+/// How long the start waits for the first lists.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Whether policies are to let go of the cluster: finalizers are removed and nothing is pruned. Clones share it. The
-/// default is never due.
+/// Whether policies lose their finalizers without pruning, because of an uninstallation. Clones share it. The
+/// default never is uninstalling.
 #[derive(Clone, Default)]
-pub struct Cleanup(Option<Arc<Inner>>);
+pub struct UninstallWatch(Option<Arc<Inner>>);
 
 struct Inner {
     /// Reads the definition at the API server that has the policies.
@@ -34,16 +34,17 @@ struct Inner {
     listener: Mutex<Option<Box<dyn Fn() + Send>>>,
 }
 
-impl Cleanup {
-    /// Watches the definition of the kind, and the own Deployment where `own` names one. What is there already is
+impl UninstallWatch {
+    /// Watches the definition of the kind, and the own Deployment where `own` names one. Their state is
     /// known when this returns, unless the API server does not answer.
     pub async fn start(client: &Client, own: Option<ObjectKey>, tasks: &mut Supervisor) -> Self {
         let definitions: Api<_> = Api::all(client.clone());
         let definitions = Watch::projected(definitions, |crd: Crd| Definition::of(crd));
-        let definitions = definitions.fields(&format!("metadata.name={POLICIES}"));
+        let definitions = definitions.fields(&format!("metadata.name={CRD_NAME}"));
         let deployment = own.map(|own| {
             let deployments: Api<_> = Api::namespaced(client.clone(), &own.namespace);
-            let watch = Watch::projected(deployments, |it: Deployment| is_uninstalling(&it));
+            let watch =
+                Watch::projected(deployments, |it: Deployment| has_uninstall_annotation(&it));
             let watch = watch.fields(&format!("metadata.name={}", own.name));
             (own, watch)
         });
@@ -57,57 +58,60 @@ impl Cleanup {
             listener: Mutex::default(),
         });
         let told = Arc::clone(&inner);
-        let work = definitions.run(tasks.stop(), move |_| told.look());
+        let work = definitions.run(tasks.stop(), move |_| told.refresh());
         tasks.spawn_infallible("the watch of the policies' definition", work);
         if let Some((_, watch)) = deployment {
             let told = Arc::clone(&inner);
-            let work = watch.run(tasks.stop(), move |_| told.look());
+            let work = watch.run(tasks.stop(), move |_| told.refresh());
             tasks.spawn_infallible("the watch of the own Deployment", work);
         }
         let (first, stop) = (Arc::clone(&inner), tasks.stop());
-        tasks.spawn_infallible("the first look for an uninstallation", async move {
+        tasks.spawn_infallible("the first refresh for an uninstallation", async move {
             tokio::select! { () = stop.cancelled() => return, () = first.ready() => {} }
-            // An absence is no change that a watch would tell of.
-            first.look();
+            // A watch reports no change for an object that does not exist.
+            first.refresh();
             stop.cancelled().await;
         });
-        if tokio::time::timeout(PATIENCE, inner.ready()).await.is_err() {
+        if tokio::time::timeout(START_TIMEOUT, inner.ready())
+            .await
+            .is_err()
+        {
             tracing::warn!("it is not known yet whether the add-on is being removed");
         }
-        inner.look();
+        inner.refresh();
         Self(Some(inner))
     }
 
-    /// Whether it is time.
-    pub fn is_due(&self) -> bool {
+    /// Whether policies lose their finalizers without pruning.
+    pub fn is_uninstalling(&self) -> bool {
         self.0.as_ref().is_some_and(|inner| *inner.due.borrow())
     }
 
-    /// Whether the definition of the kind is going or gone, by the API server's own word. The policies of a kind that
-    /// goes are deleted too, and the watch of them may be ahead of the watch of the definition.
+    /// Whether the CRD is deleted or being deleted, read from the API server. The policies of a CRD that
+    /// is deleted are deleted too, and their watch may be ahead of the watch of the CRD.
     ///
     /// # Errors
     ///
-    /// The API server does not tell.
-    pub async fn kind_goes(&self) -> Result<bool, kube::Error> {
+    /// The API server does not answer.
+    pub async fn crd_is_terminating(&self) -> Result<bool, kube::Error> {
         let Some(inner) = &self.0 else {
             return Ok(false);
         };
-        let definition = inner.reader.get_opt(POLICIES).await?;
+        let definition = inner.reader.get_opt(CRD_NAME).await?;
         Ok(definition.is_none_or(|definition| Definition::of(definition).terminating))
     }
 
-    /// Waits until it is time, perhaps for ever.
-    pub async fn due(&self) {
-        self.becomes(true).await;
+    /// Waits until an uninstallation begins, perhaps for ever.
+    pub async fn wait_until_uninstalling(&self) {
+        self.wait_for_state(true).await;
     }
 
-    /// Waits until it is not time, or no longer.
-    pub async fn over(&self) {
-        self.becomes(false).await;
+    /// Waits until there is no uninstallation.
+    pub async fn wait_until_not_uninstalling(&self) {
+        self.wait_for_state(false).await;
     }
 
-    async fn becomes(&self, wanted: bool) {
+    async fn wait_for_state(&self, wanted: bool) {
         let Some(inner) = &self.0 else {
             if wanted {
                 std::future::pending::<()>().await;
@@ -135,10 +139,10 @@ impl Inner {
         }
     }
 
-    /// Looks at what the watches have seen.
-    fn look(&self) {
-        let definition = self.definitions.get_valid(&ObjectKey::new("", POLICIES));
-        let kind_goes = match definition {
+    /// Recomputes the state from the caches.
+    fn refresh(&self) {
+        let definition = self.definitions.get_valid(&ObjectKey::new("", CRD_NAME));
+        let crd_is_terminating = match definition {
             Some(definition) => definition.terminating,
             None => self.definitions.is_ready(),
         };
@@ -147,12 +151,12 @@ impl Inner {
                 .get_valid(own)
                 .is_some_and(|annotated| *annotated)
         });
-        let is_due = kind_goes || uninstalls;
+        let is_due = crd_is_terminating || uninstalls;
         if self.due.send_replace(is_due) == is_due {
             return;
         }
         tracing::info!(
-            kind_goes,
+            crd_is_terminating,
             uninstalls,
             "policies let go of the cluster: {is_due}"
         );
@@ -162,7 +166,7 @@ impl Inner {
     }
 }
 
-fn is_uninstalling(deployment: &Deployment) -> bool {
+fn has_uninstall_annotation(deployment: &Deployment) -> bool {
     let annotations = deployment.metadata.annotations.as_ref();
     let value = annotations.and_then(|annotations| annotations.get(UNINSTALLING_ANNOTATION));
     value.is_some_and(|value| !matches!(value.as_str(), "" | "false"))
@@ -176,7 +180,7 @@ mod tests {
     #[test]
     fn the_annotation_says_yes_unless_it_says_no() {
         let mut deployment = Deployment::default();
-        assert!(!is_uninstalling(&deployment));
+        assert!(!has_uninstall_annotation(&deployment));
         for (value, is_due) in [
             ("", false),
             ("false", false),
@@ -185,14 +189,14 @@ mod tests {
         ] {
             let annotations = deployment.annotations_mut();
             annotations.insert(UNINSTALLING_ANNOTATION.to_owned(), value.to_owned());
-            assert_eq!(is_uninstalling(&deployment), is_due, "{value:?}");
+            assert_eq!(has_uninstall_annotation(&deployment), is_due, "{value:?}");
         }
     }
 
     #[tokio::test]
     async fn the_default_is_never_due() {
-        let cleanup = Cleanup::default();
-        cleanup.over().await;
-        assert!(!cleanup.is_due());
+        let uninstall_watch = UninstallWatch::default();
+        uninstall_watch.wait_until_not_uninstalling().await;
+        assert!(!uninstall_watch.is_uninstalling());
     }
 }

@@ -12,7 +12,7 @@ use crate::error::PolicyError;
 /// The finalizer, by the name that upstream gave it.
 pub const FINALIZER: &str = "policy.open-cluster-management.io/delete-related-objects";
 
-/// How often a change is tried while somebody else changes the finalizers.
+/// How often a change is retried while other clients change the finalizers.
 const TRIES: u32 = 3;
 
 /// Whether the policy has the finalizer.

@@ -1,7 +1,7 @@
-//! Hub templates that are resolved on the managed cluster, through a connection to the hub.
+//! Resolves hub templates on the managed cluster, through a connection to the hub.
 //!
-//! What a policy's templates came to is kept in a Secret beside it, so that the policy goes on while the hub cannot
-//! be reached, across restarts too. The Secret is owned by the policy and goes with it.
+//! What a policy's templates came to is cached in a Secret beside it, so that the policy goes on while the hub cannot
+//! be reached, across restarts too. The policy owns the Secret.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -23,20 +23,20 @@ use reeve_templates_engine::resolver::{Config, HalfDelimiters, Resolver};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::evaluate::cluster::{Cluster, Freshness, KnownKinds, Live};
-use crate::evaluate::diff::Origin;
+use crate::evaluate::cluster::{Cluster, KindLookup, Live, ReadMode};
+use crate::evaluate::diff::Sensitivity;
 use crate::evaluate::spec::{self, Templating};
-use crate::evaluate::templates::{Member, Rendered, Templates};
+use crate::evaluate::templates::{ManagedCluster, Rendered, Templates};
 use crate::messages;
-use crate::status::finding::Place;
+use crate::status::finding::Location;
 use reeve_template_reads::Secrets;
 
 /// The key in the Secret.
 const CACHE_KEY: &str = "policy.json";
-/// How soon a hub that does not answer is asked again.
-const ASK_AGAIN: Duration = Duration::from_secs(30);
-/// How long the hub may take to say that it is there.
-const HUB_ANSWERS: Duration = Duration::from_secs(10);
+/// How soon an unreachable hub is tried again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(30);
+/// How long a probe of the hub may take.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A hub for templates that are resolved on the managed cluster.
 #[derive(Clone)]
@@ -51,40 +51,40 @@ pub struct Hub {
 pub struct HubTemplates {
     /// The cluster with the policies, for the Secrets beside them.
     hosting: Client,
-    hub: Option<Connection>,
+    hub: Option<ConnectedHub>,
     /// Digests of what is in the Secrets, by UID of the policy: an unchanged one is not written.
     written: Mutex<HashMap<String, [u8; 32]>>,
 }
 
-struct Connection {
+struct ConnectedHub {
     client: Client,
     cluster_name: String,
     watches: DependencyWatches<ObjectKey>,
     discovery: Discovery,
     templates: Templates,
-    /// When the hub was found not to answer.
-    away_since: Mutex<Option<Instant>>,
+    /// When a probe of the hub failed.
+    unreachable_since: Mutex<Option<Instant>>,
 }
 
 /// A policy with its hub templates resolved.
-pub struct Resolved {
+pub struct ResolvedPolicy {
     /// The policy. Where there was nothing to resolve, it is the one that was read.
     pub policy: Arc<ConfigurationPolicy>,
     /// Whether something sensitive was read on the hub.
-    pub origin: Origin,
+    pub sensitivity: Sensitivity,
     /// The secret values that were read there, as far as they are known.
     pub secrets: Secrets,
-    /// When the hub is asked again, if it could not be: no watch tells that it is back.
-    pub again: Option<Duration>,
+    /// When the hub is tried again, if it was unreachable: no watch reports that it is back.
+    pub retry_after: Option<Duration>,
 }
 
 impl HubTemplates {
-    /// Resolves through `hub`, if there is one. `wake` is called for policies whose answers from the hub changed.
+    /// Resolves through `hub`, if there is one. `enqueue` is called for policies whose answers from the hub changed.
     pub fn new(
         hosting: Client,
         hub: Option<Hub>,
         denied: Arc<[String]>,
-        wake: impl Fn(&ObjectKey) + Send + Sync + 'static,
+        enqueue: impl Fn(&ObjectKey) + Send + Sync + 'static,
     ) -> Result<Self, HalfDelimiters> {
         let resolver = Resolver::new(Config {
             start_delimiter: "{{hub".to_owned(),
@@ -96,13 +96,13 @@ impl HubTemplates {
             denied,
             keys: None,
         };
-        let hub = hub.map(|hub| Connection {
-            watches: DependencyWatches::new(hub.client.clone(), wake),
+        let hub = hub.map(|hub| ConnectedHub {
+            watches: DependencyWatches::new(hub.client.clone(), enqueue),
             discovery: Discovery::new(hub.client.clone()),
             client: hub.client,
             cluster_name: hub.cluster_name,
             templates,
-            away_since: Mutex::default(),
+            unreachable_since: Mutex::default(),
         });
         Ok(Self {
             hosting,
@@ -112,53 +112,59 @@ impl HubTemplates {
     }
 
     /// Resolves the hub templates of a policy. The error is the text for its status.
-    pub async fn resolve(&self, policy: &Arc<ConfigurationPolicy>) -> Result<Resolved, String> {
-        let plain = || Resolved {
+    pub async fn resolve(
+        &self,
+        policy: &Arc<ConfigurationPolicy>,
+    ) -> Result<ResolvedPolicy, String> {
+        let plain = || ResolvedPolicy {
             policy: Arc::clone(policy),
-            origin: Origin::Plain,
+            sensitivity: Sensitivity::Plain,
             secrets: Secrets::default(),
-            again: None,
+            retry_after: None,
         };
         if spec::templating(policy) == Templating::Off {
-            self.let_go(policy);
+            self.unwatch(policy);
             return Ok(plain());
         }
         if !spec::mentions_the_hub(policy) {
-            self.let_go(policy);
+            self.unwatch(policy);
             return Ok(plain());
         }
         let Some(hub) = &self.hub else {
             return Err(messages::HUB_TEMPLATES_NEED_ADDON.to_owned());
         };
-        if hub.is_known_to_be_away()
-            && let Ok(Some(kept)) = self.kept(policy).await
+        if hub.is_known_unreachable()
+            && let Ok(Some(cached)) = self.cached(policy).await
         {
-            return Ok(from_memory(kept));
+            return Ok(from_cache(cached));
         }
         match hub.resolve(policy, document(policy).to_string()).await {
             Ok(rendered) => {
                 let policy = with_spec(policy, &rendered.value)
                     .map_err(|error| rendered.secrets.taken_out_of(&error))?;
-                self.keep(&policy, &rendered.value).await?;
-                Ok(Resolved {
+                self.cache(&policy, &rendered.value).await?;
+                Ok(ResolvedPolicy {
                     policy,
-                    origin: rendered.origin,
+                    sensitivity: rendered.sensitivity,
                     secrets: rendered.secrets,
-                    again: None,
+                    retry_after: None,
                 })
             }
-            Err(error) => self.remembered(hub, policy, error).await.map(from_memory),
+            Err(error) => self
+                .cached_or_error(hub, policy, error)
+                .await
+                .map(from_cache),
         }
     }
 
-    /// Stops watching the hub for a policy that is gone, or that asks nothing of it.
-    pub fn let_go(&self, policy: &ConfigurationPolicy) {
+    /// Stops watching the hub for a policy that was deleted or has no hub templates.
+    pub fn unwatch(&self, policy: &ConfigurationPolicy) {
         if let Some(hub) = &self.hub {
             hub.watches.forget(&ObjectKey::of(policy));
         }
     }
 
-    /// Forgets a policy that is gone.
+    /// Removes the entries of a deleted policy.
     pub fn forget(&self, key: &ObjectKey, uid: &str) {
         if let Some(hub) = &self.hub {
             hub.watches.forget(key);
@@ -170,17 +176,17 @@ impl HubTemplates {
         Api::namespaced(self.hosting.clone(), &ObjectKey::of(policy).namespace)
     }
 
-    /// What the templates came to when the hub was last there, if it is not there now and the policy is the same.
-    async fn remembered(
+    /// The cached policy if the hub is unreachable, else the error.
+    async fn cached_or_error(
         &self,
-        hub: &Connection,
+        hub: &ConnectedHub,
         policy: &Arc<ConfigurationPolicy>,
         error: String,
     ) -> Result<Arc<ConfigurationPolicy>, String> {
         let name = secret_name(policy);
         let secrets = self.secrets(policy);
-        if hub.is_there().await {
-            // The hub has spoken: what it said before no longer holds.
+        if hub.is_reachable().await {
+            // The hub answers, so the cached result is outdated.
             let deleted = secrets.delete(&name, &DeleteParams::default()).await;
             if let Err(failure) = absent_is_none(deleted) {
                 tracing::warn!(secret = name, error = %failure, "cannot delete what hub templates came to before");
@@ -188,33 +194,36 @@ impl HubTemplates {
             self.written.lock().remove(uid(policy));
             return Err(error);
         }
-        match self.kept(policy).await? {
-            Some(kept) => {
+        match self.cached(policy).await? {
+            Some(cached) => {
                 tracing::info!(policy = %ObjectKey::of(policy.as_ref()), "the hub cannot be reached: using what its templates came to before");
-                Ok(kept)
+                Ok(cached)
             }
             None => Err(error),
         }
     }
 
-    /// What the templates of this generation of the policy came to, as far as that is kept.
-    async fn kept(
+    /// The cached policy of this generation, if there is one.
+    async fn cached(
         &self,
         policy: &Arc<ConfigurationPolicy>,
     ) -> Result<Option<Arc<ConfigurationPolicy>>, String> {
         let secret = self.secrets(policy).get(&secret_name(policy)).await;
         let secret = absent_is_none(secret).map_err(|error| api_message(&error))?;
-        let kept = secret.and_then(|secret| secret.data?.remove(CACHE_KEY));
-        let kept: Option<Value> =
-            kept.and_then(|kept| decode::from_str(std::str::from_utf8(&kept.0).ok()?).ok());
-        let generation =
-            |kept: &Value| kept.pointer("/metadata/generation").and_then(Value::as_i64);
-        let kept = kept.filter(|kept| generation(kept) == policy.metadata.generation);
-        kept.map(|kept| with_spec(policy, &kept)).transpose()
+        let cached = secret.and_then(|secret| secret.data?.remove(CACHE_KEY));
+        let cached: Option<Value> =
+            cached.and_then(|cached| decode::from_str(std::str::from_utf8(&cached.0).ok()?).ok());
+        let generation = |cached: &Value| {
+            cached
+                .pointer("/metadata/generation")
+                .and_then(Value::as_i64)
+        };
+        let cached = cached.filter(|cached| generation(cached) == policy.metadata.generation);
+        cached.map(|cached| with_spec(policy, &cached)).transpose()
     }
 
-    /// Keeps what the templates came to.
-    async fn keep(&self, policy: &ConfigurationPolicy, resolved: &Value) -> Result<(), String> {
+    /// Writes the resolved policy to the Secret.
+    async fn cache(&self, policy: &ConfigurationPolicy, resolved: &Value) -> Result<(), String> {
         let text = resolved.to_string().into_bytes();
         let digest: [u8; 32] = Sha256::digest(&text).into();
         let uid = uid(policy);
@@ -248,7 +257,7 @@ impl HubTemplates {
     }
 }
 
-impl Connection {
+impl ConnectedHub {
     async fn resolve(
         &self,
         policy: &ConfigurationPolicy,
@@ -257,8 +266,8 @@ impl Connection {
         let hub = Live::new(
             self.watches.begin(&ObjectKey::of(policy)),
             self.client.clone(),
-            KnownKinds::Asked(self.discovery.clone()),
-            Freshness::Watched,
+            KindLookup::Discovery(self.discovery.clone()),
+            ReadMode::Watched,
         );
         let resolved = self.resolve_at(&hub, text).await;
         hub.end();
@@ -266,14 +275,17 @@ impl Connection {
     }
 
     async fn resolve_at(&self, hub: &Live, text: String) -> Result<Rendered, String> {
-        let mut member = Member {
+        let mut member = ManagedCluster {
             name: self.cluster_name.clone(),
             labels: BTreeMap::new(),
         };
         if text.contains(".ManagedClusterLabels") {
             member.labels = self.labels(hub).await?;
         }
-        let rendered = self.templates.policy(hub, text.into_bytes(), member).await;
+        let rendered = self
+            .templates
+            .resolve_policy(hub, text.into_bytes(), member)
+            .await;
         rendered.map_err(|error| error.to_string())
     }
 
@@ -284,8 +296,8 @@ impl Connection {
             .kind(&kind)
             .await
             .map_err(|error| reeve_runtime::object::chain(&error))?;
-        let place = Place::new("", &self.cluster_name);
-        let cluster = hub.get(&served, &place).await;
+        let location = Location::new("", &self.cluster_name);
+        let cluster = hub.get(&served, &location).await;
         let cluster = cluster.map_err(|error| error.text().to_owned())?;
         let Some(cluster) = cluster else {
             return Err(messages::no_managed_cluster(&self.cluster_name));
@@ -300,32 +312,32 @@ impl Connection {
             .collect())
     }
 
-    /// Whether the hub answers. That it does not is known for a while, so that the policies do not wait for it one
+    /// Whether the hub answers. A failure is remembered for a while, so that policies do not wait for the hub one
     /// after the other.
-    async fn is_there(&self) -> bool {
-        let version = tokio::time::timeout(HUB_ANSWERS, self.client.apiserver_version()).await;
+    async fn is_reachable(&self) -> bool {
+        let version = tokio::time::timeout(PROBE_TIMEOUT, self.client.apiserver_version()).await;
         let answers = matches!(version, Ok(Ok(_)));
-        *self.away_since.lock() = (!answers).then(Instant::now);
+        *self.unreachable_since.lock() = (!answers).then(Instant::now);
         answers
     }
 
-    fn is_known_to_be_away(&self) -> bool {
-        let since = *self.away_since.lock();
-        since.is_some_and(|since| since.elapsed() < ASK_AGAIN)
+    fn is_known_unreachable(&self) -> bool {
+        let since = *self.unreachable_since.lock();
+        since.is_some_and(|since| since.elapsed() < RETRY_INTERVAL)
     }
 }
 
-/// A policy by what is kept of it: it is not known any more what was read.
-fn from_memory(policy: Arc<ConfigurationPolicy>) -> Resolved {
-    Resolved {
+/// A policy by what is cached of it: it is not known any more what was read.
+fn from_cache(policy: Arc<ConfigurationPolicy>) -> ResolvedPolicy {
+    ResolvedPolicy {
         policy,
-        origin: Origin::Sensitive,
+        sensitivity: Sensitivity::Sensitive,
         secrets: Secrets::default(),
-        again: Some(ASK_AGAIN),
+        retry_after: Some(RETRY_INTERVAL),
     }
 }
 
-/// What of a policy is resolved: its spec, and by what it is known.
+/// The document that is resolved: spec, name and version of a policy.
 fn document(policy: &ConfigurationPolicy) -> Value {
     let metadata = &policy.metadata;
     json!({

@@ -1,4 +1,4 @@
-//! One policy's turn: is it due, what does it ask for, what came of it, when is it due again.
+//! Reconciles `ConfigurationPolicy` objects: finalizer, hub templates, schedule, evaluation, deletion.
 
 pub mod finalizer;
 pub mod hub_templates;
@@ -21,49 +21,49 @@ use reeve_runtime::watch::{Change, Known, Store};
 use reeve_templates_engine::resolver::Resolver;
 
 use crate::error::PolicyError;
-use crate::evaluate::Turn;
-use crate::evaluate::cluster::{Freshness, KnownKinds, Live};
-use crate::evaluate::diff::{Length, Origin};
+use crate::evaluate::PolicyEvaluation;
+use crate::evaluate::cluster::{KindLookup, Live, ReadMode};
+use crate::evaluate::diff::{DiffLength, Sensitivity};
 use crate::evaluate::encryption_keys::{self, KeyPair};
 use crate::evaluate::evaluator::Evaluator;
-use crate::evaluate::prune::{self, Behavior};
-use crate::evaluate::selectors::namespaces::Selection;
-use crate::evaluate::spec::{Problem, selector};
+use crate::evaluate::prune::{self, PruneBehavior};
+use crate::evaluate::selectors::namespaces::SelectedNamespaces;
+use crate::evaluate::spec::{EvaluationError, selector};
 use crate::evaluate::templates::Templates;
 use crate::messages;
-use crate::status::custom_message::Objects;
+use crate::status::custom_message::LiveObjects;
 use crate::status::interval::Interval;
-use crate::status::publish::{tell_changed, tell_whole};
+use crate::status::publish::{publish_changed, publish_verdict};
 use crate::status::publisher::Publisher;
 use crate::status::summary::TemplateVerdict;
-use crate::status::update::{self, Context, Telling, record_terminating};
-use crate::uninstall::Cleanup;
-use hub_templates::{HubTemplates, Resolved};
-use namespace_selections::Selections;
+use crate::status::update::{self, EvaluatedPolicy, RecordContext, record_terminating};
+use crate::uninstall::UninstallWatch;
+use hub_templates::{HubTemplates, ResolvedPolicy};
+use namespace_selections::NamespaceSelections;
 use reeve_template_reads::Secrets;
 use schedule::{Due, due};
-use throttle::{Did, Throttle, Underway};
-use triggers::wakes;
+use throttle::{Effect, RunningEvaluation, Throttle};
+use triggers::triggers_evaluation;
 
 /// The shortest time between two evaluations that nothing asked for, whatever flags and intervals say.
 const SHORTEST: Duration = Duration::from_millis(100);
 
-/// Everything a policy's turn needs.
-pub struct Controller {
+/// What reconciling a policy needs.
+pub struct Reconciler {
     /// The policies, one store per watched namespace.
     pub policies: Vec<Store<ConfigurationPolicy>>,
     /// The keys for encrypted values, one store per watched namespace.
     pub keys: Vec<Store<KeyPair>>,
     /// The cluster with the policies.
     pub hosting: Client,
-    /// The cluster that they speak about.
+    /// The cluster whose objects they evaluate.
     pub target: Client,
     /// Watches what evaluations read there.
     pub watches: DependencyWatches<ObjectKey>,
     /// Knows its kinds.
     pub kinds: Kinds<ObjectKey>,
     /// Knows which of its namespaces are selected.
-    pub selections: Selections,
+    pub selections: NamespaceSelections,
     /// Evaluates object templates against the cluster.
     pub evaluator: Evaluator,
     /// Resolves templates.
@@ -74,22 +74,22 @@ pub struct Controller {
     pub hub: HubTemplates,
     /// Writes statuses and events.
     pub publisher: Publisher,
-    /// Spaces evaluations that changes of objects ask for.
+    /// Delays evaluations that changes of objects trigger.
     pub throttle: Arc<Throttle>,
     /// The shortest time between evaluations that nothing asked for.
     pub backoff: Duration,
-    /// Whether the policies are to let go of the cluster.
-    pub cleanup: Cleanup,
+    /// Whether policies lose their finalizers without pruning, because of an uninstallation.
+    pub uninstall_watch: UninstallWatch,
 }
 
-impl Controller {
-    /// One turn of one policy.
+impl Reconciler {
+    /// Reconciles one policy.
     pub async fn reconcile(self: Arc<Self>, key: ObjectKey) -> Result<Next, PolicyError> {
-        let mut underway = self.throttle.started(&key);
+        let mut running = self.throttle.start(&key);
         let read = || self.policies.iter().find_map(|policies| policies.get(&key));
         let (policy, before) = match self.publisher.latest(read) {
             Some((Known::Valid(policy), before)) => (policy, before),
-            // The watch has logged what is wrong with it. What it says is unknown, so nothing is done or told.
+            // The watch has logged the decode error. The spec is unknown, so nothing is done or published.
             Some((Known::Invalid(_), _)) => {
                 self.watches.forget(&key);
                 return Ok(Next::Done);
@@ -99,18 +99,18 @@ impl Controller {
                 return Ok(Next::Done);
             }
         };
-        if self.cleanup.is_due() {
+        if self.uninstall_watch.is_uninstalling() {
             finalizer::remove(&self.hosting, &policy).await?;
             return Ok(Next::Done);
         }
         let resolved = match self.hub.resolve(&policy).await {
             Ok(resolved) => resolved,
-            // A policy that is to go does not have to wait for the hub.
-            Err(_) if policy.metadata.deletion_timestamp.is_some() => Resolved {
+            // The deletion of a policy does not wait for the hub.
+            Err(_) if policy.metadata.deletion_timestamp.is_some() => ResolvedPolicy {
                 policy: Arc::clone(&policy),
-                origin: Origin::Plain,
+                sensitivity: Sensitivity::Plain,
                 secrets: Secrets::default(),
-                again: None,
+                retry_after: None,
             },
             Err(error) => return self.hub_failed(&policy, &before, error).await,
         };
@@ -118,17 +118,17 @@ impl Controller {
         if policy.metadata.deletion_timestamp.is_some() {
             return self.delete(&policy, &before).await;
         }
-        match Behavior::of(&policy) {
-            Behavior::None => finalizer::remove(&self.hosting, &policy).await?,
+        match PruneBehavior::of(&policy) {
+            PruneBehavior::None => finalizer::remove(&self.hosting, &policy).await?,
             _ => finalizer::add(&self.hosting, &policy).await?,
         }
         let due = due(&policy, &before, Timestamp::now());
         let next = match due {
-            Due::In(rest) if !self.selection_has_news(&policy, &key) => Next::After(rest),
-            Due::Never if !self.selection_has_news(&policy, &key) => Next::Done,
-            _ => self.evaluate(&resolved, before, &mut underway).await?,
+            Due::In(rest) if !self.selection_has_changed(&policy, &key) => Next::After(rest),
+            Due::Never if !self.selection_has_changed(&policy, &key) => Next::Done,
+            _ => self.evaluate(&resolved, before, &mut running).await?,
         };
-        Ok(match resolved.again {
+        Ok(match resolved.retry_after {
             Some(again) => next.sooner(again),
             None => next,
         })
@@ -136,40 +136,40 @@ impl Controller {
 
     async fn evaluate(
         &self,
-        resolved: &Resolved,
+        resolved: &ResolvedPolicy,
         before: ConfigurationPolicyStatus,
-        underway: &mut Underway<'_>,
+        running: &mut RunningEvaluation<'_>,
     ) -> Result<Next, PolicyError> {
         let policy = resolved.policy.as_ref();
         let key = &ObjectKey::of(policy);
         let started = Instant::now();
         let intervals = policy.spec.evaluation_interval.as_ref();
-        let freshness = match Interval::of(intervals, before.compliance()) {
-            Interval::Watch => Freshness::Watched,
-            _ => Freshness::Polled,
+        let read_mode = match Interval::of(intervals, before.compliance()) {
+            Interval::Watch => ReadMode::Watched,
+            _ => ReadMode::Polled,
         };
-        let cluster = self.cluster(key, freshness);
-        let turn = Turn {
+        let cluster = self.cluster(key, read_mode);
+        let turn = PolicyEvaluation {
             evaluator: &self.evaluator,
             cluster: &cluster,
-            sink: &self.publisher,
+            publisher: &self.publisher,
             policy,
             before: &before,
             templates: self.templates(policy),
             selection: self.selection(policy, key),
-            origin: resolved.origin,
+            sensitivity: resolved.sensitivity,
             secrets: resolved.secrets.clone(),
-            length: Length::Truncated,
+            length: DiffLength::Truncated,
         };
         let outcome = turn.run().await;
         cluster.end();
-        underway.did(Did::Look);
+        running.record(Effect::Read);
         let outcome = outcome?;
         if outcome.evaluation.wrote {
-            underway.did(Did::Write);
+            running.record(Effect::Write);
         }
         if outcome.status != before {
-            underway.did(Did::Tell);
+            running.record(Effect::Status);
         }
         let state = update::overall(&outcome.status);
         let severity = policy.spec.severity.as_deref().unwrap_or_default();
@@ -188,8 +188,8 @@ impl Controller {
         if outcome.only_edits_matter {
             return Ok(Next::Done);
         }
-        if interval == Interval::Watch && freshness == Freshness::Polled {
-            // Nothing was watched by this evaluation, and nothing else would look at the policy again.
+        if interval == Interval::Watch && read_mode == ReadMode::Polled {
+            // This evaluation watched nothing, so no event would enqueue the policy.
             return Ok(Next::After(Duration::ZERO));
         }
         let again = outcome
@@ -203,7 +203,7 @@ impl Controller {
         Ok(again.or(next).map_or(Next::Done, Next::After))
     }
 
-    /// The policy is being deleted: its objects go first, as far as they are to go.
+    /// Deletes the objects of a policy that is being deleted, then removes its finalizer.
     async fn delete(
         &self,
         policy: &ConfigurationPolicy,
@@ -216,10 +216,10 @@ impl Controller {
         }
         let related = before.related_objects.as_deref().unwrap_or_default();
         let mut objects = prune::candidates(policy, related, &[]);
-        if !objects.is_empty() && self.kind_goes(&key).await? {
+        if !objects.is_empty() && self.crd_is_terminating(&key).await? {
             objects.clear();
         }
-        let cluster = self.cluster(&key, Freshness::Watched);
+        let cluster = self.cluster(&key, ReadMode::Watched);
         let left = prune::prune(&cluster, policy, &objects).await;
         cluster.end();
         if left.is_empty() {
@@ -230,23 +230,23 @@ impl Controller {
         let described: Vec<&str> = left.iter().map(|left| left.described.as_str()).collect();
         let objects = described.join(", ");
         let mut status = before.clone();
-        let context = Context {
+        let context = RecordContext {
             intervals: None,
             now: Timestamp::now(),
         };
         let message = messages::cannot_prune(&objects);
         let changed = record_terminating(&mut status, message, context);
-        let none = Objects::new();
-        let telling = Telling {
+        let none = LiveObjects::new();
+        let evaluated = EvaluatedPolicy {
             policy,
             objects: &none,
         };
-        tell_changed(&self.publisher, telling, before, (status, changed)).await?;
+        publish_changed(&self.publisher, evaluated, before, (status, changed)).await?;
         Err(PolicyError::Prune { objects })
     }
 
-    async fn kind_goes(&self, policy: &ObjectKey) -> Result<bool, PolicyError> {
-        let asked = self.cleanup.kind_goes().await;
+    async fn crd_is_terminating(&self, policy: &ObjectKey) -> Result<bool, PolicyError> {
+        let asked = self.uninstall_watch.crd_is_terminating().await;
         asked.map_err(|source| PolicyError::Definition {
             policy: policy.clone(),
             source,
@@ -260,27 +260,27 @@ impl Controller {
         reason: String,
     ) -> Result<Next, PolicyError> {
         let verdict = TemplateVerdict::violation(messages::HUB_TEMPLATE_FAILURE, reason.clone());
-        let none = Objects::new();
-        let telling = Telling {
+        let none = LiveObjects::new();
+        let evaluated = EvaluatedPolicy {
             policy,
             objects: &none,
         };
-        tell_whole(&self.publisher, telling, before, &verdict).await?;
+        publish_verdict(&self.publisher, evaluated, before, &verdict).await?;
         let policy = ObjectKey::of(policy);
         Err(PolicyError::Hub { policy, reason })
     }
 
-    fn cluster(&self, key: &ObjectKey, freshness: Freshness) -> Live {
+    fn cluster(&self, key: &ObjectKey, read_mode: ReadMode) -> Live {
         Live::new(
             self.watches.begin(key),
             self.target.clone(),
-            KnownKinds::Watched(self.kinds.clone(), key.clone()),
-            freshness,
+            KindLookup::Watched(self.kinds.clone(), key.clone()),
+            read_mode,
         )
     }
 
-    fn templates(&self, policy: &ConfigurationPolicy) -> Result<Templates, Problem> {
-        let keys = encryption_keys::of_policy(policy, |secret| {
+    fn templates(&self, policy: &ConfigurationPolicy) -> Result<Templates, EvaluationError> {
+        let keys = encryption_keys::for_policy(policy, |secret| {
             self.keys
                 .iter()
                 .find_map(|secrets| secrets.get_valid(secret))
@@ -292,29 +292,33 @@ impl Controller {
         })
     }
 
-    fn selection(&self, policy: &ConfigurationPolicy, key: &ObjectKey) -> Option<Selection> {
+    fn selection(
+        &self,
+        policy: &ConfigurationPolicy,
+        key: &ObjectKey,
+    ) -> Option<SelectedNamespaces> {
         let Some(selector) = selector(policy) else {
             self.selections.forget(key);
             return None;
         };
-        Some(self.selections.choose(key, selector))
+        Some(self.selections.select(key, selector))
     }
 
-    fn selection_has_news(&self, policy: &ConfigurationPolicy, key: &ObjectKey) -> bool {
-        selector(policy).is_some_and(|selector| self.selections.has_news(key, selector))
+    fn selection_has_changed(&self, policy: &ConfigurationPolicy, key: &ObjectKey) -> bool {
+        selector(policy).is_some_and(|selector| self.selections.has_changed(key, selector))
     }
 
     fn forget(&self, key: &ObjectKey) {
         self.watches.forget(key);
         self.kinds.forget(key);
-        self.evaluator.memories.forget(key);
+        self.evaluator.comparisons.forget(key);
         self.evaluator.metrics.forget(key);
         self.selections.forget(key);
         self.throttle.forget(key);
     }
 
-    /// Looks at a change of a policy: whether the policy is to be evaluated.
-    pub fn noticed(&self, change: &Change<ConfigurationPolicy>) -> bool {
+    /// Handles a change of a policy. Whether the policy is to be enqueued.
+    pub fn policy_changed(&self, change: &Change<ConfigurationPolicy>) -> bool {
         if let (_, Some(new)) = change.valid() {
             self.publisher.caught_up(new);
         }
@@ -323,15 +327,15 @@ impl Controller {
             self.publisher.forget(uid);
             self.hub.forget(&change.key, uid);
         }
-        wakes(change)
+        triggers_evaluation(change)
     }
 
     /// The policies in a namespace that have encrypted values: those that new keys concern.
-    pub fn encrypted_in(&self, namespace: &str) -> Vec<ObjectKey> {
+    pub fn policies_with_encryption(&self, namespace: &str) -> Vec<ObjectKey> {
         let in_store = |store: &Store<ConfigurationPolicy>| {
             store.collect(|key, policy| {
-                let concerned =
-                    key.namespace == namespace && encryption_keys::vector(policy).is_some();
+                let concerned = key.namespace == namespace
+                    && encryption_keys::initialization_vector(policy).is_some();
                 concerned.then(|| key.clone())
             })
         };

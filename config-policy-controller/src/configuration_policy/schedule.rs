@@ -37,7 +37,7 @@ pub fn due(
         return Due::Now;
     }
     let interval = match Interval::of(policy.spec.evaluation_interval.as_ref(), state) {
-        Interval::Watch | Interval::Unreadable => return Due::Now,
+        Interval::Watch | Interval::ReadError => return Due::Now,
         Interval::Never => return Due::Never,
         Interval::Every(interval) => interval,
     };

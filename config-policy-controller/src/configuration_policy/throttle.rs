@@ -1,7 +1,7 @@
-//! How often a policy is evaluated because of changes around it.
+//! Limits how often changes of objects trigger evaluations of a policy.
 //!
-//! Edits of a policy are never throttled. Changes of objects are, by a bucket per policy: the first few are looked at
-//! at once, so that a single drift is undone at once, and a policy that keeps being woken (two controllers
+//! Edits of a policy are never throttled. Changes of objects are, by a bucket per policy: the first few trigger evaluations
+//! at once, so that a single drift is undone at once, and a policy that keeps being enqueued (two controllers
 //! fighting over a field, an object that never rests) settles at a steady pace. What an evaluation costs is known at its
 //! end: noticing that an object is as we just wrote it is cheap.
 
@@ -20,16 +20,16 @@ const SLACK: f64 = 1.8;
 /// The part of a token that a cheap evaluation costs.
 const CHEAP: f64 = 0.1;
 
-/// What an evaluation did.
+/// What an evaluation effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Did {
+pub enum Effect {
     /// Nothing: the policy was not due.
-    Nothing,
-    /// It looked, and all is as it was.
-    Look,
-    /// It told something new.
-    Tell,
-    /// It changed objects, or asked what a change would come to.
+    None,
+    /// It read objects, and nothing changed.
+    Read,
+    /// It changed the status.
+    Status,
+    /// It wrote objects, or sent a dry run.
     Write,
 }
 
@@ -39,24 +39,24 @@ pub struct Throttle {
     buckets: Mutex<HashMap<ObjectKey, Bucket>>,
 }
 
-/// An evaluation that has started. However it ends, dropping this settles what it cost.
+/// An evaluation that has started. Dropping this charges its cost to the bucket.
 #[must_use = "dropping it ends the evaluation"]
-pub struct Underway<'t> {
+pub struct RunningEvaluation<'t> {
     throttle: &'t Throttle,
     policy: ObjectKey,
-    did: Did,
+    effect: Effect,
 }
 
-impl Underway<'_> {
-    /// The evaluation did this much, or more.
-    pub fn did(&mut self, did: Did) {
-        self.did = self.did.max(did);
+impl RunningEvaluation<'_> {
+    /// The evaluation effect this much, or more.
+    pub fn record(&mut self, effect: Effect) {
+        self.effect = self.effect.max(effect);
     }
 }
 
-impl Drop for Underway<'_> {
+impl Drop for RunningEvaluation<'_> {
     fn drop(&mut self) {
-        self.throttle.ended(&self.policy, self.did);
+        self.throttle.finish(&self.policy, self.effect);
     }
 }
 
@@ -68,8 +68,8 @@ struct Bucket {
     planned: Option<Instant>,
     /// The evaluation that is under way had to have a token.
     charged: bool,
-    /// What the last evaluation did.
-    last: Did,
+    /// What the last evaluation effect.
+    last: Effect,
 }
 
 impl Throttle {
@@ -83,7 +83,7 @@ impl Throttle {
 
     /// How long to wait before the policy is evaluated for a change at `now`. Changes that come before that
     /// evaluation starts are seen by it and cost nothing.
-    pub fn wait(&self, policy: &ObjectKey, now: Instant) -> Duration {
+    pub fn delay(&self, policy: &ObjectKey, now: Instant) -> Duration {
         let refill = self.backoff.mul_f64(SLACK);
         let mut buckets = self.buckets.lock();
         let bucket = buckets
@@ -99,43 +99,43 @@ impl Throttle {
     }
 
     /// An evaluation of the policy starts, for whatever reason.
-    pub fn started(&self, policy: &ObjectKey) -> Underway<'_> {
+    pub fn start(&self, policy: &ObjectKey) -> RunningEvaluation<'_> {
         if let Some(bucket) = self.buckets.lock().get_mut(policy) {
             bucket.charged = bucket.planned.take().is_some();
         }
-        Underway {
+        RunningEvaluation {
             throttle: self,
             policy: policy.clone(),
-            did: Did::Nothing,
+            effect: Effect::None,
         }
     }
 
-    fn ended(&self, policy: &ObjectKey, did: Did) {
+    fn finish(&self, policy: &ObjectKey, effect: Effect) {
         let mut buckets = self.buckets.lock();
-        let bucket = match did {
-            Did::Write => buckets
+        let bucket = match effect {
+            Effect::Write => buckets
                 .entry(policy.clone())
                 .or_insert_with(|| Bucket::full(Instant::now())),
-            // Without a bucket there is nothing to settle: it would be full, and a policy that is gone has none.
+            // Without a bucket nothing was charged; a deleted policy has none.
             _ => match buckets.get_mut(policy) {
                 Some(bucket) => bucket,
                 None => return,
             },
         };
-        // An object that we wrote wakes the policy once more, which then tells that it is as it should be.
-        let is_cheap = match did {
-            Did::Nothing => true,
-            Did::Look | Did::Tell => bucket.last == Did::Write,
-            Did::Write => false,
+        // An object that we wrote triggers_evaluation the policy once more, which then tells that it is as it should be.
+        let is_cheap = match effect {
+            Effect::None => true,
+            Effect::Read | Effect::Status => bucket.last == Effect::Write,
+            Effect::Write => false,
         };
         if bucket.charged && is_cheap {
             bucket.tokens = (bucket.tokens + 1.0 - CHEAP).min(BURST);
         }
         bucket.charged = false;
-        bucket.last = did;
+        bucket.last = effect;
     }
 
-    /// The policy is gone.
+    /// Removes the bucket of a deleted policy.
     pub fn forget(&self, policy: &ObjectKey) {
         self.buckets.lock().remove(policy);
     }
@@ -148,7 +148,7 @@ impl Bucket {
             at: now,
             planned: None,
             charged: false,
-            last: Did::Nothing,
+            last: Effect::None,
         }
     }
 
@@ -177,8 +177,8 @@ mod tests {
         )
     }
 
-    fn evaluate(throttle: &Throttle, policy: &ObjectKey, did: Did) {
-        throttle.started(policy).did(did);
+    fn evaluate(throttle: &Throttle, policy: &ObjectKey, effect: Effect) {
+        throttle.start(policy).record(effect);
     }
 
     #[test]
@@ -186,21 +186,21 @@ mod tests {
         let (throttle, policy, start) = throttle(5);
         for drift in 0..20 {
             let now = start + Duration::from_secs(10 * drift);
-            assert_eq!(throttle.wait(&policy, now), Duration::ZERO);
-            evaluate(&throttle, &policy, Did::Write);
+            assert_eq!(throttle.delay(&policy, now), Duration::ZERO);
+            evaluate(&throttle, &policy, Effect::Write);
             // The echo of our own write.
-            assert_eq!(throttle.wait(&policy, now), Duration::ZERO);
-            evaluate(&throttle, &policy, Did::Tell);
+            assert_eq!(throttle.delay(&policy, now), Duration::ZERO);
+            evaluate(&throttle, &policy, Effect::Status);
         }
     }
 
     #[test]
     fn rough_edge_28_a_drift_right_after_an_edit_is_not_delayed() {
         let (throttle, policy, now) = throttle(5);
-        evaluate(&throttle, &policy, Did::Write);
-        for did in [Did::Tell, Did::Look, Did::Write, Did::Tell] {
-            assert_eq!(throttle.wait(&policy, now), Duration::ZERO);
-            evaluate(&throttle, &policy, did);
+        evaluate(&throttle, &policy, Effect::Write);
+        for effect in [Effect::Status, Effect::Read, Effect::Write, Effect::Status] {
+            assert_eq!(throttle.delay(&policy, now), Duration::ZERO);
+            evaluate(&throttle, &policy, effect);
         }
     }
 
@@ -210,8 +210,8 @@ mod tests {
         let mut evaluated = 0;
         for tick in 0..133 {
             let now = start + Duration::from_millis(150 * tick);
-            if throttle.wait(&policy, now).is_zero() {
-                evaluate(&throttle, &policy, Did::Write);
+            if throttle.delay(&policy, now).is_zero() {
+                evaluate(&throttle, &policy, Effect::Write);
                 evaluated += 1;
             }
         }
@@ -227,8 +227,8 @@ mod tests {
         let mut evaluated = 0;
         for tick in 0..200 {
             let now = start + Duration::from_millis(100 * tick);
-            if throttle.wait(&policy, now).is_zero() {
-                evaluate(&throttle, &policy, Did::Look);
+            if throttle.delay(&policy, now).is_zero() {
+                evaluate(&throttle, &policy, Effect::Read);
                 evaluated += 1;
             }
         }
@@ -242,17 +242,17 @@ mod tests {
     fn a_wake_before_the_evaluation_is_not_lost_and_costs_nothing() {
         let (throttle, policy, now) = throttle(5);
         for _ in 0..10 {
-            assert_eq!(throttle.wait(&policy, now), Duration::ZERO);
+            assert_eq!(throttle.delay(&policy, now), Duration::ZERO);
         }
         for _ in 0..4 {
-            evaluate(&throttle, &policy, Did::Write);
-            let _ = throttle.wait(&policy, now);
+            evaluate(&throttle, &policy, Effect::Write);
+            let _ = throttle.delay(&policy, now);
         }
-        let first = throttle.wait(&policy, now);
+        let first = throttle.delay(&policy, now);
         assert!(!first.is_zero());
         let later = now + Duration::from_secs(1);
         assert_eq!(
-            throttle.wait(&policy, later),
+            throttle.delay(&policy, later),
             first.saturating_sub(Duration::from_secs(1))
         );
     }
@@ -261,8 +261,8 @@ mod tests {
     fn without_a_backoff_nothing_waits() {
         let (throttle, policy, now) = throttle(0);
         for _ in 0..50 {
-            assert!(throttle.wait(&policy, now).is_zero());
-            evaluate(&throttle, &policy, Did::Write);
+            assert!(throttle.delay(&policy, now).is_zero());
+            evaluate(&throttle, &policy, Effect::Write);
         }
     }
 
@@ -270,18 +270,18 @@ mod tests {
     fn an_evaluation_that_is_given_up_costs_next_to_nothing() {
         let (throttle, policy, now) = throttle(5);
         for _ in 0..20 {
-            assert!(throttle.wait(&policy, now).is_zero());
-            drop(throttle.started(&policy));
+            assert!(throttle.delay(&policy, now).is_zero());
+            drop(throttle.start(&policy));
         }
     }
 
     #[test]
     fn the_end_of_an_evaluation_brings_no_bucket_of_a_policy_back_that_is_gone() {
         let (throttle, policy, now) = throttle(5);
-        let _ = throttle.wait(&policy, now);
-        let underway = throttle.started(&policy);
+        let _ = throttle.delay(&policy, now);
+        let running = throttle.start(&policy);
         throttle.forget(&policy);
-        drop(underway);
+        drop(running);
         assert!(throttle.buckets.lock().is_empty());
     }
 
@@ -289,12 +289,12 @@ mod tests {
     fn policies_do_not_share_a_bucket() {
         let (throttle, policy, now) = throttle(5);
         for _ in 0..5 {
-            let _ = throttle.wait(&policy, now);
-            evaluate(&throttle, &policy, Did::Write);
+            let _ = throttle.delay(&policy, now);
+            evaluate(&throttle, &policy, Effect::Write);
         }
         assert!(
             throttle
-                .wait(&ObjectKey::new("managed", "q"), now)
+                .delay(&ObjectKey::new("managed", "q"), now)
                 .is_zero()
         );
     }

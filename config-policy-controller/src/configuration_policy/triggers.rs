@@ -1,4 +1,4 @@
-//! Which changes of a policy ask for an evaluation. Pure.
+//! Which changes of a policy trigger an evaluation. Pure.
 
 use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_api::names::{
@@ -6,8 +6,8 @@ use reeve_api::names::{
 };
 use reeve_runtime::watch::Change;
 
-/// Whether the policy is to be evaluated. Our own status writes are no reason.
-pub fn wakes(change: &Change<ConfigurationPolicy>) -> bool {
+/// Whether the policy is to be evaluated. The controller's own status writes do not.
+pub fn triggers_evaluation(change: &Change<ConfigurationPolicy>) -> bool {
     match change.valid() {
         (Some(old), Some(new)) => updated(old, new),
         _ => true,
@@ -39,7 +39,7 @@ fn updated(old: &ConfigurationPolicy, new: &ConfigurationPolicy) -> bool {
         || old.metadata.uid != new.metadata.uid
         || new.metadata.deletion_timestamp.is_some()
         || watched.into_iter().any(|name| annotation(old, name) != annotation(new, name))
-        // The framework clears the state to have it told again.
+        // The framework clears `status.compliant` to have the compliance event emitted again.
         || (!state(old).is_empty() && state(new).is_empty())
 }
 
@@ -84,6 +84,6 @@ mod tests {
             old: Some(Known::Valid(Arc::new(policy(|_| {})))),
             new: Some(Known::Valid(Arc::new(new))),
         };
-        assert_eq!(wakes(&change), expected);
+        assert_eq!(triggers_evaluation(&change), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! The kinds that an offline cluster serves unless it is told of others: those that Kubernetes itself serves.
+//! The kinds that Kubernetes itself serves, for an offline cluster.
 
 use kube::core::ApiResource;
 use reeve_runtime::discovery::{ServedKind, group_version_kind};

@@ -1,4 +1,4 @@
-//! One evaluation of a policy over objects in memory: the engine of the controller, without a cluster.
+//! Evaluates a policy over objects in memory: the evaluation of the controller, without a cluster.
 
 mod kinds;
 mod offline;
@@ -14,28 +14,28 @@ use reeve_api::configuration_policy::{
 use reeve_runtime::metrics::Metrics;
 
 use crate::error::PolicyError;
-use crate::evaluate::Turn;
-use crate::evaluate::diff::Origin;
+use crate::evaluate::PolicyEvaluation;
+use crate::evaluate::diff::Sensitivity;
 use crate::evaluate::encryption_keys::{self, KeyPair};
 use crate::evaluate::evaluator::Evaluator;
-use crate::evaluate::memo::Memories;
-use crate::evaluate::selectors::namespaces::select;
+use crate::evaluate::memo::ComparisonCache;
+use crate::evaluate::selectors::namespaces::select_namespaces;
 use crate::evaluate::spec::{self, Templating, selector};
 use crate::evaluate::templates::Templates;
 use crate::messages;
 use crate::metrics::PolicyMetrics;
-use crate::status::custom_message::Objects;
-use crate::status::publish::{Sink, tell_whole};
+use crate::status::custom_message::LiveObjects;
+use crate::status::publish::{PublishStatus, publish_verdict};
 use crate::status::summary::TemplateVerdict;
-use crate::status::update::{Telling, Verdicts, decide};
+use crate::status::update::{ConditionChange, EvaluatedPolicy, status_update};
 use reeve_template_reads::Secrets;
 
-pub use crate::evaluate::diff::Length;
-pub use crate::evaluate::selectors::namespaces::Terminating;
+pub use crate::evaluate::diff::DiffLength;
+pub use crate::evaluate::selectors::namespaces::TerminatingInclusion;
 pub use kinds::{builtin, kind};
 pub use offline::Offline;
 
-pub(crate) use offline::now;
+pub(crate) use offline::block_on;
 
 /// The interval of both states: nothing is watched, and no message says that it is the last.
 const INTERVAL: &str = "10s";
@@ -44,9 +44,9 @@ const INTERVAL: &str = "10s";
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Whether namespaces that are being deleted are selected, where the policy leaves it open.
-    pub terminating: Terminating,
+    pub terminating: TerminatingInclusion,
     /// How much of a difference is recorded.
-    pub length: Length,
+    pub length: DiffLength,
     /// Functions that fail in templates, besides the engine's own.
     pub denied_functions: Vec<String>,
 }
@@ -54,8 +54,8 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            terminating: Terminating::IfMatch,
-            length: Length::Truncated,
+            terminating: TerminatingInclusion::IfMatch,
+            length: DiffLength::Truncated,
             denied_functions: Vec::new(),
         }
     }
@@ -69,7 +69,7 @@ pub struct Report {
     pub status: ConfigurationPolicyStatus,
     /// The compliance messages, oldest first.
     pub messages: Vec<String>,
-    /// Why a controller would try again. Empty if everything could be judged.
+    /// Why a controller would retry. Empty if everything could be evaluated.
     pub failures: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ impl Report {
     }
 }
 
-/// Evaluates a policy over objects. It only looks, whatever its `remediationAction` says: nothing in `objects`
+/// Evaluates a policy over objects. Its `remediationAction` counts as inform: nothing in `objects`
 /// changes, and the report says what would be found.
 pub fn evaluate(policy: &ConfigurationPolicy, objects: &Offline, options: &Options) -> Report {
     let mut policy = policy.clone();
@@ -91,16 +91,16 @@ pub fn evaluate(policy: &ConfigurationPolicy, objects: &Offline, options: &Optio
         compliant: Some(INTERVAL.to_owned()),
         noncompliant: Some(INTERVAL.to_owned()),
     });
-    let sink = Collected::default();
+    let publisher = Collected::default();
     let before = ConfigurationPolicyStatus::default();
     let evaluator = Evaluator {
-        memories: Memories::default(),
+        comparisons: ComparisonCache::default(),
         metrics: PolicyMetrics::new(&Metrics::default()),
     };
     if spec::templating(&policy) == Templating::On && spec::mentions_the_hub(&policy) {
-        return without_hub(&policy, sink);
+        return without_hub(&policy, publisher);
     }
-    let keys = encryption_keys::of_policy(&policy, |secret| {
+    let keys = encryption_keys::for_policy(&policy, |secret| {
         let secret = objects.secret(secret)?;
         Some(Arc::new(KeyPair::of(secret)))
     });
@@ -110,25 +110,25 @@ pub fn evaluate(policy: &ConfigurationPolicy, objects: &Offline, options: &Optio
         ..Templates::default()
     });
     let selection = selector(&policy)
-        .map(|selector| select(selector, &objects.namespaces(), options.terminating));
-    let turn = Turn {
+        .map(|selector| select_namespaces(selector, &objects.namespaces(), options.terminating));
+    let turn = PolicyEvaluation {
         evaluator: &evaluator,
         cluster: objects,
-        sink: &sink,
+        publisher: &publisher,
         policy: &policy,
         before: &before,
         templates,
         selection,
-        origin: Origin::Plain,
+        sensitivity: Sensitivity::Plain,
         secrets: Secrets::default(),
         length: options.length,
     };
-    let (status, failures) = match now(turn.run()) {
+    let (status, failures) = match block_on(turn.run()) {
         Ok(outcome) => (outcome.status, outcome.evaluation.failures),
         // Only publishing fails, and here it does not.
         Err(error) => (before, vec![error.to_string()]),
     };
-    let messages = sink.messages.into_inner();
+    let messages = publisher.messages.into_inner();
     Report {
         status,
         messages,
@@ -136,49 +136,50 @@ pub fn evaluate(policy: &ConfigurationPolicy, objects: &Offline, options: &Optio
     }
 }
 
-/// There is no hub to ask.
-fn without_hub(policy: &ConfigurationPolicy, sink: Collected) -> Report {
+/// Reports that hub templates cannot be resolved without a hub.
+fn without_hub(policy: &ConfigurationPolicy, publisher: Collected) -> Report {
     let reason = messages::HUB_TEMPLATES_NEED_ADDON.to_owned();
     let verdict = TemplateVerdict::violation(messages::HUB_TEMPLATE_FAILURE, reason.clone());
-    let objects = Objects::new();
-    let telling = Telling {
+    let objects = LiveObjects::new();
+    let evaluated = EvaluatedPolicy {
         policy,
         objects: &objects,
     };
     let before = ConfigurationPolicyStatus::default();
     let mut failures = vec![reason];
-    let status = now(tell_whole(&sink, telling, &before, &verdict)).unwrap_or_else(|error| {
-        // Only publishing fails, and here it does not.
-        failures.push(error.to_string());
-        before
-    });
+    let status = block_on(publish_verdict(&publisher, evaluated, &before, &verdict))
+        .unwrap_or_else(|error| {
+            // Only publishing fails, and here it does not.
+            failures.push(error.to_string());
+            before
+        });
     Report {
         status,
-        messages: sink.messages.into_inner(),
+        messages: publisher.messages.into_inner(),
         failures,
     }
 }
 
-/// Keeps what a controller would tell.
+/// Collects the messages that a controller would publish.
 #[derive(Default)]
 struct Collected {
     messages: Mutex<Vec<String>>,
 }
 
-impl Sink for Collected {
-    async fn publish(
+impl PublishStatus for Collected {
+    async fn publish_status(
         &self,
-        telling: Telling<'_>,
+        evaluated: EvaluatedPolicy<'_>,
         before: &ConfigurationPolicyStatus,
         after: ConfigurationPolicyStatus,
-        verdicts: Verdicts,
+        verdicts: ConditionChange,
     ) -> Result<ConfigurationPolicyStatus, PolicyError> {
-        let publication = decide(telling, before, after, verdicts, Timestamp::now());
-        if publication.events {
-            self.messages.lock().push(publication.message);
+        let update = status_update(evaluated, before, after, verdicts, Timestamp::now());
+        if update.events {
+            self.messages.lock().push(update.message);
         }
-        Ok(publication.status)
+        Ok(update.status)
     }
 
-    fn inform(&self, _: &ConfigurationPolicy, _: &ConfigurationPolicyStatus) {}
+    fn emit_policy_event(&self, _: &ConfigurationPolicy, _: &ConfigurationPolicyStatus) {}
 }

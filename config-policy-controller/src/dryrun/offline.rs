@@ -1,7 +1,7 @@
 //! A cluster in memory: the objects that it was made of, and nothing ever changes in it.
 //!
-//! What would be written is answered as an API server without defaults and admission would: an update comes to the
-//! object that was sent. So an evaluation here never changes what a later template of the same policy sees.
+//! Writes are answered as by an API server without defaults and admission: an update returns the
+//! object that was sent. No evaluation changes the objects that a later template of the same policy reads (CFG-68).
 
 use std::collections::{BTreeMap, HashMap};
 use std::pin::pin;
@@ -16,14 +16,14 @@ use reeve_runtime::strict::Write;
 use reeve_templates_engine::lookup::selector::Selector;
 use serde_json::{Value, json};
 
-use crate::evaluate::cluster::{Cluster, Freshness, Unreadable, gvk};
-use crate::evaluate::cluster::{RecreateFailure, Refused};
+use crate::evaluate::cluster::{Cluster, ReadError, ReadMode, gvk};
+use crate::evaluate::cluster::{RecreateError, WriteError};
 use crate::evaluate::compare::same_amount;
 use crate::evaluate::selectors::namespaces::Namespace;
 use crate::messages;
-use crate::status::finding::Place;
+use crate::status::finding::Location;
 
-/// Objects in memory; clones share them.
+/// LiveObjects in memory; clones share them.
 #[derive(Clone, Debug)]
 pub struct Offline(Arc<Contents>);
 
@@ -81,7 +81,7 @@ impl Offline {
         Ok(Self(Arc::new(contents)))
     }
 
-    /// The namespaces, as selectors look at them.
+    /// The namespaces, for namespace selectors.
     pub fn namespaces(&self) -> Vec<Namespace> {
         let kind = GroupVersionKind::gvk("", "v1", "Namespace");
         let all = self.0.objects.get(&kind).into_iter().flatten();
@@ -96,9 +96,9 @@ impl Offline {
         serde_json::from_value(Value::clone(secret)).ok()
     }
 
-    fn find(&self, kind: &ServedKind, place: &Place) -> Option<&Arc<Value>> {
+    fn find(&self, kind: &ServedKind, location: &Location) -> Option<&Arc<Value>> {
         let objects = self.0.objects.get(&gvk(kind))?;
-        objects.get(&(place.namespace.clone(), place.name.clone()))
+        objects.get(&(location.namespace.clone(), location.name.clone()))
     }
 }
 
@@ -150,8 +150,8 @@ impl Contents {
 }
 
 impl Cluster for Offline {
-    fn freshness(&self) -> Freshness {
-        Freshness::Polled
+    fn read_mode(&self) -> ReadMode {
+        ReadMode::Polled
     }
 
     async fn kind(&self, kind: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
@@ -162,9 +162,9 @@ impl Cluster for Offline {
     async fn get(
         &self,
         kind: &ServedKind,
-        place: &Place,
-    ) -> Result<Option<Arc<Value>>, Unreadable> {
-        Ok(self.find(kind, place).cloned())
+        location: &Location,
+    ) -> Result<Option<Arc<Value>>, ReadError> {
+        Ok(self.find(kind, location).cloned())
     }
 
     async fn list(
@@ -172,8 +172,8 @@ impl Cluster for Offline {
         kind: &ServedKind,
         namespace: &str,
         selector: &str,
-    ) -> Result<Vec<Arc<Value>>, Unreadable> {
-        let selector = Selector::parse(selector).map_err(Unreadable::Failed)?;
+    ) -> Result<Vec<Arc<Value>>, ReadError> {
+        let selector = Selector::parse(selector).map_err(ReadError::Failed)?;
         let all = self.0.objects.get(&gvk(kind)).into_iter().flatten();
         Ok(all
             .filter(|((at, _), _)| namespace.is_empty() || at == namespace)
@@ -182,62 +182,69 @@ impl Cluster for Offline {
             .collect())
     }
 
-    async fn get_now(&self, kind: &ServedKind, place: &Place) -> Result<Option<Value>, Unreadable> {
-        Ok(self.find(kind, place).map(|object| Value::clone(object)))
+    async fn get_uncached(
+        &self,
+        kind: &ServedKind,
+        location: &Location,
+    ) -> Result<Option<Value>, ReadError> {
+        Ok(self.find(kind, location).map(|object| Value::clone(object)))
     }
 
     async fn create(
         &self,
         _: &ServedKind,
-        _: &Place,
+        _: &Location,
         object: &Value,
         _: Option<&str>,
-    ) -> Result<Value, Refused> {
+    ) -> Result<Value, WriteError> {
         Ok(object.clone())
     }
 
     async fn replace(
         &self,
         kind: &ServedKind,
-        place: &Place,
+        location: &Location,
         object: &Value,
         write: Write,
-    ) -> Result<Value, Refused> {
+    ) -> Result<Value, WriteError> {
         match write {
             Write::DryRun => {
                 let mut answer = object.clone();
-                if let Some(live) = self.find(kind, place) {
+                if let Some(live) = self.find(kind, location) {
                     keep_equal_amounts(&mut answer, live);
                 }
                 Ok(answer)
             }
-            Write::Real => Err(Refused::Other(messages::offline_write(&place.name))),
+            Write::Real => Err(WriteError::Other(messages::offline_write(&location.name))),
         }
     }
 
-    async fn delete(&self, _: &ServedKind, place: &Place, _: &str) -> Result<(), Refused> {
-        Err(Refused::Other(messages::offline_write(&place.name)))
+    async fn delete(&self, _: &ServedKind, location: &Location, _: &str) -> Result<(), WriteError> {
+        Err(WriteError::Other(messages::offline_write(&location.name)))
     }
 
     async fn recreate(
         &self,
         _: &ServedKind,
-        (place, _): (&Place, &str),
+        (location, _): (&Location, &str),
         _: &Value,
         _: Option<&str>,
-    ) -> Result<Value, RecreateFailure> {
-        let refused = Refused::Other(messages::offline_write(&place.name));
-        Err(RecreateFailure::Create(refused))
+    ) -> Result<Value, RecreateError> {
+        let refused = WriteError::Other(messages::offline_write(&location.name));
+        Err(RecreateError::Create(refused))
     }
 
-    async fn await_namespace(&self, _: &str) {}
+    async fn watch_namespace(&self, _: &str) {}
 
-    async fn on_a_thread<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+    async fn run_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> T {
         work()
     }
 
     fn wait<T>(&self, answer: impl Future<Output = T>) -> T {
-        now(answer)
+        block_on(answer)
     }
 }
 
@@ -264,7 +271,7 @@ fn keep_equal_amounts(sent: &mut Value, live: &Value) {
 }
 
 /// The result of a future that waits for nothing outside this process: those of an offline cluster.
-pub fn now<T>(future: impl Future<Output = T>) -> T {
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
     loop {

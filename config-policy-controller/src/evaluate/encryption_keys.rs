@@ -10,7 +10,7 @@ use reeve_runtime::object::ObjectKey;
 use reeve_templates_engine::encryption::decode_base64;
 use zeroize::Zeroizing;
 
-use crate::evaluate::spec::Problem;
+use crate::evaluate::spec::EvaluationError;
 use crate::messages;
 
 /// The Secret that holds the keys, in the policy's namespace.
@@ -35,7 +35,7 @@ impl KeyPair {
 }
 
 /// What decrypts values in a policy. Nothing prints it.
-pub struct Keys {
+pub struct DecryptionKeys {
     /// The AES key.
     pub key: Zeroizing<Vec<u8>>,
     /// The key before the last rotation.
@@ -45,30 +45,30 @@ pub struct Keys {
 }
 
 /// The policy's initialisation vector, encoded; `None` if nothing in it is encrypted.
-pub fn vector(policy: &ConfigurationPolicy) -> Option<&str> {
+pub fn initialization_vector(policy: &ConfigurationPolicy) -> Option<&str> {
     let annotations = policy.metadata.annotations.as_ref()?;
     let vector = annotations.get(ENCRYPTION_IV_ANNOTATION)?;
     Some(vector.as_str()).filter(|vector| !vector.is_empty())
 }
 
 /// What decrypts the values of a policy; `None` if it has no encrypted ones. `find` looks for the keys of a namespace.
-pub fn of_policy(
+pub fn for_policy(
     policy: &ConfigurationPolicy,
     find: impl FnOnce(&ObjectKey) -> Option<Arc<KeyPair>>,
-) -> Result<Option<Keys>, Problem> {
-    let Some(encoded) = vector(policy) else {
+) -> Result<Option<DecryptionKeys>, EvaluationError> {
+    let Some(encoded) = initialization_vector(policy) else {
         return Ok(None);
     };
     let reason = messages::ENCRYPTION_ERROR;
     let vector = decode_base64(encoded)
-        .map_err(|error| Problem::of_policy(reason, messages::vector_not_base64(&error)))?;
+        .map_err(|error| EvaluationError::permanent(reason, messages::vector_not_base64(&error)))?;
     let namespace = ObjectKey::of(policy).namespace;
     let Some(pair) = find(&ObjectKey::new(&namespace, SECRET)) else {
         let error = format!("Secret {SECRET:?} not found");
         let message = messages::key_unreadable(&namespace, &error);
-        return Err(Problem::passing(reason, message));
+        return Err(EvaluationError::transient(reason, message));
     };
-    Ok(Some(Keys {
+    Ok(Some(DecryptionKeys {
         key: pair.key.clone(),
         previous: pair.previous.clone(),
         vector,

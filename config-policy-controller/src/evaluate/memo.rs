@@ -6,43 +6,43 @@ use parking_lot::Mutex;
 use reeve_api::configuration_policy::FieldDifference;
 use reeve_runtime::object::ObjectKey;
 
-/// What is remembered of an object that was compared.
+/// The remembered result of comparing an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Memory {
+pub struct ComparisonMemo {
     /// The object's UID.
     pub uid: String,
     /// The version that was compared.
     pub resource_version: String,
-    /// Whether it was as wanted.
+    /// Whether the object complied.
     pub compliant: bool,
-    /// Why not, where that has words of its own.
+    /// The reason for a violation, where the reason has its own text.
     pub message: String,
     /// The difference as the status shows it.
     pub diff: Option<String>,
     /// Field by field, what differs.
     pub fields: Vec<FieldDifference>,
-    /// It differs in text only: the API server would store no difference.
+    /// The object differs from the policy, but a dry-run update changed nothing.
     pub matches_after_dry_run: bool,
 }
 
-/// Which object and which template a memory is about.
+/// Identifies a comparison: the object and the template.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Subject {
-    /// The object's place and kind.
+pub struct ComparisonKey {
+    /// The object's location and kind.
     pub object: (String, ObjectKey),
     /// The template's content.
     pub template: [u8; 32],
 }
 
-/// The memories of all policies.
+/// The comparisons of all policies.
 #[derive(Default)]
-pub struct Memories(Mutex<HashMap<ObjectKey, OfPolicy>>);
+pub struct ComparisonCache(Mutex<HashMap<ObjectKey, PolicyMemos>>);
 
 #[derive(Default)]
-struct OfPolicy {
-    /// The policy's UID and generation: another one and everything is forgotten.
+struct PolicyMemos {
+    /// The policy's UID and generation: a change of either invalidates the memos.
     version: (String, Option<i64>),
-    known: HashMap<Subject, Memory>,
+    known: HashMap<ComparisonKey, ComparisonMemo>,
 }
 
 /// Which version of a policy is being evaluated.
@@ -56,26 +56,30 @@ pub struct PolicyVersion {
     pub generation: Option<i64>,
 }
 
-impl Memories {
-    /// What is known of an object, for this version of the policy.
-    pub fn recall(&self, policy: &PolicyVersion, subject: &Subject) -> Option<Memory> {
-        let memories = self.0.lock();
-        let known = memories.get(&policy.key)?;
+impl ComparisonCache {
+    /// The memo of an object, for this version of the policy.
+    pub fn get(
+        &self,
+        policy: &PolicyVersion,
+        comparison: &ComparisonKey,
+    ) -> Option<ComparisonMemo> {
+        let comparisons = self.0.lock();
+        let known = comparisons.get(&policy.key)?;
         if known.version != (policy.uid.clone(), policy.generation) {
             return None;
         }
-        known.known.get(subject).cloned()
+        known.known.get(comparison).cloned()
     }
 
-    /// Replaces everything known of a policy by what its latest evaluation found.
-    pub fn replace(&self, policy: &PolicyVersion, known: HashMap<Subject, Memory>) {
+    /// Replaces all memos of a policy by those of its latest evaluation.
+    pub fn replace(&self, policy: &PolicyVersion, known: HashMap<ComparisonKey, ComparisonMemo>) {
         let version = (policy.uid.clone(), policy.generation);
         self.0
             .lock()
-            .insert(policy.key.clone(), OfPolicy { version, known });
+            .insert(policy.key.clone(), PolicyMemos { version, known });
     }
 
-    /// Forgets a policy that is gone.
+    /// Removes the entries of a deleted policy.
     pub fn forget(&self, policy: &ObjectKey) {
         self.0.lock().remove(policy);
     }

@@ -1,4 +1,4 @@
-//! One evaluation of a policy, from what it asks for to what is told: the same for a cluster behind an API server and
+//! One evaluation of a policy, from the spec to the published status: the same for a cluster behind an API server and
 //! for objects in memory.
 
 pub mod cluster;
@@ -25,53 +25,55 @@ use reeve_api::configuration_policy::{
 use reeve_runtime::object::ObjectKey;
 
 use self::cluster::Cluster;
-use self::desired::{Around, is_templated};
-use self::diff::{Length, Origin};
-use self::evaluator::{Evaluation, Evaluator, Work};
-use self::prune::Because;
-use self::selectors::namespaces::Selection;
-use self::spec::{Plan, Problem, Retry, Templating, raw};
+use self::desired::{Deps, is_templated};
+use self::diff::{DiffLength, Sensitivity};
+use self::evaluator::{Evaluation, EvaluationInput, Evaluator};
+use self::prune::RemainingReason;
+use self::selectors::namespaces::SelectedNamespaces;
+use self::spec::{EvaluationError, Retry, TemplateSource, Templating, raw};
 use self::templates::Templates;
 use crate::error::PolicyError;
 use crate::messages;
 use crate::metrics::Fault;
-use crate::status::custom_message::Objects;
+use crate::status::custom_message::LiveObjects;
 use crate::status::finding::{add_related, sort_related};
-use crate::status::publish::{Sink, record_verdict, tell, tell_changed, tell_whole};
+use crate::status::publish::{
+    PublishStatus, publish_changed, publish_templates, publish_verdict, record_verdict,
+};
 use crate::status::summary::TemplateVerdict;
-use crate::status::update::Telling;
+use crate::status::update::EvaluatedPolicy;
 use reeve_template_reads::Secrets;
 
 /// When the deletion of an object that failed is tried again.
 const PRUNE_AGAIN: Duration = Duration::from_secs(10);
 
-/// A policy's turn.
-pub struct Turn<'a, C, S> {
+/// One evaluation of a policy.
+pub struct PolicyEvaluation<'a, C, S> {
     /// Evaluates object templates against the cluster.
     pub evaluator: &'a Evaluator,
-    /// The cluster that the policy speaks about.
+    /// The target cluster of the policy.
     pub cluster: &'a C,
-    /// Where verdicts go.
-    pub sink: &'a S,
+    /// Publishes the status.
+    pub publisher: &'a S,
     /// The policy, with its hub templates resolved.
     pub policy: &'a ConfigurationPolicy,
     /// Its latest status.
     pub before: &'a ConfigurationPolicyStatus,
-    /// Resolves its templates, or why nothing can.
-    pub templates: Result<Templates, Problem>,
+    /// Resolves its templates, or the error that prevents it.
+    pub templates: Result<Templates, EvaluationError>,
     /// The namespaces that its selector chose; `None` if it has none that could choose any.
-    pub selection: Option<Selection>,
+    pub selection: Option<SelectedNamespaces>,
     /// Whether what its hub templates read was sensitive.
-    pub origin: Origin,
+    pub sensitivity: Sensitivity,
     /// The secret values that these templates read.
     pub secrets: Secrets,
     /// How much of a difference is recorded.
-    pub length: Length,
+    pub length: DiffLength,
 }
 
-/// What a turn came to.
-pub struct Outcome {
-    /// The status as it is now.
+/// The outcome of one evaluation of a policy.
+pub struct PolicyOutcome {
+    /// The status that was published.
     pub status: ConfigurationPolicyStatus,
     /// What was found.
     pub evaluation: Evaluation,
@@ -79,61 +81,61 @@ pub struct Outcome {
     pub only_edits_matter: bool,
 }
 
-impl<C: Cluster, S: Sink> Turn<'_, C, S> {
-    /// Evaluates the policy, deletes what it no longer names, and tells what came of it.
-    pub async fn run(self) -> Result<Outcome, PolicyError> {
+impl<C: Cluster, S: PublishStatus> PolicyEvaluation<'_, C, S> {
+    /// Evaluates the policy, deletes what it no longer names, and publishes its status.
+    pub async fn run(self) -> Result<PolicyOutcome, PolicyError> {
         let templating = spec::templating(self.policy);
-        let plan = match spec::read(self.policy) {
-            Ok(plan) => plan,
-            Err(problem) => return self.refused(&problem).await,
+        let source = match spec::object_templates(self.policy) {
+            Ok(source) => source,
+            Err(error) => return self.refused(&error).await,
         };
         let templates = match &self.templates {
             Ok(templates) => templates,
-            Err(problem) if templating == Templating::On => return self.refused(problem).await,
+            Err(error) if templating == Templating::On => return self.refused(error).await,
             // Nothing is resolved, so nothing is missing.
             Err(_) => &Templates::default(),
         };
-        let (object_templates, origin, secrets) = match plan {
-            Plan::Templates(listed) => (listed, self.origin, self.secrets.clone()),
-            Plan::Raw(text) => match self.read_raw(templates, &text).await {
+        let (object_templates, sensitivity, secrets) = match source {
+            TemplateSource::List(listed) => (listed, self.sensitivity, self.secrets.clone()),
+            TemplateSource::Raw(text) => match self.read_raw(templates, &text).await {
                 Ok(read) => read,
-                Err(problem) => return self.refused(&problem).await,
+                Err(error) => return self.refused(&error).await,
             },
         };
         if object_templates.is_empty() {
             return self.nothing().await;
         }
-        let work = Work {
+        let work = EvaluationInput {
             policy: self.policy,
             templates: &object_templates,
             templating: match self.policy.spec.object_templates_raw {
-                // A text is resolved once: what it came to is taken as it is.
+                // The text was resolved once already; templates in its result are not resolved again.
                 Some(_) => Templating::Off,
                 None => templating,
             },
-            origin,
+            sensitivity,
             secrets: &secrets,
             before: self.related_before(),
             length: self.length,
         };
-        let around = Around {
+        let deps = Deps {
             cluster: self.cluster,
             templates,
             selection: self.selection.as_ref(),
             policy: &ObjectKey::of(self.policy).name,
         };
-        let mut evaluation = self.evaluator.run(&work, &around).await;
+        let mut evaluation = self.evaluator.run(&work, &deps).await;
         self.prune(&mut evaluation).await;
-        let telling = self.telling(&evaluation.objects);
-        let status = tell(
-            self.sink,
-            telling,
+        let evaluated = self.evaluated(&evaluation.objects);
+        let status = publish_templates(
+            self.publisher,
+            evaluated,
             self.before,
             &evaluation.templates,
             &evaluation.related,
         )
         .await?;
-        Ok(Outcome {
+        Ok(PolicyOutcome {
             status,
             evaluation,
             only_edits_matter: false,
@@ -144,24 +146,24 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
         &self,
         templates: &Templates,
         text: &str,
-    ) -> Result<(Vec<ObjectTemplate>, Origin, Secrets), Problem> {
+    ) -> Result<(Vec<ObjectTemplate>, Sensitivity, Secrets), EvaluationError> {
         let reason = messages::TEMPLATE_ERROR;
         if !is_templated(text) {
             let listed = raw::parse(text);
-            let listed = listed.map_err(|message| Problem::of_policy(reason, message))?;
-            return Ok((listed, self.origin, self.secrets.clone()));
+            let listed = listed.map_err(|message| EvaluationError::permanent(reason, message))?;
+            return Ok((listed, self.sensitivity, self.secrets.clone()));
         }
-        let rendered = templates.raw(self.cluster, text).await?;
+        let rendered = templates.resolve_raw(self.cluster, text).await?;
         let listed = raw::resolved(rendered.value).map_err(|message| {
             let message = rendered.secrets.taken_out_of(&message);
-            Problem::passing(reason, message)
+            EvaluationError::transient(reason, message)
         })?;
-        let origin = self.origin.and(rendered.origin);
-        Ok((listed, origin, self.secrets.and(&rendered.secrets)))
+        let sensitivity = self.sensitivity.and(rendered.sensitivity);
+        Ok((listed, sensitivity, self.secrets.and(&rendered.secrets)))
     }
 
-    fn telling<'t>(&'t self, objects: &'t Objects) -> Telling<'t> {
-        Telling {
+    fn evaluated<'t>(&'t self, objects: &'t LiveObjects) -> EvaluatedPolicy<'t> {
+        EvaluatedPolicy {
             policy: self.policy,
             objects,
         }
@@ -171,19 +173,22 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
         self.before.related_objects.as_deref().unwrap_or_default()
     }
 
-    /// Deletes what the policy no longer names. What is not deleted yet stays on the list, so that it is not forgotten.
+    /// Deletes what the policy no longer names. An object that still exists stays a related object, so that a later evaluation deletes it.
     async fn prune(&self, evaluation: &mut Evaluation) {
         let gone = prune::candidates(self.policy, self.related_before(), &evaluation.related);
         if gone.is_empty() {
             return;
         }
         let left: Vec<RelatedObject> = if evaluation.incomplete {
-            // They may be wanted after all: that is for an evaluation that knows.
+            // An incomplete evaluation does not know whether the policy still names them.
             gone.into_iter().cloned().collect()
         } else {
             evaluation.wrote = true;
             let left = prune::prune(self.cluster, self.policy, &gone).await;
-            if left.iter().any(|left| left.because != Because::Going) {
+            if left
+                .iter()
+                .any(|left| left.reason != RemainingReason::Terminating)
+            {
                 evaluation.again = Some(evaluation.again.unwrap_or(PRUNE_AGAIN));
             }
             left.into_iter().map(|left| left.entry).collect()
@@ -192,8 +197,8 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
         sort_related(&mut evaluation.related);
     }
 
-    /// A policy that asks for nothing complies.
-    async fn nothing(&self) -> Result<Outcome, PolicyError> {
+    /// A policy without object templates is compliant.
+    async fn nothing(&self) -> Result<PolicyOutcome, PolicyError> {
         let verdict = TemplateVerdict {
             compliant: true,
             reason: messages::NO_TEMPLATES_REASON.to_owned(),
@@ -201,39 +206,40 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
         };
         let mut evaluation = Evaluation::default();
         self.prune(&mut evaluation).await;
-        let objects = Objects::new();
-        let telling = self.telling(&objects);
+        let objects = LiveObjects::new();
+        let evaluated = self.evaluated(&objects);
         let mut status = self.before.clone();
         let related = evaluation.related.clone();
         status.related_objects = Some(related).filter(|related| !related.is_empty());
-        let changed = record_verdict(telling, &mut status, &verdict);
-        let told = tell_changed(self.sink, telling, self.before, (status, changed)).await?;
-        Ok(Outcome {
+        let changed = record_verdict(evaluated, &mut status, &verdict);
+        let told =
+            publish_changed(self.publisher, evaluated, self.before, (status, changed)).await?;
+        Ok(PolicyOutcome {
             status: told,
             evaluation,
-            // What a text with templates comes to may change.
+            // The result of object-templates-raw may change with the cluster.
             only_edits_matter: false,
         })
     }
 
-    async fn refused(&self, problem: &Problem) -> Result<Outcome, PolicyError> {
+    async fn refused(&self, error: &EvaluationError) -> Result<PolicyOutcome, PolicyError> {
         let metrics = &self.evaluator.metrics;
         metrics.failed(self.policy, Fault::InvalidTemplate);
         // Errors quote the policy, which may hold what its hub templates read.
-        let message = self.secrets.taken_out_of(&problem.event.message);
-        let reason = messages::condition_reason(&problem.event.reason);
+        let message = self.secrets.taken_out_of(&error.event.message);
+        let reason = messages::condition_reason(&error.event.reason);
         let verdict = TemplateVerdict::violation(reason, message.clone());
-        let objects = Objects::new();
-        let telling = self.telling(&objects);
-        let status = tell_whole(self.sink, telling, self.before, &verdict).await?;
+        let objects = LiveObjects::new();
+        let evaluated = self.evaluated(&objects);
+        let status = publish_verdict(self.publisher, evaluated, self.before, &verdict).await?;
         let mut evaluation = Evaluation::default();
-        if problem.retry != Retry::No {
+        if error.retry != Retry::No {
             evaluation.failures.push(message);
         }
-        Ok(Outcome {
+        Ok(PolicyOutcome {
             status,
             evaluation,
-            only_edits_matter: problem.retry == Retry::No,
+            only_edits_matter: error.retry == Retry::No,
         })
     }
 }

@@ -10,27 +10,27 @@ use reeve_api::configuration_policy::{
 use reeve_runtime::discovery::group_version_kind;
 use serde_json::Value;
 
-use crate::evaluate::cluster::{Cluster, Refused, Unreadable, text};
+use crate::evaluate::cluster::{Cluster, ReadError, WriteError, text};
 use crate::evaluate::spec::mode;
 use crate::messages;
-use crate::status::finding::{Place, identity};
+use crate::status::finding::{Location, identity};
 
 /// What field managers of created objects start with.
 const MANAGER: &str = "config-policy-controller";
 
 /// Which objects are deleted with their policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Behavior {
+pub enum PruneBehavior {
     /// Nothing is pruned.
     None,
     /// Those that the policy created.
     DeleteIfCreated,
-    /// Those that the policy created or was to change.
+    /// Those that the policy created or enforced.
     DeleteAll,
 }
 
-impl Behavior {
-    /// What the policy asks for. An unknown word is read as "none".
+impl PruneBehavior {
+    /// Reads `spec.pruneObjectBehavior`. An unknown word counts as `None`.
     pub fn of(policy: &ConfigurationPolicy) -> Self {
         match policy.spec.prune_object_behavior.as_deref() {
             Some("DeleteIfCreated") => Self::DeleteIfCreated,
@@ -40,44 +40,44 @@ impl Behavior {
     }
 }
 
-/// The name by which objects remember the policy that created them; `None` if it does not matter who did. It is their
-/// field manager, so it comes into being with the object: a process that is killed before it has written the status
-/// leaves no object behind that nobody knows to be the policy's.
-pub fn maker(policy: &ConfigurationPolicy) -> Option<String> {
+/// The field manager under which the controller creates a policy's objects; `None` if the policy does not prune. The API
+/// server stores it with the object, so a process that is killed before it writes the status leaves no object whose
+/// origin is unknown.
+pub fn field_manager(policy: &ConfigurationPolicy) -> Option<String> {
     let uid = policy.metadata.uid.as_deref()?;
-    (Behavior::of(policy) != Behavior::None).then(|| format!("{MANAGER}:{uid}"))
+    (PruneBehavior::of(policy) != PruneBehavior::None).then(|| format!("{MANAGER}:{uid}"))
 }
 
-/// Whether an object remembers that it was created by this maker.
-pub fn was_made_by(object: &Value, maker: &str) -> bool {
+/// Whether `field_manager` is among the field managers of the object.
+pub fn is_created_by(object: &Value, field_manager: &str) -> bool {
     let managers = object
         .pointer("/metadata/managedFields")
         .and_then(Value::as_array);
     let mut managers = managers.into_iter().flatten();
-    managers.any(|entry| entry.get("manager").and_then(Value::as_str) == Some(maker))
+    managers.any(|entry| entry.get("manager").and_then(Value::as_str) == Some(field_manager))
 }
 
-/// An object that could not be deleted, or is not gone yet.
+/// An object that still exists after pruning.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Left {
-    /// As the status has it.
+pub struct RemainingObject {
+    /// Its entry among the related objects.
     pub entry: RelatedObject,
-    /// As the message names it.
+    /// Its name in the message.
     pub described: String,
-    /// Why the object was left.
-    pub because: Because,
+    /// Why the object still exists.
+    pub reason: RemainingReason,
 }
 
-/// Why an object is left.
+/// Why an object still exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Because {
-    /// It is being deleted. It is watched, so the policy hears of its end.
-    Going,
-    /// It could not be read or deleted. Nobody tells when that may be otherwise.
+pub enum RemainingReason {
+    /// It has a deletion timestamp. The policy watches it, so its removal enqueues the policy.
+    Terminating,
+    /// It could not be read or deleted. No watch reports when this changes.
     Failed(String),
 }
 
-impl From<&str> for Because {
+impl From<&str> for RemainingReason {
     fn from(text: &str) -> Self {
         Self::Failed(text.to_owned())
     }
@@ -89,7 +89,7 @@ pub fn candidates<'b>(
     before: &'b [RelatedObject],
     kept: &[RelatedObject],
 ) -> Vec<&'b RelatedObject> {
-    let behavior = Behavior::of(policy);
+    let behavior = PruneBehavior::of(policy);
     if mode(policy) != RemediationAction::Enforce {
         return Vec::new();
     }
@@ -108,7 +108,7 @@ pub fn candidates<'b>(
     before
         .iter()
         .filter(gone)
-        .filter(|entry| is_ours(entry.properties.as_ref(), behavior))
+        .filter(|entry| may_prune(entry.properties.as_ref(), behavior))
         .collect()
 }
 
@@ -118,50 +118,46 @@ fn uid(entry: &RelatedObject) -> Option<&str> {
     uid.filter(|uid| !uid.is_empty())
 }
 
-/// Whether the policy may delete the object. One without properties was never the policy's: it was to be absent, or
-/// could not be created. One that was found by its content is left alone, as it always was.
-fn is_ours(properties: Option<&ObjectProperties>, behavior: Behavior) -> bool {
+/// Whether the policy may delete the object. An entry without properties was never created: the object was to be absent, or
+/// could not be created. An object that was found by its content is not deleted, as upstream.
+fn may_prune(properties: Option<&ObjectProperties>, behavior: PruneBehavior) -> bool {
     let Some(properties) = properties else {
         return false;
     };
     let created = properties.created_by_policy == Some(true)
         && properties.uid.as_ref().is_some_and(|uid| !uid.is_empty());
     match behavior {
-        Behavior::None => false,
-        Behavior::DeleteIfCreated => created,
-        Behavior::DeleteAll => created || properties.found_by_content != Some(true),
+        PruneBehavior::None => false,
+        PruneBehavior::DeleteIfCreated => created,
+        PruneBehavior::DeleteAll => created || properties.found_by_content != Some(true),
     }
 }
 
-/// Deletes objects. What is left is returned.
+/// Deletes objects and returns those that still exist.
 pub async fn prune<C: Cluster>(
     cluster: &C,
     policy: &ConfigurationPolicy,
     objects: &[&RelatedObject],
-) -> Vec<Left> {
-    let behavior = Behavior::of(policy);
+) -> Vec<RemainingObject> {
+    let behavior = PruneBehavior::of(policy);
     let mut left = Vec::new();
     for entry in objects {
-        let Some((kind, place)) = entry.object.as_ref().and_then(identify) else {
+        let Some((kind, location)) = entry.object.as_ref().and_then(identify) else {
             continue;
         };
         let created_uid = entry
             .properties
             .as_ref()
             .and_then(|known| known.uid.as_deref());
-        let only = created_uid.filter(|_| behavior == Behavior::DeleteIfCreated);
-        if let Err(because) = delete(cluster, &kind, &place, only).await {
-            let at = (place.namespace.as_str(), place.name.as_str());
+        let only = created_uid.filter(|_| behavior == PruneBehavior::DeleteIfCreated);
+        if let Err(reason) = delete(cluster, &kind, &location, only).await {
+            let at = (location.namespace.as_str(), location.name.as_str());
             let described = messages::pruned_object(&kind.group, &kind.version, &kind.kind, at);
-            tracing::info!(
-                object = described,
-                ?because,
-                "the object is not deleted yet"
-            );
-            left.push(Left {
+            tracing::info!(object = described, ?reason, "the object is not deleted yet");
+            left.push(RemainingObject {
                 entry: (*entry).clone(),
                 described,
-                because,
+                reason,
             });
         }
     }
@@ -172,24 +168,28 @@ pub async fn prune<C: Cluster>(
 async fn delete<C: Cluster>(
     cluster: &C,
     kind: &GroupVersionKind,
-    place: &Place,
+    location: &Location,
     only: Option<&str>,
-) -> Result<(), Because> {
+) -> Result<(), RemainingReason> {
     let served = match cluster.kind(kind).await {
         Ok(served) => served,
         // With the kind, all its objects are gone.
         Err(error) if error.is_absent() => return Ok(()),
-        Err(error) => return Err(Because::Failed(reeve_runtime::object::chain(&error))),
+        Err(error) => {
+            return Err(RemainingReason::Failed(reeve_runtime::object::chain(
+                &error,
+            )));
+        }
     };
-    // Watched, so that the policy is looked at again when the object goes.
-    let found = match cluster.get(&served, place).await {
-        Err(Unreadable::Unwatchable(_)) => {
-            let now = cluster.get_now(&served, place).await;
+    // The read is watched, so that the removal of the object enqueues the policy.
+    let found = match cluster.get(&served, location).await {
+        Err(ReadError::Unwatchable(_)) => {
+            let now = cluster.get_uncached(&served, location).await;
             now.map(|object| object.map(std::sync::Arc::new))
         }
         read => read,
     };
-    let Some(object) = found.map_err(|error| Because::from(error.text()))? else {
+    let Some(object) = found.map_err(|error| RemainingReason::from(error.text()))? else {
         return Ok(());
     };
     let uid = text(&object, "/metadata/uid");
@@ -197,28 +197,28 @@ async fn delete<C: Cluster>(
         return Ok(());
     }
     if object.pointer("/metadata/deletionTimestamp").is_some() {
-        return match cluster.get_now(&served, place).await {
+        return match cluster.get_uncached(&served, location).await {
             Ok(None) => Ok(()),
-            _ => Err(Because::Going),
+            _ => Err(RemainingReason::Terminating),
         };
     }
-    match cluster.delete(&served, place, uid).await {
-        Ok(()) | Err(Refused::NotFound(_)) => {}
+    match cluster.delete(&served, location, uid).await {
+        Ok(()) | Err(WriteError::NotFound(_)) => {}
         Err(refused) => return Err(refused.text().into()),
     }
-    match cluster.get_now(&served, place).await {
+    match cluster.get_uncached(&served, location).await {
         Ok(None) => Ok(()),
-        Ok(Some(_)) => Err(Because::Going),
+        Ok(Some(_)) => Err(RemainingReason::Terminating),
         Err(error) => Err(error.text().into()),
     }
 }
 
-fn identify(object: &ObjectReference) -> Option<(GroupVersionKind, Place)> {
+fn identify(object: &ObjectReference) -> Option<(GroupVersionKind, Location)> {
     let metadata = object.metadata.as_ref()?;
     let name = metadata.name.as_deref()?;
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     let kind = group_version_kind(object.api_version.as_deref()?, object.kind.as_deref()?);
-    Some((kind, Place::new(namespace, name)))
+    Some((kind, Location::new(namespace, name)))
 }
 
 #[cfg(test)]

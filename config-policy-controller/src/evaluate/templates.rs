@@ -1,4 +1,4 @@
-//! Go templates in policies, resolved against the cluster that the policy speaks about.
+//! Go templates in policies, resolved against the target cluster of the policy.
 //!
 //! The engine computes and never waits; here its reads become reads of the cluster, which are watched for the policy
 //! like all others. A render may take long and its values stay on one thread, so it has a thread of its own.
@@ -20,16 +20,16 @@ use reeve_templates_engine::resolver::{
 use reeve_templates_engine::value;
 use serde_json::Value;
 
-use crate::evaluate::cluster::{Cluster, Freshness};
-use crate::evaluate::diff::Origin;
-use crate::evaluate::encryption_keys::Keys;
-use crate::evaluate::spec::Problem;
+use crate::evaluate::cluster::{Cluster, ReadMode};
+use crate::evaluate::diff::Sensitivity;
+use crate::evaluate::encryption_keys::DecryptionKeys;
+use crate::evaluate::spec::EvaluationError;
 use crate::messages;
-use crate::status::finding::Place;
+use crate::status::finding::Location;
 
-/// What is in `.` of a template: what is known of the object that it is resolved for.
+/// The fields of `.` in a template: the object that the template is resolved for.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Frame {
+pub struct TemplateContext {
     /// The object's namespace, where it is known and the kind has namespaces.
     pub namespace: Option<String>,
     /// The object's name, where it is known.
@@ -44,27 +44,27 @@ pub struct Rendered {
     /// The document.
     pub value: Value,
     /// Whether a Secret was read or a value decrypted, whether or not it shows.
-    pub origin: Origin,
+    pub sensitivity: Sensitivity,
     /// The secret values that it was made of, and those in it that were computed from secrets.
     pub secrets: Secrets,
 }
 
-/// What resolving a document for one object came to.
+/// The result of resolving a document for one object.
 #[derive(Clone)]
-pub struct Outcome {
-    /// The template asked for the object to be left out; it counts even if it failed afterwards.
+pub struct TemplateResult {
+    /// The template called `skipObject`, which counts even if the template failed later.
     pub skipped: bool,
     /// The document.
     pub result: Result<Rendered, TemplateError>,
 }
 
-/// Why a template could not be resolved, in the words of the status.
+/// Why a template could not be resolved, as the status reports it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// The key in the Secret is none.
+    /// The Secret holds no valid AES key.
     #[error("{}", messages::INVALID_KEY)]
     Key,
-    /// The annotation of the policy is no initialisation vector; only an edit helps.
+    /// The annotation is no valid initialisation vector; only an edit of the policy fixes it.
     #[error("{}", messages::INVALID_VECTOR)]
     Vector,
     /// It reads a kind that cannot be watched, in a policy that is evaluated on change.
@@ -75,13 +75,13 @@ pub enum TemplateError {
     Other(String),
 }
 
-impl From<TemplateError> for Problem {
+impl From<TemplateError> for EvaluationError {
     fn from(error: TemplateError) -> Self {
         let (reason, message) = (messages::TEMPLATE_ERROR, error.to_string());
         match error {
             // Only an edit of the policy changes its annotation.
-            TemplateError::Vector => Self::of_policy(reason, message),
-            _ => Self::passing(reason, message),
+            TemplateError::Vector => Self::permanent(reason, message),
+            _ => Self::transient(reason, message),
         }
     }
 }
@@ -94,22 +94,22 @@ pub struct Templates {
     /// Functions that fail when called, besides the engine's own.
     pub denied: Arc<[String]>,
     /// What decrypts values, if the policy has encrypted ones.
-    pub keys: Option<Arc<Keys>>,
+    pub keys: Option<Arc<DecryptionKeys>>,
 }
 
-/// A document with templates, and what is in `.` of them.
+/// A document with templates, and the fields of `.` in them.
 enum Document<'a> {
     /// The definition of an object.
-    Definition(&'a [u8], &'a Frame, &'a SkipObject),
+    Definition(&'a [u8], &'a TemplateContext, &'a SkipObject),
     /// A text that is a list of object templates.
     Raw(&'a str),
     /// A policy with templates about the hub.
-    Policy(&'a [u8], &'a Member),
+    Policy(&'a [u8], &'a ManagedCluster),
 }
 
 /// This cluster as the hub knows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Member {
+pub struct ManagedCluster {
     /// Its name.
     pub name: String,
     /// The labels of its `ManagedCluster`.
@@ -117,7 +117,7 @@ pub struct Member {
 }
 
 impl Default for Templates {
-    /// Resolves what needs nothing.
+    /// Resolves templates without encrypted values.
     fn default() -> Self {
         Self {
             resolver: Arc::new(Resolver::default()),
@@ -129,58 +129,58 @@ impl Default for Templates {
 
 impl Templates {
     /// Resolves one definition for several objects.
-    pub async fn each<C: Cluster>(
+    pub async fn resolve_each<C: Cluster>(
         &self,
         cluster: &C,
         definition: &Value,
-        frames: Vec<Frame>,
-    ) -> Vec<Outcome> {
+        contexts: Vec<TemplateContext>,
+    ) -> Vec<TemplateResult> {
         // A definition that was read from JSON can be written as JSON.
         let document = serde_json::to_vec(definition).unwrap_or_default();
         let (templates, at) = (self.clone(), cluster.clone());
         let work = move || {
-            let reads = Rc::new(Fetched::new(Read(at)));
-            let one = |frame: Frame| {
+            let reads = Rc::new(Fetched::new(ClusterLookups(at)));
+            let one = |frame: TemplateContext| {
                 let skip = SkipObject::new();
                 let document = Document::Definition(&document, &frame, &skip);
                 let result = templates.resolve(&document, &reads);
-                Outcome {
+                TemplateResult {
                     skipped: skip.is_marked(),
                     result,
                 }
             };
-            frames.into_iter().map(one).collect()
+            contexts.into_iter().map(one).collect()
         };
-        cluster.on_a_thread(work).await
+        cluster.run_blocking(work).await
     }
 
     /// Resolves a text that is a list of object templates.
-    pub async fn raw<C: Cluster>(
+    pub async fn resolve_raw<C: Cluster>(
         &self,
         cluster: &C,
         text: &str,
     ) -> Result<Rendered, TemplateError> {
         let (templates, at, text) = (self.clone(), cluster.clone(), text.to_owned());
         let work = move || {
-            let reads = Rc::new(Fetched::new(Read(at)));
+            let reads = Rc::new(Fetched::new(ClusterLookups(at)));
             templates.resolve(&Document::Raw(&text), &reads)
         };
-        cluster.on_a_thread(work).await
+        cluster.run_blocking(work).await
     }
 
     /// Resolves the hub templates of a policy. `cluster` is the hub.
-    pub async fn policy<C: Cluster>(
+    pub async fn resolve_policy<C: Cluster>(
         &self,
         cluster: &C,
         policy: Vec<u8>,
-        member: Member,
+        member: ManagedCluster,
     ) -> Result<Rendered, TemplateError> {
         let (templates, at) = (self.clone(), cluster.clone());
         let work = move || {
-            let reads = Rc::new(Fetched::new(Read(at)));
+            let reads = Rc::new(Fetched::new(ClusterLookups(at)));
             templates.resolve(&Document::Policy(&policy, &member), &reads)
         };
-        cluster.on_a_thread(work).await
+        cluster.run_blocking(work).await
     }
 
     /// The values that are encrypted in a document.
@@ -208,7 +208,7 @@ impl Templates {
     fn resolve<C: Cluster>(
         &self,
         document: &Document<'_>,
-        reads: &Rc<Fetched<Read<C>>>,
+        reads: &Rc<Fetched<ClusterLookups<C>>>,
     ) -> Result<Rendered, TemplateError> {
         let (input, context, functions) = match document {
             Document::Definition(json, frame, skip) => {
@@ -218,9 +218,9 @@ impl Templates {
             Document::Raw(text) => (Input::Yaml(text), Context::None, Vec::new()),
             Document::Policy(json, member) => (Input::Json(json), member.context(), Vec::new()),
         };
-        let mode = match reads.lookups().0.freshness() {
-            Freshness::Watched => Mode::Watch,
-            Freshness::Polled => Mode::Plain,
+        let mode = match reads.lookups().0.read_mode() {
+            ReadMode::Watched => Mode::Watch,
+            ReadMode::Polled => Mode::Plain,
         };
         let encryption = self.keys.as_ref().map(|keys| EncryptionConfig {
             key: &keys.key,
@@ -237,21 +237,21 @@ impl Templates {
             encryption,
             ..Options::default()
         };
-        // What is decrypted may be quoted by errors as what is read.
+        // Errors may quote decrypted values as well as values that were read.
         let decrypted = self.decrypted(document);
         let prepared = self.resolver.prepare(input, options);
-        let prepared = prepared.map_err(|error| in_words(&error, &decrypted))?;
+        let prepared = prepared.map_err(|error| template_error(&error, &decrypted))?;
         let resolved = reads.resolve(&prepared);
         let secrets = reads.secrets().and(&decrypted);
-        let resolved = resolved.map_err(|Failed { error, .. }| in_words(&error, &secrets))?;
+        let resolved = resolved.map_err(|Failed { error, .. }| template_error(&error, &secrets))?;
         let value: Value = engine_json::tree(&resolved.json)
             .map_err(|error| TemplateError::Other(error.to_string()))?;
         let computed = secrets::at_pointers(&value, &resolved.sensitive_fields);
         Ok(Rendered {
-            origin: if resolved.has_sensitive_data {
-                Origin::Sensitive
+            sensitivity: if resolved.has_sensitive_data {
+                Sensitivity::Sensitive
             } else {
-                Origin::Plain
+                Sensitivity::Plain
             },
             secrets: secrets.and(&computed.into_iter().collect()),
             value,
@@ -259,7 +259,7 @@ impl Templates {
     }
 }
 
-impl Member {
+impl ManagedCluster {
     fn context(&self) -> Context {
         Context::new(
             "controllers.templateCtx",
@@ -274,8 +274,8 @@ impl Member {
     }
 }
 
-/// The fields depend on what is known, and their order shows in the text about a field that is not there.
-fn context(frame: &Frame) -> Context {
+/// The fields depend on what is known of the object. Their order is visible in the error about a missing field.
+fn context(frame: &TemplateContext) -> Context {
     let object = || match &frame.object {
         Some(object) => value::Value::from(&without_managed_fields(object)),
         None => value::Value::Map(value::Map::nil()),
@@ -310,8 +310,8 @@ fn without_managed_fields(object: &Value) -> Value {
     object
 }
 
-/// The error in words that quote no secret.
-fn in_words(error: &ResolveError, secrets: &Secrets) -> TemplateError {
+/// The error without secret values in its text.
+fn template_error(error: &ResolveError, secrets: &Secrets) -> TemplateError {
     let text = || secrets.taken_out_of(&error.to_string());
     match (error, error.lookup()) {
         (ResolveError::Encryption(EncryptionError::NoKey | EncryptionError::KeySize(_)), _) => {
@@ -326,9 +326,9 @@ fn in_words(error: &ResolveError, secrets: &Secrets) -> TemplateError {
 }
 
 /// A cluster as templates read it.
-struct Read<C>(C);
+struct ClusterLookups<C>(C);
 
-impl<C: Cluster> Lookups for Read<C> {
+impl<C: Cluster> Lookups for ClusterLookups<C> {
     async fn kind(&self, kind: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
         self.0.kind(kind).await
     }
@@ -342,7 +342,7 @@ impl<C: Cluster> Lookups for Read<C> {
         let found = if kind.namespaced && namespace.is_empty() {
             self.0.find(kind, name).await
         } else {
-            self.0.get(kind, &Place::new(namespace, name)).await
+            self.0.get(kind, &Location::new(namespace, name)).await
         };
         found.map_err(|error| error.text().to_owned())
     }
@@ -379,7 +379,7 @@ mod tests {
     fn labels_in_a_context_are_a_map_of_strings_and_nil_without_any() {
         let member = |labels: &[(&str, &str)]| {
             let labels = labels.iter();
-            let member = Member {
+            let member = ManagedCluster {
                 name: "c1".to_owned(),
                 labels: labels
                     .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
@@ -394,9 +394,9 @@ mod tests {
 
     #[test]
     fn object_that_does_not_exist_is_a_nil_map_in_a_context() {
-        let frame = Frame {
+        let frame = TemplateContext {
             name: Some("a".to_owned()),
-            ..Frame::default()
+            ..TemplateContext::default()
         };
         let (of, is_nil) = field(&context(&frame), "Object");
         assert_eq!((of.as_str(), is_nil), ("map[string]interface {}", true));
@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn what_is_decrypted_is_taken_out_of_errors() {
-        let keys = Keys {
+        let keys = DecryptionKeys {
             key: vec![7; 32].into(),
             previous: None,
             vector: vec![9; 16],

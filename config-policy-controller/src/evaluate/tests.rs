@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::configuration_policy::schedule::{Due, due};
-use crate::dryrun::{builtin, kind, now};
+use crate::dryrun::{block_on, builtin, kind};
 use crate::error::PolicyError;
-use crate::evaluate::Turn;
-use crate::evaluate::cluster::{Cluster, Freshness, RecreateFailure, Refused, Unreadable};
-use crate::evaluate::diff::{Length, Origin};
+use crate::evaluate::PolicyEvaluation;
+use crate::evaluate::cluster::{Cluster, ReadError, ReadMode, RecreateError, WriteError};
+use crate::evaluate::diff::{DiffLength, Sensitivity};
 use crate::evaluate::evaluator::{Evaluation, Evaluator};
-use crate::evaluate::memo::Memories;
+use crate::evaluate::memo::ComparisonCache;
 use crate::evaluate::templates::Templates;
 use crate::metrics::PolicyMetrics;
-use crate::status::finding::Place;
-use crate::status::publish::Sink;
-use crate::status::update::{Telling, Verdicts, decide};
+use crate::status::finding::Location;
+use crate::status::publish::PublishStatus;
+use crate::status::update::{ConditionChange, EvaluatedPolicy, status_update};
 use jiff::Timestamp;
 use kube::core::GroupVersionKind;
 use parking_lot::Mutex;
@@ -41,7 +41,7 @@ fn policy_of(spec: &str) -> ConfigurationPolicy {
     .unwrap()
 }
 
-type Key = (String, Place);
+type Key = (String, Location);
 
 /// A cluster that can be written to. Clones share it.
 #[derive(Clone, Default)]
@@ -49,7 +49,7 @@ struct Cell(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    /// By plural name of the kind and place: a kind's versions are views of the same objects.
+    /// By plural name of the kind and location: a kind's versions are views of the same objects.
     objects: BTreeMap<Key, Value>,
     writes: u64,
     /// Names of objects that nobody may create, and of objects that nobody may delete.
@@ -64,7 +64,7 @@ impl Cell {
         state
             .objects
             .keys()
-            .map(|(_, place)| place.name.clone())
+            .map(|(_, location)| location.name.clone())
             .collect()
     }
 
@@ -74,14 +74,14 @@ impl Cell {
 }
 
 impl State {
-    fn allowed(&self, place: &Place) -> Result<(), Refused> {
-        if self.refused.contains(&place.name) {
-            return Err(Refused::Forbidden("a webhook said no".to_owned()));
+    fn allowed(&self, location: &Location) -> Result<(), WriteError> {
+        if self.refused.contains(&location.name) {
+            return Err(WriteError::Forbidden("a webhook said no".to_owned()));
         }
         Ok(())
     }
 
-    fn store(&mut self, kind: &ServedKind, place: &Place, object: &Value) -> Value {
+    fn store(&mut self, kind: &ServedKind, location: &Location, object: &Value) -> Value {
         self.writes += 1;
         let mut object = object.clone();
         let metadata = &mut object["metadata"];
@@ -89,18 +89,18 @@ impl State {
             metadata["uid"] = json!(format!("uid-{}", self.writes));
         }
         metadata["resourceVersion"] = json!(self.writes.to_string());
-        self.objects.insert(key(kind, place), object.clone());
+        self.objects.insert(key(kind, location), object.clone());
         object
     }
 }
 
-fn key(kind: &ServedKind, place: &Place) -> Key {
-    (kind.resource.plural.clone(), place.clone())
+fn key(kind: &ServedKind, location: &Location) -> Key {
+    (kind.resource.plural.clone(), location.clone())
 }
 
 impl Cluster for Cell {
-    fn freshness(&self) -> Freshness {
-        Freshness::Watched
+    fn read_mode(&self) -> ReadMode {
+        ReadMode::Watched
     }
 
     async fn kind(&self, wanted: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
@@ -124,20 +124,24 @@ impl Cluster for Cell {
     async fn get(
         &self,
         kind: &ServedKind,
-        place: &Place,
-    ) -> Result<Option<Arc<Value>>, Unreadable> {
+        location: &Location,
+    ) -> Result<Option<Arc<Value>>, ReadError> {
         if self.0.lock().unwatchable {
-            return Err(Unreadable::Unwatchable("it cannot be watched".to_owned()));
+            return Err(ReadError::Unwatchable("it cannot be watched".to_owned()));
         }
-        Ok(self.get_now(kind, place).await?.map(Arc::new))
+        Ok(self.get_uncached(kind, location).await?.map(Arc::new))
     }
 
-    async fn list(&self, _: &ServedKind, _: &str, _: &str) -> Result<Vec<Arc<Value>>, Unreadable> {
-        Err(Unreadable::Unwatchable("it cannot be watched".to_owned()))
+    async fn list(&self, _: &ServedKind, _: &str, _: &str) -> Result<Vec<Arc<Value>>, ReadError> {
+        Err(ReadError::Unwatchable("it cannot be watched".to_owned()))
     }
 
-    async fn get_now(&self, kind: &ServedKind, place: &Place) -> Result<Option<Value>, Unreadable> {
-        let mut found = self.0.lock().objects.get(&key(kind, place)).cloned();
+    async fn get_uncached(
+        &self,
+        kind: &ServedKind,
+        location: &Location,
+    ) -> Result<Option<Value>, ReadError> {
+        let mut found = self.0.lock().objects.get(&key(kind, location)).cloned();
         if let Some(object) = &mut found {
             object["apiVersion"] = json!(kind.resource.api_version);
         }
@@ -147,77 +151,85 @@ impl Cluster for Cell {
     async fn create(
         &self,
         kind: &ServedKind,
-        place: &Place,
+        location: &Location,
         object: &Value,
         _: Option<&str>,
-    ) -> Result<Value, Refused> {
+    ) -> Result<Value, WriteError> {
         let mut state = self.0.lock();
-        state.allowed(place)?;
-        if state.objects.contains_key(&key(kind, place)) {
-            return Err(Refused::Conflict("it exists".to_owned()));
+        state.allowed(location)?;
+        if state.objects.contains_key(&key(kind, location)) {
+            return Err(WriteError::Conflict("it exists".to_owned()));
         }
-        Ok(state.store(kind, place, object))
+        Ok(state.store(kind, location, object))
     }
 
     async fn replace(
         &self,
         kind: &ServedKind,
-        place: &Place,
+        location: &Location,
         object: &Value,
         write: Write,
-    ) -> Result<Value, Refused> {
+    ) -> Result<Value, WriteError> {
         match write {
             Write::DryRun => Ok(object.clone()),
-            Write::Real => Ok(self.0.lock().store(kind, place, object)),
+            Write::Real => Ok(self.0.lock().store(kind, location, object)),
         }
     }
 
-    async fn delete(&self, kind: &ServedKind, place: &Place, _: &str) -> Result<(), Refused> {
+    async fn delete(
+        &self,
+        kind: &ServedKind,
+        location: &Location,
+        _: &str,
+    ) -> Result<(), WriteError> {
         let mut state = self.0.lock();
-        state.allowed(place)?;
-        state.objects.remove(&key(kind, place));
+        state.allowed(location)?;
+        state.objects.remove(&key(kind, location));
         Ok(())
     }
 
     async fn recreate(
         &self,
         kind: &ServedKind,
-        (place, _): (&Place, &str),
+        (location, _): (&Location, &str),
         object: &Value,
         _: Option<&str>,
-    ) -> Result<Value, RecreateFailure> {
-        Ok(self.0.lock().store(kind, place, object))
+    ) -> Result<Value, RecreateError> {
+        Ok(self.0.lock().store(kind, location, object))
     }
 
-    async fn await_namespace(&self, _: &str) {}
+    async fn watch_namespace(&self, _: &str) {}
 
-    async fn on_a_thread<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+    async fn run_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> T {
         work()
     }
 
     fn wait<T>(&self, answer: impl Future<Output = T>) -> T {
-        now(answer)
+        block_on(answer)
     }
 }
 
-/// Statuses as they are written, one after the other.
+/// WrittenStatuses as they are written, one after the other.
 #[derive(Default)]
 struct Written(Mutex<Vec<ConfigurationPolicyStatus>>);
 
-impl Sink for Written {
-    async fn publish(
+impl PublishStatus for Written {
+    async fn publish_status(
         &self,
-        telling: Telling<'_>,
+        evaluated: EvaluatedPolicy<'_>,
         before: &ConfigurationPolicyStatus,
         after: ConfigurationPolicyStatus,
-        verdicts: Verdicts,
+        verdicts: ConditionChange,
     ) -> Result<ConfigurationPolicyStatus, PolicyError> {
-        let status = decide(telling, before, after, verdicts, Timestamp::now()).status;
+        let status = status_update(evaluated, before, after, verdicts, Timestamp::now()).status;
         self.0.lock().push(status.clone());
         Ok(status)
     }
 
-    fn inform(&self, _: &ConfigurationPolicy, _: &ConfigurationPolicyStatus) {}
+    fn emit_policy_event(&self, _: &ConfigurationPolicy, _: &ConfigurationPolicyStatus) {}
 }
 
 /// A policy that enforces, turn by turn.
@@ -233,7 +245,7 @@ impl Enforced {
         Self {
             cell: Cell::default(),
             evaluator: Evaluator {
-                memories: Memories::default(),
+                comparisons: ComparisonCache::default(),
                 metrics: PolicyMetrics::new(&Metrics::default()),
             },
             status: ConfigurationPolicyStatus::default(),
@@ -260,19 +272,19 @@ impl Enforced {
     fn turn_with(&mut self, spec: &str, secrets: Secrets) -> Evaluation {
         let mut policy = policy_of(&format!("remediationAction: enforce\n{spec}"));
         policy.metadata.uid = Some("policy".to_owned());
-        let turn = Turn {
+        let turn = PolicyEvaluation {
             evaluator: &self.evaluator,
             cluster: &self.cell,
-            sink: &self.written,
+            publisher: &self.written,
             policy: &policy,
             before: &self.status,
             templates: Ok(Templates::default()),
             selection: None,
-            origin: Origin::Plain,
+            sensitivity: Sensitivity::Plain,
             secrets,
-            length: Length::Truncated,
+            length: DiffLength::Truncated,
         };
-        let outcome = now(turn.run()).unwrap();
+        let outcome = block_on(turn.run()).unwrap();
         self.status = outcome.status;
         outcome.evaluation
     }

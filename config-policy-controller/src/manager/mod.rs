@@ -1,4 +1,4 @@
-//! The process around the controller: flags, clients, servers, leases.
+//! The process deps the controller: flags, clients, servers, leases.
 
 mod prefetch;
 mod trigger_uninstall;
@@ -25,11 +25,11 @@ use reeve_runtime::supervisor::Supervisor;
 use crate::args::{Args, Command, ControllerArgs};
 use crate::configuration_policy::hub_templates::Hub;
 use crate::error::Error;
-use crate::evaluate::selectors::namespaces::Terminating;
+use crate::evaluate::selectors::namespaces::TerminatingInclusion;
 use crate::messages;
 use crate::metrics::PolicyMetrics;
-use crate::uninstall::Cleanup;
-pub use watches::{Connection, Surroundings, start_reconciler};
+use crate::uninstall::UninstallWatch;
+pub use watches::{ClusterClients, ReconcilerDeps, start_reconciler};
 
 const LEASE: &str = "config-policy-controller.open-cluster-management.io";
 const ADDON: &str = "config-policy-controller";
@@ -39,7 +39,7 @@ const USER_AGENT: &str = "config-policy-controller";
 const CONTROLLER: &str = "configuration-policy-controller";
 /// Where policies may be kept that came from no hub.
 const OCM_POLICY_NAMESPACE: &str = "open-cluster-management-policies";
-/// The longest time between two tries of something that fails. Upstream's come every backoff; people wait for them.
+/// The longest backoff of a policy that fails. Upstream retries after every evaluation backoff.
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
 
 /// Runs until `stop`, or until something ends that must not.
@@ -50,7 +50,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         Some(Command::Unknown(_)) | None => return Err(Error::Subcommand),
     };
     reeve_runtime::logging::start(&args.log)?;
-    let settings = Settings::check(&args)?;
+    let settings = Settings::from_args(&args)?;
     let options = ClientOptions {
         kubeconfig: args.kubeconfig.clone(),
         qps: args.qps(),
@@ -72,23 +72,23 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     let controllers = ControllerMetrics::new(&metrics).observed_by(args.nearby.component());
     let ours = PolicyMetrics::new(&metrics);
     let mut tasks = Supervisor::new(stop.clone());
-    // What people read has a rate limit of its own and never delays a verdict.
+    // Informational events have a rate limit of their own and never delay a status.
     let background = client::connect_fenced(&options, &fence).await?;
     let counted = AnnouncementMetrics::new(&metrics);
     let announcements = Announcements::start(background, counted, &mut tasks);
     let events = EventWriter::new(client.clone(), CONTROLLER, announcements);
     let namespace = settings.pod.as_ref().map(|own| own.namespace.as_str());
     let tls = serving::tls_settings(&args.tls, &client, namespace, &mut tasks).await?;
-    let cleanup = Cleanup::start(&client, settings.pod.clone(), &mut tasks).await;
-    let hosting = Connection {
+    let uninstall_watch = UninstallWatch::start(&client, settings.pod.clone(), &mut tasks).await;
+    let hosting = ClusterClients {
         calls: client.clone(),
         watches: client::connect(&options).await?,
     };
     let target = match &settings.target {
-        Some(path) => target(path, (&options, &fence), &cleanup, &mut tasks).await?,
+        Some(path) => target(path, (&options, &fence), &uninstall_watch, &mut tasks).await?,
         None => hosting.clone(),
     };
-    let probes = settings.probes(&cleanup)?;
+    let probes = settings.probes(&uninstall_watch)?;
     let reviews = ReviewClients::connect(&options).await?;
     serve(&args, (probes, tls), reviews, metrics.clone(), &mut tasks)?;
     if args.leader_elect {
@@ -116,7 +116,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         longest: LONGEST_RETRY.max(first),
     };
     let queue = Queue::with_backoff(CONTROLLER, &controllers, backoff);
-    let around = Surroundings {
+    let deps = ReconcilerDeps {
         hosting,
         target,
         hub,
@@ -125,20 +125,20 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         denied_functions: args.template_function_denylist.clone(),
         backoff: Duration::from_secs(u64::from(args.evaluation_backoff)),
         workers: usize::from(args.workers()),
-        cleanup,
+        uninstall_watch,
         events,
         metrics: ours,
         registry: metrics,
     };
-    start_reconciler(around, &queue, &mut tasks)?;
+    start_reconciler(deps, &queue, &mut tasks)?;
     Ok(tasks.run().await?)
 }
 
-/// What flags and environment say, once they are known to make sense.
+/// The checked settings from flags and environment.
 struct Settings {
     /// Where policies are looked for; one empty name is everywhere.
     namespaces: Vec<String>,
-    terminating: Terminating,
+    terminating: TerminatingInclusion,
     /// The own Deployment, in a cluster.
     pod: Option<ObjectKey>,
     /// The kubeconfig of the target cluster, in hosted mode.
@@ -150,13 +150,13 @@ struct Settings {
 }
 
 impl Settings {
-    fn check(args: &ControllerArgs) -> Result<Self, Error> {
+    fn from_args(args: &ControllerArgs) -> Result<Self, Error> {
         let wrong = |text: &str| Err(Error::Settings(text.to_owned()));
         if args.workers() < 1 {
             return wrong(messages::NO_WORKERS);
         }
         let word = &args.default_terminating_namespace_inclusion;
-        let Some(terminating) = Terminating::parse(word) else {
+        let Some(terminating) = TerminatingInclusion::parse(word) else {
             return Err(Error::Settings(messages::unknown_terminating_inclusion(
                 word,
             )));
@@ -169,7 +169,7 @@ impl Settings {
             return wrong(messages::SEVERAL_NAMESPACES);
         }
         let pod = match client::own_namespace() {
-            Some(namespace) => Some(ObjectKey::new(namespace, own_name()?)),
+            Some(namespace) => Some(ObjectKey::new(namespace, deployment_name()?)),
             None => None,
         };
         if args.enable_operator_policy {
@@ -194,7 +194,7 @@ impl Settings {
     }
 
     /// `/healthz` fails once the files of a connection have changed: the process is started again to use the new ones.
-    fn probes(&self, cleanup: &Cleanup) -> Result<Probes, Error> {
+    fn probes(&self, uninstall_watch: &UninstallWatch) -> Result<Probes, Error> {
         let tracked = |path: &Path| {
             let unchanged = probes::unchanged_files(probes::kubeconfig_files(path));
             unchanged.map_err(|source| Error::Files {
@@ -206,12 +206,12 @@ impl Settings {
         if let Some(path) = &self.target {
             match tracked(path) {
                 Ok(unchanged) => probes = probes.healthy("target kubeconfig", unchanged),
-                // The cluster is about to be forgotten, its credentials may be already.
-                Err(_) if cleanup.is_due() => {}
+                // During an uninstallation the credentials of the target cluster may be gone.
+                Err(_) if uninstall_watch.is_uninstalling() => {}
                 Err(error) => return Err(error),
             }
         }
-        // Upstream looks at these two for its leases only.
+        // Upstream checks these two files for its leases only.
         if let Some(path) = &self.lease_hub {
             if let Some(path) = &self.standalone_hub {
                 probes = probes.healthy("standalone hub kubeconfig", tracked(path)?);
@@ -224,7 +224,7 @@ impl Settings {
     }
 }
 
-fn own_name() -> Result<String, Error> {
+fn deployment_name() -> Result<String, Error> {
     let name = std::env::var("OPERATOR_NAME").unwrap_or_default();
     if name.is_empty() {
         return Err(Error::Settings(messages::OPERATOR_NAME_MISSING.to_owned()));
@@ -250,26 +250,26 @@ async fn connect_to(
 async fn target(
     kubeconfig: &Path,
     (options, fence): (&ClientOptions, &Fence),
-    cleanup: &Cleanup,
+    uninstall_watch: &UninstallWatch,
     tasks: &mut Supervisor,
-) -> Result<Connection, ClientError> {
+) -> Result<ClusterClients, ClientError> {
     let error = match connect_to(kubeconfig, options, fence).await {
         Ok(calls) => {
             let watches = connect_to(kubeconfig, options, &Fence::default()).await?;
-            return Ok(Connection { calls, watches });
+            return Ok(ClusterClients { calls, watches });
         }
         Err(error) => error,
     };
-    if !cleanup.is_due() {
+    if !uninstall_watch.is_uninstalling() {
         return Err(error);
     }
     tracing::warn!(%error, "the target cluster cannot be reached while policies let go of it");
-    let (cleanup, stop) = (cleanup.clone(), tasks.stop());
+    let (uninstall_watch, stop) = (uninstall_watch.clone(), tasks.stop());
     tasks.spawn_infallible("the work without a target cluster", async move {
-        tokio::select! { () = stop.cancelled() => {}, () = cleanup.over() => {} }
+        tokio::select! { () = stop.cancelled() => {}, () = uninstall_watch.wait_until_not_uninstalling() => {} }
     });
     let nobody = client::unavailable(&error.to_string());
-    Ok(Connection {
+    Ok(ClusterClients {
         calls: nobody.clone(),
         watches: nobody,
     })
@@ -316,7 +316,7 @@ async fn keep_leases(
         },
         None => None,
     };
-    let deployment = own_name().ok();
+    let deployment = deployment_name().ok();
     let mut leases = vec![AddonLease {
         name: ADDON,
         managed: managed.clone(),

@@ -1,8 +1,8 @@
-//! The first reads of a process, for all policies at once.
+//! Opens shared watches before the first evaluations.
 //!
-//! A process that starts over many policies would learn one by one how many objects of a kind they name, and begin
-//! with a watch an object. What the policies say tells it before: where they name many objects, one watch of the kind
-//! is opened first, and theirs are never needed.
+//! A process that starts with many policies would learn one by one how many objects of a kind they name, and begin
+//! with one watch for each object. The specs are known before: where they name many objects, one watch of the kind
+//! is opened first, and single watches are not needed (CFG-169).
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,20 +15,20 @@ use reeve_runtime::kinds::Kinds;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::Store;
 
-use crate::evaluate::desired::{Identity, is_templated};
+use crate::evaluate::desired::{ObjectIdentity, is_templated};
 use crate::evaluate::spec::selector;
 use crate::status::interval::Interval;
 
-/// How long the watches are held for policies that have not had their first turn.
-const HELD: Duration = Duration::from_mins(1);
+/// How long the watches are kept for policies that were not evaluated yet.
+const HOLD: Duration = Duration::from_mins(1);
 
-/// On whose behalf: a name that no policy has.
-pub fn reader() -> ObjectKey {
+/// The owner of the shared watches: a key that no policy has.
+pub fn watch_owner() -> ObjectKey {
     ObjectKey::new("", "")
 }
 
 /// Opens the watches that the policies will need together.
-pub async fn open(
+pub async fn open_shared_watches(
     policies: &[Store<ConfigurationPolicy>],
     watches: &DependencyWatches<ObjectKey>,
     kinds: &Kinds<ObjectKey>,
@@ -47,11 +47,11 @@ pub async fn open(
     if counts.is_empty() {
         return;
     }
-    let reader = reader();
-    let batch = watches.begin(&reader);
+    let owner = watch_owner();
+    let batch = watches.begin(&owner);
     join_all(counts.keys().map(|(kind, namespace)| async {
-        // What cannot be read is told by the policies that need it.
-        if let Ok(served) = kinds.find(kind, &reader).await {
+        // The policies that need the kind report the error.
+        if let Ok(served) = kinds.find(kind, &owner).await {
             let namespace = if served.namespaced {
                 namespace.as_str()
             } else {
@@ -62,11 +62,11 @@ pub async fn open(
     }))
     .await;
     batch.end();
-    kinds.forget(&reader);
+    kinds.forget(&owner);
     let watches = watches.clone();
     tokio::spawn(async move {
-        tokio::time::sleep(HELD).await;
-        watches.forget(&reader);
+        tokio::time::sleep(HOLD).await;
+        watches.forget(&owner);
     });
 }
 
@@ -81,8 +81,8 @@ fn named(policy: &ConfigurationPolicy) -> Vec<(GroupVersionKind, String)> {
         return Vec::new();
     }
     let templates = policy.spec.object_templates.iter().flatten();
-    let identities =
-        templates.filter_map(|template| Identity::of(template.object_definition.as_object()?));
+    let identities = templates
+        .filter_map(|template| ObjectIdentity::of(template.object_definition.as_object()?));
     // Which namespaces a selector chooses is not known yet. They may be few, and a watch of all of them would keep what
     // nobody reads.
     let chooses = selector(policy).is_some();

@@ -1,4 +1,4 @@
-//! `trigger-uninstall`: makes a running controller let go of the cluster, and waits until it has.
+//! `trigger-uninstall`: makes a running controller remove its finalizers, and waits until it has.
 
 use std::time::Duration;
 
@@ -18,9 +18,9 @@ use crate::args::UninstallArgs;
 use crate::configuration_policy::finalizer::FINALIZER;
 use crate::error::{Error, UninstallError};
 
-/// How long between two looks at the policies.
+/// The pause between two lists of the policies.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How long until the controller is told again of a policy that it has not let go.
+/// When policies that still have their finalizer are annotated again.
 const AGAIN: Duration = Duration::from_secs(5);
 
 type Metadata = PartialObjectMeta<ConfigurationPolicy>;
@@ -99,7 +99,7 @@ async fn held_policies(client: &Client, namespace: &str) -> Result<Vec<String>, 
     Ok(held.map(ResourceExt::name_any).collect())
 }
 
-/// Writes the annotation on policies, which is what wakes the controller for them.
+/// Annotates policies, which enqueues them in the controller.
 async fn annotate_policies(
     client: &Client,
     namespace: &str,
@@ -111,7 +111,7 @@ async fn annotate_policies(
         let patched = unread::patch_with(&policies, name, &annotation).await;
         match absent_is_none(patched) {
             Ok(_) => {}
-            // It is tried again with the next look.
+            // The next pass tries it again.
             Err(error) if uninstallation::may_pass(&error) => {
                 tracing::info!(policy = name, %error, "trying again");
             }
@@ -126,7 +126,7 @@ async fn annotate_policies(
     Ok(())
 }
 
-/// Foreign finalizers are not ours to wait for.
+/// Finalizers of other controllers do not count.
 fn has_finalizer(policy: &Metadata) -> bool {
     policy.finalizers().iter().any(|name| name == FINALIZER)
 }

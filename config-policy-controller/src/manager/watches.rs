@@ -1,4 +1,4 @@
-//! From what the process has to a controller at work: the watches of policies, the workers, and what wakes them.
+//! From what the process has to a reconciler at spawn_workers: the watches of policies, the workers, and what wakes them.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,50 +21,50 @@ use reeve_runtime::watch::{Store, Watch};
 use reeve_templates_engine::resolver::HalfDelimiters;
 
 use super::prefetch;
-use crate::configuration_policy::Controller;
+use crate::configuration_policy::Reconciler;
 use crate::configuration_policy::hub_templates::{Hub, HubTemplates};
-use crate::configuration_policy::namespace_selections::Selections;
+use crate::configuration_policy::namespace_selections::NamespaceSelections;
 use crate::configuration_policy::throttle::Throttle;
 use crate::evaluate::encryption_keys::{self, KeyPair};
 use crate::evaluate::evaluator::Evaluator;
-use crate::evaluate::memo::Memories;
-use crate::evaluate::selectors::namespaces::{Namespace, Terminating};
+use crate::evaluate::memo::ComparisonCache;
+use crate::evaluate::selectors::namespaces::{Namespace, TerminatingInclusion};
 use crate::metrics::PolicyMetrics;
 use crate::status::publisher::Publisher;
-use crate::uninstall::Cleanup;
+use crate::uninstall::UninstallWatch;
 
-/// What the process gives to its controller.
-pub struct Surroundings {
+/// What the process gives to its reconciler.
+pub struct ReconcilerDeps {
     /// The cluster that policies live on, with their statuses, their events and the Secrets that belong to them.
-    pub hosting: Connection,
-    /// The cluster that policies speak about. The same one, unless the mode is hosted.
-    pub target: Connection,
+    pub hosting: ClusterClients,
+    /// The cluster whose objects policies evaluate. The same one, unless the mode is hosted.
+    pub target: ClusterClients,
     /// The hub whose objects hub templates may read, if there is a connection to one.
     pub hub: Option<Hub>,
     /// Where policies are looked for; one empty name is everywhere.
     pub namespaces: Vec<String>,
     /// Whether namespaces that are being deleted are selected, where the policy leaves it open.
-    pub terminating: Terminating,
+    pub terminating: TerminatingInclusion,
     /// Template functions that fail when called, besides the engine's own.
     pub denied_functions: Vec<String>,
-    /// The pace of evaluations that changes around a policy ask for.
+    /// The pace of evaluations that changes deps a policy ask for.
     pub backoff: Duration,
     /// Policies evaluated at once.
     pub workers: usize,
-    /// Whether policies are to let go of the cluster.
-    pub cleanup: Cleanup,
+    /// Whether policies lose their finalizers without pruning, because of an uninstallation.
+    pub uninstall_watch: UninstallWatch,
     /// Writes events.
     pub events: EventWriter,
-    /// What is counted.
+    /// What is dependency_watches.
     pub metrics: PolicyMetrics,
-    /// Where the watches of the target cluster say how many they are.
+    /// The registry for the number of watches on the target cluster.
     pub registry: Metrics,
 }
 
 /// A connection to a cluster. Watches have a rate limit of their own: there are few of them, and when the process starts
 /// no verdict waits for them all.
 #[derive(Clone)]
-pub struct Connection {
+pub struct ClusterClients {
     /// For reads and writes.
     pub calls: Client,
     /// For watches.
@@ -73,85 +73,88 @@ pub struct Connection {
 
 /// Starts the watches of policies and the workers.
 pub fn start_reconciler(
-    around: Surroundings,
+    deps: ReconcilerDeps,
     queue: &Queue<ObjectKey>,
     tasks: &mut Supervisor,
 ) -> Result<(), HalfDelimiters> {
-    let policies: Vec<Watch<ConfigurationPolicy>> = around
+    let policies: Vec<Watch<ConfigurationPolicy>> = deps
         .namespaces
         .iter()
-        .map(|namespace| Watch::new(policies_in(&around.hosting.watches, namespace)))
+        .map(|namespace| Watch::new(policies_in(&deps.hosting.watches, namespace)))
         .collect();
     let stores: Vec<Store<ConfigurationPolicy>> = policies.iter().map(Watch::store).collect();
-    let keys: Vec<Watch<Secret, KeyPair>> = around
+    let keys: Vec<Watch<Secret, KeyPair>> = deps
         .namespaces
         .iter()
-        .map(|namespace| watch_keys(&around.hosting.watches, namespace))
+        .map(|namespace| watch_keys(&deps.hosting.watches, namespace))
         .collect();
-    let namespaces = Watch::projected(Api::all(around.target.watches.clone()), project_namespace);
-    let throttle = Arc::new(Throttle::new(around.backoff));
-    let denied: Arc<[String]> = around.denied_functions.into();
+    let namespaces = Watch::projected(Api::all(deps.target.watches.clone()), project_namespace);
+    let throttle = Arc::new(Throttle::new(deps.backoff));
+    let denied: Arc<[String]> = deps.denied_functions.into();
     let hub = HubTemplates::new(
-        around.hosting.calls.clone(),
-        around.hub,
+        deps.hosting.calls.clone(),
+        deps.hub,
         Arc::clone(&denied),
-        waker(queue, &throttle),
+        enqueue_throttled(queue, &throttle),
     )?;
-    let (kinds, kind_watches) = Kinds::new(around.target.watches.clone(), waker(queue, &throttle));
+    let (kinds, kind_watches) = Kinds::new(
+        deps.target.watches.clone(),
+        enqueue_throttled(queue, &throttle),
+    );
     kind_watches.start(tasks);
-    wake_on_change(&around.cleanup, queue, &stores);
-    let controller = Arc::new(Controller {
+    enqueue_all_on_uninstall(&deps.uninstall_watch, queue, &stores);
+    let reconciler = Arc::new(Reconciler {
         policies: stores.clone(),
         keys: keys.iter().map(Watch::store).collect(),
-        hosting: around.hosting.calls.clone(),
-        target: around.target.calls,
-        watches: counted(
-            &around.target.watches,
-            &around.registry,
-            waker(queue, &throttle),
+        hosting: deps.hosting.calls.clone(),
+        target: deps.target.calls,
+        watches: dependency_watches(
+            &deps.target.watches,
+            &deps.registry,
+            enqueue_throttled(queue, &throttle),
         ),
         kinds,
-        selections: Selections::new(namespaces.store(), around.terminating),
+        selections: NamespaceSelections::new(namespaces.store(), deps.terminating),
         evaluator: Evaluator {
-            memories: Memories::default(),
-            metrics: around.metrics.clone(),
+            comparisons: ComparisonCache::default(),
+            metrics: deps.metrics.clone(),
         },
         resolver: Arc::default(),
         denied,
         hub,
-        publisher: Publisher::new(around.hosting.calls, around.events, around.metrics),
+        publisher: Publisher::new(deps.hosting.calls, deps.events, deps.metrics),
         throttle,
-        backoff: around.backoff,
-        cleanup: around.cleanup,
+        backoff: deps.backoff,
+        uninstall_watch: deps.uninstall_watch,
     });
     for watch in policies {
-        let (controller, queue) = (Arc::clone(&controller), queue.clone());
+        let (reconciler, queue) = (Arc::clone(&reconciler), queue.clone());
         let watching = watch.run(tasks.stop(), move |change| {
-            if controller.noticed(&change) {
+            if reconciler.policy_changed(&change) {
                 queue.add(change.key);
             }
         });
         tasks.spawn_infallible("the watch of policies", watching);
     }
-    let mut ready = watch_for_keys(&controller, keys, queue, tasks);
-    ready.push(watch_for_namespaces(&controller, namespaces, queue, tasks));
-    work(&controller, (stores, ready), (queue, around.workers), tasks);
+    let mut ready = watch_for_keys(&reconciler, keys, queue, tasks);
+    ready.push(watch_for_namespaces(&reconciler, namespaces, queue, tasks));
+    spawn_workers(&reconciler, (stores, ready), (queue, deps.workers), tasks);
     Ok(())
 }
 
 /// New keys concern the policies that have encrypted values.
 fn watch_for_keys(
-    controller: &Arc<Controller>,
+    reconciler: &Arc<Reconciler>,
     keys: Vec<Watch<Secret, KeyPair>>,
     queue: &Queue<ObjectKey>,
     tasks: &mut Supervisor,
-) -> Vec<Ready> {
-    let mut ready: Vec<Ready> = Vec::new();
+) -> Vec<CacheSync> {
+    let mut ready: Vec<CacheSync> = Vec::new();
     for watch in keys {
-        let (controller, queue, store) = (Arc::clone(controller), queue.clone(), watch.store());
+        let (reconciler, queue, store) = (Arc::clone(reconciler), queue.clone(), watch.store());
         ready.push(Box::pin(async move { store.ready().await }));
         let watching = watch.run(tasks.stop(), move |change| {
-            for policy in controller.encrypted_in(&change.key.namespace) {
+            for policy in reconciler.policies_with_encryption(&change.key.namespace) {
                 queue.add(policy);
             }
         });
@@ -162,14 +165,14 @@ fn watch_for_keys(
 
 /// A namespace concerns the policies that select it now or did before.
 fn watch_for_namespaces(
-    controller: &Arc<Controller>,
+    reconciler: &Arc<Reconciler>,
     namespaces: Watch<corev1::Namespace, Namespace>,
     queue: &Queue<ObjectKey>,
     tasks: &mut Supervisor,
-) -> Ready {
-    let (controller, queue, store) = (Arc::clone(controller), queue.clone(), namespaces.store());
+) -> CacheSync {
+    let (reconciler, queue, store) = (Arc::clone(reconciler), queue.clone(), namespaces.store());
     let watching = namespaces.run(tasks.stop(), move |change| {
-        for policy in controller.selections.changed(&change) {
+        for policy in reconciler.selections.affected_policies(&change) {
             queue.add(policy);
         }
     });
@@ -177,83 +180,83 @@ fn watch_for_namespaces(
     Box::pin(async move { store.ready().await })
 }
 
-/// Starts the workers, once what they rely on is known.
-fn work(
-    controller: &Arc<Controller>,
-    (stores, ready): (Vec<Store<ConfigurationPolicy>>, Vec<Ready>),
+/// Starts the workers once the caches have synced.
+fn spawn_workers(
+    reconciler: &Arc<Reconciler>,
+    (stores, ready): (Vec<Store<ConfigurationPolicy>>, Vec<CacheSync>),
     (queue, workers): (&Queue<ObjectKey>, usize),
     tasks: &mut Supervisor,
 ) {
-    let (controller, queue, stop) = (Arc::clone(controller), queue.clone(), tasks.stop());
+    let (reconciler, queue, stop) = (Arc::clone(reconciler), queue.clone(), tasks.stop());
     tasks.spawn_infallible("configuration policies", async move {
-        // Before the first lists are complete, absence means nothing. To let go of the cluster takes the policies
+        // Before the first lists are complete, absence means nothing. An uninstallation needs the policies
         // only: the cluster that the others are read from may be gone.
         let lists = futures::future::join_all(ready).map(|_| ()).shared();
         tokio::select! {
             () = stop.cancelled() => return,
             () = lists.clone() => {}
-            () = controller.cleanup.due() => {}
+            () = reconciler.uninstall_watch.wait_until_uninstalling() => {}
         }
         for store in &stores {
             tokio::select! { () = stop.cancelled() => return, () = store.ready() => {} }
             let uids = store.collect(|_, policy| policy.metadata.uid.clone());
-            controller.publisher.inherit(uids);
+            reconciler.publisher.inherit(uids);
         }
-        if !controller.cleanup.is_due() {
-            prefetch::open(&stores, &controller.watches, &controller.kinds).await;
+        if !reconciler.uninstall_watch.is_uninstalling() {
+            prefetch::open_shared_watches(&stores, &reconciler.watches, &reconciler.kinds).await;
         }
         queue
             .run(workers, stop, move |key| {
-                let (controller, lists) = (Arc::clone(&controller), lists.clone());
+                let (reconciler, lists) = (Arc::clone(&reconciler), lists.clone());
                 async move {
-                    if !controller.cleanup.is_due() {
+                    if !reconciler.uninstall_watch.is_uninstalling() {
                         lists.await;
                     }
-                    controller.reconcile(key).await
+                    reconciler.reconcile(key).await
                 }
             })
             .await;
     });
 }
 
-/// Watches of what policies read, which the metrics tell the number of.
-fn counted(
+/// The watches of what policies read, with their metrics.
+fn dependency_watches(
     target: &Client,
     registry: &Metrics,
-    wake: impl Fn(&ObjectKey) + Send + Sync + 'static,
+    enqueue: impl Fn(&ObjectKey) + Send + Sync + 'static,
 ) -> DependencyWatches<ObjectKey> {
-    let watches = DependencyWatches::new(target.clone(), wake);
+    let watches = DependencyWatches::new(target.clone(), enqueue);
     watches.register(registry);
     watches
 }
 
-/// Lets all policies have a turn when the time to let go of the cluster has come, or is over.
-fn wake_on_change(
-    cleanup: &Cleanup,
+/// Enqueues all policies when an uninstallation begins or ends.
+fn enqueue_all_on_uninstall(
+    uninstall_watch: &UninstallWatch,
     queue: &Queue<ObjectKey>,
     policies: &[Store<ConfigurationPolicy>],
 ) {
     let (queue, policies) = (queue.clone(), policies.to_vec());
-    cleanup.on_change(move || {
+    uninstall_watch.on_change(move || {
         for policy in policies.iter().flat_map(Store::keys) {
             queue.add(policy);
         }
     });
 }
 
-type Ready = Pin<Box<dyn Future<Output = ()> + Send>>;
+type CacheSync = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Puts policies on the queue whose answers changed, spaced.
-fn waker(
+/// Enqueues policies whose reads changed, throttled.
+fn enqueue_throttled(
     queue: &Queue<ObjectKey>,
     throttle: &Arc<Throttle>,
 ) -> impl Fn(&ObjectKey) + Send + Sync + 'static {
     let (queue, throttle) = (queue.clone(), Arc::clone(throttle));
     move |policy| {
-        if *policy == prefetch::reader() {
+        if *policy == prefetch::watch_owner() {
             return;
         }
-        let wait = throttle.wait(policy, tokio::time::Instant::now());
+        let wait = throttle.delay(policy, tokio::time::Instant::now());
         if wait.is_zero() {
             queue.add(policy.clone());
         } else {

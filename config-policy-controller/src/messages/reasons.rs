@@ -3,7 +3,7 @@
 /// Why an object complies or not.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// It is there as wanted.
+    /// The object exists as the policy wants it.
     FoundAsExpected,
     /// It was missing and has been created.
     Created,
@@ -15,7 +15,7 @@ pub enum Reason {
     Missing,
     /// It exists but differs.
     Mismatched,
-    /// It does not exist, as wanted.
+    /// It does not exist, as the policy wants it.
     AbsentAsExpected,
     /// It should not exist.
     Unexpected,

@@ -11,7 +11,7 @@ pub const NAMESPACE_UNREADABLE: &str = "Error parsing the namespace from the obj
 /// Hub templates without a hub.
 pub const HUB_TEMPLATES_NEED_ADDON: &str = "the governance-standalone-hub-templating addon must be enabled to resolve hub templates on the managed cluster";
 
-/// The key in the Secret is none.
+/// The Secret holds no valid AES key.
 pub const INVALID_KEY: &str = "The \"policy-encryption-key\" Secret contains an invalid AES key";
 
 /// The annotation holds no initialisation vector.

@@ -1,4 +1,4 @@
-//! The policy's own words for its compliance message: Go templates over the policy and what was found.
+//! `spec.customMessage`: Go templates over the policy and its related objects.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -14,10 +14,10 @@ use reeve_templates_engine::lookup::{Cluster, Snapshot};
 use reeve_templates_engine::value;
 use serde_json::{Value, json};
 
-use crate::status::finding::Place;
+use crate::status::finding::Location;
 
-/// Objects as an evaluation left them, by kind (`apiVersion kind`) and place.
-pub type Objects = HashMap<(String, Place), Arc<Value>>;
+/// LiveObjects as an evaluation left them, by kind (`apiVersion kind`) and location.
+pub type LiveObjects = HashMap<(String, Location), Arc<Value>>;
 
 /// What a custom message may use up: it is computed between two writes.
 const STEPS: u64 = 1_000_000;
@@ -50,12 +50,12 @@ pub fn render(text: &str, default_message: &str, policy: &Value) -> Result<Strin
     Ok(String::from_utf8_lossy(&rendered.bytes).into_owned())
 }
 
-/// The policy as custom messages see it: with its status as it is about to be, and the related objects in full where
+/// The data of a custom message: the policy with its new status, and related objects in full where
 /// they are known.
 pub fn data(
     policy: &ConfigurationPolicy,
     status: &ConfigurationPolicyStatus,
-    objects: &Objects,
+    objects: &LiveObjects,
 ) -> Value {
     let mut data = json!(policy);
     let mut status = json!(status);
@@ -68,11 +68,11 @@ pub fn data(
             found.unwrap_or_default().to_owned()
         };
         let kind = format!("{} {}", text("/object/apiVersion"), text("/object/kind"));
-        let place = Place {
+        let location = Location {
             namespace: text("/object/metadata/namespace"),
             name: text("/object/metadata/name"),
         };
-        let object = objects.get(&(kind, place));
+        let object = objects.get(&(kind, location));
         if let (Some(object), Some(shown)) = (object, entry.get_mut("object")) {
             *shown = Value::clone(object);
         }

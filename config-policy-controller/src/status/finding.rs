@@ -1,4 +1,4 @@
-//! What an evaluation has to say about objects, before it becomes text.
+//! The findings of an evaluation: plain data, before it becomes text.
 
 use reeve_api::Compliance;
 use reeve_api::configuration_policy::{
@@ -8,10 +8,10 @@ use reeve_api::names::split_api_version;
 
 use crate::messages::{self, Reason};
 
-/// One thing that was found or done, in the order it happened.
+/// One thing that was found or done for an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
-    /// Whether it is in order.
+pub struct ObjectEvent {
+    /// Whether it complies.
     pub compliant: bool,
     /// The reason of the event.
     pub reason: Reason,
@@ -19,9 +19,9 @@ pub struct Event {
     pub message: String,
 }
 
-impl Event {
-    /// Something in order.
-    pub fn good(reason: Reason) -> Self {
+impl ObjectEvent {
+    /// A compliant event.
+    pub fn compliant(reason: Reason) -> Self {
         Self {
             compliant: true,
             reason,
@@ -30,7 +30,7 @@ impl Event {
     }
 
     /// A violation.
-    pub fn bad(reason: Reason) -> Self {
+    pub fn violation(reason: Reason) -> Self {
         Self {
             compliant: false,
             reason,
@@ -38,8 +38,8 @@ impl Event {
         }
     }
 
-    /// Something in order, in its own words and without a reason.
-    pub fn remark(message: String) -> Self {
+    /// A compliant event with a text of its own and without a reason.
+    pub fn note(message: String) -> Self {
         Self {
             compliant: true,
             reason: Reason::other(""),
@@ -47,8 +47,8 @@ impl Event {
         }
     }
 
-    /// A violation in its own words.
-    pub fn problem(reason: impl Into<String>, message: impl Into<String>) -> Self {
+    /// A violation with a text of its own.
+    pub fn error(reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             compliant: false,
             reason: Reason::other(reason),
@@ -57,16 +57,16 @@ impl Event {
     }
 }
 
-/// The place of a result: a namespace (empty for cluster-scoped objects) and a name (empty for "any").
+/// Where an object is: a namespace (empty for cluster-scoped objects) and a name (empty for "any").
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct Location {
     /// The namespace.
     pub namespace: String,
     /// The name.
     pub name: String,
 }
 
-impl Place {
+impl Location {
     /// A name in a namespace.
     pub fn new(namespace: &str, name: &str) -> Self {
         Self {
@@ -76,24 +76,24 @@ impl Place {
     }
 }
 
-/// What an evaluation found at one place.
+/// What an evaluation found for one object, or for the objects that a template without a name matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// The kind and the namespaces of the objects.
-    pub place: Place,
-    /// The objects' names as texts show them. Usually the place's name alone.
+    pub location: Location,
+    /// The objects' names as texts show them. Usually the location's name alone.
     pub names: Vec<String>,
     /// What happened, one or two events.
-    pub events: Vec<Event>,
+    pub events: Vec<ObjectEvent>,
     /// The objects that decided it.
     pub related: Vec<RelatedObject>,
 }
 
 impl Finding {
-    /// A finding about no object in particular.
-    pub fn about_nothing(event: Event) -> Self {
+    /// A finding without an object.
+    pub fn without_object(event: ObjectEvent) -> Self {
         Self {
-            place: Place::new("", ""),
+            location: Location::new("", ""),
             names: Vec::new(),
             events: vec![event],
             related: Vec::new(),
@@ -101,7 +101,7 @@ impl Finding {
     }
 }
 
-/// By what an object is known, whatever version of its kind it is named in: group, kind, namespace and name.
+/// The identity of an object across versions of its kind: group, kind, namespace and name.
 pub fn identity(object: &ObjectReference) -> [&str; 4] {
     let (group, _) = split_api_version(object.api_version.as_deref().unwrap_or_default());
     let metadata = object.metadata.as_ref();
@@ -115,20 +115,20 @@ pub fn identity(object: &ObjectReference) -> [&str; 4] {
     ]
 }
 
-/// What one object template came to.
+/// The findings of one object template.
 #[derive(Debug)]
-pub struct TemplateOutcome {
+pub struct TemplateFindings {
     /// The plural name of the kind, where it is known.
     pub resource: String,
-    /// What was found, place by place.
+    /// What was found, location by location.
     pub findings: Vec<Finding>,
 }
 
 /// The entry of a policy's status about an object.
 pub fn related(
     (api_version, kind): (&str, &str),
-    place: &Place,
-    event: &Event,
+    location: &Location,
+    event: &ObjectEvent,
     properties: Option<ObjectProperties>,
 ) -> RelatedObject {
     let compliant = if event.compliant {
@@ -143,8 +143,9 @@ pub fn related(
             api_version: Some(api_version.to_owned()),
             kind: Some(kind.to_owned()),
             metadata: Some(ObjectReferenceMetadata {
-                name: Some(place.name.clone()),
-                namespace: Some(place.namespace.clone()).filter(|namespace| !namespace.is_empty()),
+                name: Some(location.name.clone()),
+                namespace: Some(location.namespace.clone())
+                    .filter(|namespace| !namespace.is_empty()),
             }),
         }),
         properties,
@@ -160,7 +161,7 @@ pub fn add_related(all: &mut Vec<RelatedObject>, new: Vec<RelatedObject>) {
                 let differs =
                     known.compliant != entry.compliant || known.properties != entry.properties;
                 if differs {
-                    keep_origin(known, &mut entry);
+                    keep_created_by_policy(known, &mut entry);
                     *known = entry;
                 }
             }
@@ -169,8 +170,8 @@ pub fn add_related(all: &mut Vec<RelatedObject>, new: Vec<RelatedObject>) {
     }
 }
 
-/// The template that creates an object may not be the last one that speaks of it.
-fn keep_origin(known: &RelatedObject, entry: &mut RelatedObject) {
+/// Another template than the one that created the object may have the last entry.
+fn keep_created_by_policy(known: &RelatedObject, entry: &mut RelatedObject) {
     let (Some(known), Some(properties)) = (&known.properties, &mut entry.properties) else {
         return;
     };

@@ -22,7 +22,7 @@ pub enum Interval {
     /// After this time.
     Every(Duration),
     /// The text is neither; evaluated every ten seconds.
-    Unreadable,
+    ReadError,
 }
 
 impl Interval {
@@ -35,11 +35,11 @@ impl Interval {
         match text {
             None | Some("" | "watch") => Self::Watch,
             Some("never") => Self::Never,
-            Some(text) => duration(text).map_or(Self::Unreadable, Self::Every),
+            Some(text) => duration(text).map_or(Self::ReadError, Self::Every),
         }
     }
 
-    /// The sentence that messages get when they are the last word.
+    /// The note in messages that the policy is not evaluated again.
     pub fn note(self, state: Compliance) -> Option<&'static str> {
         match (self, state) {
             (Self::Never, Compliance::Compliant) => Some(messages::NEVER_AGAIN_COMPLIANT),
@@ -53,7 +53,7 @@ impl Interval {
         match self {
             Self::Watch | Self::Never => None,
             Self::Every(duration) => Some(duration),
-            Self::Unreadable => Some(UNREADABLE_INTERVAL),
+            Self::ReadError => Some(UNREADABLE_INTERVAL),
         }
     }
 }

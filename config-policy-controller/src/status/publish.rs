@@ -1,4 +1,4 @@
-//! What an evaluation found, told in the order in which it happened.
+//! Publishes the findings of an evaluation in the order in which they happened.
 
 use jiff::Timestamp;
 use reeve_api::configuration_policy::{
@@ -6,66 +6,69 @@ use reeve_api::configuration_policy::{
 };
 
 use crate::error::PolicyError;
-use crate::status::finding::TemplateOutcome;
+use crate::status::finding::TemplateFindings;
 use crate::status::summary::{self, TemplateVerdict};
-use crate::status::update::{Context, Telling, Verdicts, keep_templates, record, record_whole};
+use crate::status::update::{
+    ConditionChange, EvaluatedPolicy, RecordContext, record, record_policy_verdict,
+    truncate_templates,
+};
 
-/// Where statuses and messages go.
-pub trait Sink: Sync {
-    /// Tells what changed since `before`, if anything, and returns the status as it is now.
-    fn publish(
+/// Publishes statuses and events.
+pub trait PublishStatus: Sync {
+    /// Writes `after` and emits events if it differs from `before`. Returns the resulting status.
+    fn publish_status(
         &self,
-        telling: Telling<'_>,
+        evaluated: EvaluatedPolicy<'_>,
         before: &ConfigurationPolicyStatus,
         after: ConfigurationPolicyStatus,
-        verdicts: Verdicts,
+        verdicts: ConditionChange,
     ) -> impl Future<Output = Result<ConfigurationPolicyStatus, PolicyError>> + Send;
 
-    /// Tells people of something about a policy as a whole.
-    fn inform(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus);
+    /// Emits an event on the policy about its status as a whole.
+    fn emit_policy_event(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus);
 }
 
-fn context(policy: &ConfigurationPolicy) -> Context<'_> {
-    Context {
+fn context(policy: &ConfigurationPolicy) -> RecordContext<'_> {
+    RecordContext {
         intervals: policy.spec.evaluation_interval.as_ref(),
         now: Timestamp::now(),
     }
 }
 
-fn verdicts(changed: bool) -> Verdicts {
+fn verdicts(changed: bool) -> ConditionChange {
     if changed {
-        Verdicts::Changed
+        ConditionChange::Changed
     } else {
-        Verdicts::AsBefore
+        ConditionChange::Unchanged
     }
 }
 
 /// Publishes the verdicts on the object templates.
-pub async fn tell<S: Sink>(
-    sink: &S,
-    telling: Telling<'_>,
+pub async fn publish_templates<S: PublishStatus>(
+    publisher: &S,
+    evaluated: EvaluatedPolicy<'_>,
     before: &ConfigurationPolicyStatus,
-    templates: &[TemplateOutcome],
+    templates: &[TemplateFindings],
     related: &[RelatedObject],
 ) -> Result<ConfigurationPolicyStatus, PolicyError> {
     let mut published = before.clone();
     let mut status = before.clone();
-    let mut news = keep_templates(&mut status, templates.len());
+    let mut news = truncate_templates(&mut status, templates.len());
     for (index, outcome) in templates.iter().enumerate() {
         let all = summary::verdicts(outcome);
         let Some((last, earlier)) = all.split_last() else {
             continue;
         };
-        let context = context(telling.policy);
-        let is_news = || record(&mut status.clone(), index, last, context);
-        if !earlier.is_empty() && !last.compliant && !is_news() {
-            // The same failure as before: its steps have been told.
+        let context = context(evaluated.policy);
+        let is_newer_than_history = || record(&mut status.clone(), index, last, context);
+        if !earlier.is_empty() && !last.compliant && !is_newer_than_history() {
+            // The same failure as before: its steps were published then.
             continue;
         }
         for verdict in earlier {
             if record(&mut status, index, verdict, context) {
-                published = sink
-                    .publish(telling, &published, status, Verdicts::ChangedSoFar)
+                published = publisher
+                    .publish_status(evaluated, &published, status, ConditionChange::Interim)
                     .await?;
                 status = published.clone();
                 news = false;
@@ -75,43 +78,44 @@ pub async fn tell<S: Sink>(
     }
     let related = related.to_vec();
     status.related_objects = Some(related).filter(|related| !related.is_empty());
-    sink.publish(telling, &published, status, verdicts(news))
+    publisher
+        .publish_status(evaluated, &published, status, verdicts(news))
         .await
 }
 
 /// Records a verdict on the policy as a whole. Whether anything a user sees has changed.
 pub fn record_verdict(
-    telling: Telling<'_>,
+    evaluated: EvaluatedPolicy<'_>,
     status: &mut ConfigurationPolicyStatus,
     verdict: &TemplateVerdict,
 ) -> bool {
-    record_whole(status, verdict, context(telling.policy))
+    record_policy_verdict(status, verdict, context(evaluated.policy))
 }
 
 /// Publishes a verdict on the policy as a whole.
-pub async fn tell_whole<S: Sink>(
-    sink: &S,
-    telling: Telling<'_>,
+pub async fn publish_verdict<S: PublishStatus>(
+    publisher: &S,
+    evaluated: EvaluatedPolicy<'_>,
     before: &ConfigurationPolicyStatus,
     verdict: &TemplateVerdict,
 ) -> Result<ConfigurationPolicyStatus, PolicyError> {
     let mut status = before.clone();
-    let changed = record_verdict(telling, &mut status, verdict);
-    tell_changed(sink, telling, before, (status, changed)).await
+    let changed = record_verdict(evaluated, &mut status, verdict);
+    publish_changed(publisher, evaluated, before, (status, changed)).await
 }
 
-/// Publishes a status that is about the policy as a whole, and tells people of it if it `changed`.
-pub async fn tell_changed<S: Sink>(
-    sink: &S,
-    telling: Telling<'_>,
+/// Publishes a status that is about the policy as a whole, and emits an event on the policy if it `changed`.
+pub async fn publish_changed<S: PublishStatus>(
+    publisher: &S,
+    evaluated: EvaluatedPolicy<'_>,
     before: &ConfigurationPolicyStatus,
     (status, changed): (ConfigurationPolicyStatus, bool),
 ) -> Result<ConfigurationPolicyStatus, PolicyError> {
-    let status = sink
-        .publish(telling, before, status, verdicts(changed))
+    let status = publisher
+        .publish_status(evaluated, before, status, verdicts(changed))
         .await?;
     if changed {
-        sink.inform(telling.policy, &status);
+        publisher.emit_policy_event(evaluated.policy, &status);
     }
     Ok(status)
 }

@@ -1,4 +1,4 @@
-//! Telling users: the status of the policy, the compliance event for its parent, and events about itself.
+//! EvaluatedPolicy users: the status of the policy, the compliance event for its parent, and events about itself.
 
 mod written;
 
@@ -21,9 +21,11 @@ use serde_json::json;
 use crate::error::PolicyError;
 use crate::messages;
 use crate::metrics::{Fault, PolicyMetrics};
-use crate::status::publish::Sink;
-use crate::status::update::{self, Publication, Telling, Verdicts, condition_messages, decide};
-use written::Statuses;
+use crate::status::publish::PublishStatus;
+use crate::status::update::{
+    self, ConditionChange, EvaluatedPolicy, StatusUpdate, condition_messages, status_update,
+};
+use written::WrittenStatuses;
 
 /// How often a status write is tried.
 const TRIES: u32 = 3;
@@ -36,44 +38,47 @@ pub struct Publisher {
     events: EventWriter,
     metrics: PolicyMetrics,
     /// The statuses written last: the watch may not have brought them back yet.
-    written: Statuses,
+    written: WrittenStatuses,
     /// Policies that another process may have reported on: those that were there before this one,
     /// by UID, until this one has written their status.
     predecessor: Mutex<HashSet<String>>,
-    /// What parents have been told that is not in the status yet, by UID: while the status cannot
-    /// be written, each try would tell it again.
+    /// The compliance messages that were emitted but are not in the status yet, by UID: while the status cannot
+    /// be written, each retry would emit them again.
     unwritten: Mutex<HashMap<String, (String, Timestamp)>>,
 }
 
-impl Sink for Publisher {
-    async fn publish(
+impl PublishStatus for Publisher {
+    async fn publish_status(
         &self,
-        telling: Telling<'_>,
+        evaluated: EvaluatedPolicy<'_>,
         before: &ConfigurationPolicyStatus,
         after: ConfigurationPolicyStatus,
-        verdicts: Verdicts,
+        verdicts: ConditionChange,
     ) -> Result<ConfigurationPolicyStatus, PolicyError> {
-        let policy = telling.policy;
-        let mut publication = decide(telling, before, after.clone(), verdicts, unique_now());
-        if !publication.write {
+        let policy = evaluated.policy;
+        let mut update = status_update(evaluated, before, after.clone(), verdicts, unique_now());
+        if !update.write {
             return Ok(before.clone());
         }
-        if publication.events
-            && let Some(event) = parent_event(policy, &publication)
+        if update.events
+            && let Some(event) = parent_event(policy, &update)
         {
-            match self.already_told(policy, before, &event).await? {
-                Some(at) => publication = decide(telling, before, after, verdicts, at),
-                None => self.tell_parent(policy, &event, publication.at).await?,
+            match self.already_reported(policy, before, &event).await? {
+                Some(at) => update = status_update(evaluated, before, after, verdicts, at),
+                None => {
+                    self.emit_compliance_event(policy, &event, update.at)
+                        .await?
+                }
             }
         }
-        self.write(policy, &publication.status).await?;
-        if publication.events {
-            self.tell_readers(policy, &publication.status);
+        self.write(policy, &update.status).await?;
+        if update.events {
+            self.emit_status_event(policy, &update.status);
         }
-        Ok(publication.status)
+        Ok(update.status)
     }
 
-    fn inform(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
+    fn emit_policy_event(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
         let state = status.compliance().or_else(|| update::overall(status));
         let event = Information {
             reason: messages::INFO_EVENT,
@@ -92,7 +97,7 @@ impl Publisher {
             client,
             events,
             metrics,
-            written: Statuses::default(),
+            written: WrittenStatuses::default(),
             predecessor: Mutex::default(),
             unwritten: Mutex::default(),
         }
@@ -111,19 +116,19 @@ impl Publisher {
         self.written.caught_up(policy);
     }
 
-    /// Says which policies were there before this process worked, by UID.
+    /// Adds policies that existed before this process worked, by UID.
     pub fn inherit(&self, policies: impl IntoIterator<Item = String>) {
         self.predecessor.lock().extend(policies);
     }
 
-    /// Forgets a policy that is gone.
+    /// Removes the entries of a deleted policy.
     pub fn forget(&self, uid: &str) {
         self.predecessor.lock().remove(uid);
         self.unwritten.lock().remove(uid);
         self.written.forget(uid);
     }
 
-    async fn tell_parent(
+    async fn emit_compliance_event(
         &self,
         policy: &ConfigurationPolicy,
         event: &ComplianceEvent,
@@ -141,10 +146,10 @@ impl Publisher {
         Ok(())
     }
 
-    /// When the parent was told the same without that being in the status: by this process, whose
+    /// When the same event was emitted without a status write: by this process, whose
     /// write failed, or by one before it, which was killed in between. The API server is asked
     /// about the latter only for policies that such a process can have known.
-    async fn already_told(
+    async fn already_reported(
         &self,
         policy: &ConfigurationPolicy,
         before: &ConfigurationPolicyStatus,
@@ -163,10 +168,10 @@ impl Publisher {
             source,
         };
         let told = self.events.already_told(event).await.map_err(failed)?;
-        Ok(told.filter(|at| update::is_news(before, *at)))
+        Ok(told.filter(|at| update::is_newer_than_history(before, *at)))
     }
 
-    fn tell_readers(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
+    fn emit_status_event(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
         let (reason, action) = messages::STATUS_EVENT;
         let state = status.compliant.as_deref().unwrap_or_default();
         let event = Information {
@@ -231,7 +236,7 @@ impl Publisher {
 }
 
 /// Whether the policy is still the one of its name. When that cannot be read it counts as there:
-/// the next try will tell.
+/// the next try decides.
 async fn is_there(api: &Api<AnyDepth<ConfigurationPolicy>>, policy: &ConfigurationPolicy) -> bool {
     match api.get_opt(&policy.name_any()).await {
         Ok(found) => found.is_some_and(|found| found.meta().uid == policy.metadata.uid),
@@ -253,12 +258,9 @@ fn status_patch(
 }
 
 /// The compliance event for the policy that owns this one; `None` for a policy that stands alone.
-fn parent_event(
-    policy: &ConfigurationPolicy,
-    publication: &Publication,
-) -> Option<ComplianceEvent> {
+fn parent_event(policy: &ConfigurationPolicy, update: &StatusUpdate) -> Option<ComplianceEvent> {
     let owner = policy.metadata.owner_references.as_ref()?.first()?;
-    let compliance = publication
+    let compliance = update
         .status
         .compliance()
         .unwrap_or(Compliance::NonCompliant);
@@ -278,7 +280,7 @@ fn parent_event(
             ..policy.object_ref(&())
         }),
         compliance,
-        message: publication.message.clone(),
+        message: update.message.clone(),
     })
 }
 

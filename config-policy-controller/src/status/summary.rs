@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::messages::{self, Reason};
-use crate::status::finding::{Event, Finding, TemplateOutcome};
+use crate::status::finding::{Finding, ObjectEvent, TemplateFindings};
 
 /// The verdict on one object template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct TemplateVerdict {
 }
 
 impl TemplateVerdict {
-    /// Something that is not in order, in its own words.
+    /// A violation with this reason and message.
     pub fn violation(reason: &str, message: String) -> Self {
         Self {
             compliant: false,
@@ -29,21 +29,21 @@ impl TemplateVerdict {
 
 /// One event at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry<'a> {
+pub struct SummaryEntry<'a> {
     /// The object's namespace, empty for cluster-scoped ones.
     pub namespace: &'a str,
     /// The object's names, joined: `a, b`. Empty for "any object".
     pub names: String,
     /// What happened.
-    pub event: &'a Event,
+    pub event: &'a ObjectEvent,
 }
 
-/// Sums up one event per place. As soon as one is a violation, only violations are spoken of.
+/// Sums up one event per location. If there is a violation, compliant entries are left out.
 ///
 /// `resource` is the plural name of the kind, `pods`.
-pub fn sum_up(resource: &str, entries: &[Entry<'_>]) -> TemplateVerdict {
+pub fn summarize(resource: &str, entries: &[SummaryEntry<'_>]) -> TemplateVerdict {
     let compliant = entries.iter().all(|entry| entry.event.compliant);
-    let mut groups: BTreeMap<&Reason, Vec<&Entry<'_>>> = BTreeMap::new();
+    let mut groups: BTreeMap<&Reason, Vec<&SummaryEntry<'_>>> = BTreeMap::new();
     for entry in entries
         .iter()
         .filter(|entry| entry.event.compliant == compliant)
@@ -79,7 +79,7 @@ fn join(texts: Vec<String>) -> String {
 }
 
 /// `pods [a, b] not found in namespaces: x, y`: objects with the same namespaces share a sentence.
-fn describe(resource: &str, phrase: &str, entries: &[&Entry<'_>]) -> String {
+fn describe(resource: &str, phrase: &str, entries: &[&SummaryEntry<'_>]) -> String {
     let mut namespaces: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for entry in entries {
         let known = namespaces.entry(&entry.names).or_default();
@@ -89,9 +89,9 @@ fn describe(resource: &str, phrase: &str, entries: &[&Entry<'_>]) -> String {
     }
     let mut sentences: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (names, namespaces) in namespaces {
-        let place = messages::in_namespaces(&namespaces.into_iter().collect::<Vec<_>>());
+        let location = messages::in_namespaces(&namespaces.into_iter().collect::<Vec<_>>());
         sentences
-            .entry(format!("{phrase}{place}"))
+            .entry(format!("{phrase}{location}"))
             .or_default()
             .push(names);
     }
@@ -102,8 +102,8 @@ fn describe(resource: &str, phrase: &str, entries: &[&Entry<'_>]) -> String {
     join(sentences.into_iter().map(sentence).collect())
 }
 
-/// The events' own words, by name and namespace.
-fn quote(entries: &[&Entry<'_>]) -> String {
+/// The events' own texts, by name and namespace.
+fn quote(entries: &[&SummaryEntry<'_>]) -> String {
     let mut sorted = entries.to_vec();
     sorted.sort_by_key(|entry| (entry.names.clone(), entry.namespace));
     join(
@@ -116,9 +116,9 @@ fn quote(entries: &[&Entry<'_>]) -> String {
 
 /// The verdicts on one template, in the order things happened: what was found, then what was done about it.
 ///
-/// A place with fewer events than others takes part in the later verdicts only, so that what was in order all along
+/// A location with fewer events than others takes part in the later verdicts only, so that what was in order all along
 /// is not reported with the violations of others.
-pub fn verdicts(outcome: &TemplateOutcome) -> Vec<TemplateVerdict> {
+pub fn verdicts(outcome: &TemplateFindings) -> Vec<TemplateVerdict> {
     let most = outcome
         .findings
         .iter()
@@ -130,26 +130,26 @@ pub fn verdicts(outcome: &TemplateOutcome) -> Vec<TemplateVerdict> {
         .collect()
 }
 
-fn verdict(outcome: &TemplateOutcome, most: usize, round: usize) -> TemplateVerdict {
+fn verdict(outcome: &TemplateFindings, most: usize, round: usize) -> TemplateVerdict {
     let entry = |finding: &'_ Finding| {
         let missing = most.saturating_sub(finding.events.len());
         let at = round.checked_sub(missing)?;
         Some((at, finding.names.join(", ")))
     };
-    let entries: Vec<Entry<'_>> = outcome
+    let entries: Vec<SummaryEntry<'_>> = outcome
         .findings
         .iter()
         .filter_map(|finding| {
             let (at, names) = entry(finding)?;
             let event = finding.events.get(at)?;
-            Some(Entry {
-                namespace: &finding.place.namespace,
+            Some(SummaryEntry {
+                namespace: &finding.location.namespace,
                 names,
                 event,
             })
         })
         .collect();
-    let mut verdict = sum_up(&outcome.resource, &entries);
+    let mut verdict = summarize(&outcome.resource, &entries);
     let unverified = |finding: &Finding| {
         let entries = finding.related.iter();
         let mut properties = entries.filter_map(|entry| entry.properties.as_ref());
@@ -166,17 +166,17 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::status::finding::Place;
+    use crate::status::finding::Location;
 
     const EXISTS: &str = "K8s `must have` object already exists";
     const LACKS: &str = "K8s does not have a `must have` object";
 
-    fn good(reason: Reason) -> Event {
-        Event::good(reason)
+    fn good(reason: Reason) -> ObjectEvent {
+        ObjectEvent::compliant(reason)
     }
 
-    fn bad(reason: Reason) -> Event {
-        Event::bad(reason)
+    fn bad(reason: Reason) -> ObjectEvent {
+        ObjectEvent::violation(reason)
     }
 
     #[rstest]
@@ -226,42 +226,42 @@ mod tests {
         "configmaps [x, y] found in namespace a"
     )]
     #[case::own_words(
-        vec![("b", "x", Event::problem("api error", "second")), ("a", "x", Event::problem("api error", "first"))],
+        vec![("b", "x", ObjectEvent::error("api error", "second")), ("a", "x", ObjectEvent::error("api error", "first"))],
         "api error",
         "first; second"
     )]
     #[case::own_words_come_last(
-        vec![("a", "w", Event::problem("a error", "boom")), ("a", "x", bad(Reason::Missing))],
+        vec![("a", "w", ObjectEvent::error("a error", "boom")), ("a", "x", bad(Reason::Missing))],
         "K8s does not have a `must have` object; a error",
         "configmaps [x] not found in namespace a; boom"
     )]
     fn sentences(
-        #[case] entries: Vec<(&str, &str, Event)>,
+        #[case] entries: Vec<(&str, &str, ObjectEvent)>,
         #[case] reason: &str,
         #[case] message: &str,
     ) {
-        let entries: Vec<Entry<'_>> = entries
+        let entries: Vec<SummaryEntry<'_>> = entries
             .iter()
-            .map(|(namespace, names, event)| Entry {
+            .map(|(namespace, names, event)| SummaryEntry {
                 namespace,
                 names: (*names).to_owned(),
                 event,
             })
             .collect();
-        let verdict = sum_up("configmaps", &entries);
+        let verdict = summarize("configmaps", &entries);
         assert_eq!(
             (verdict.reason.as_str(), verdict.message.as_str()),
             (reason, message)
         );
     }
 
-    fn finding(namespace: &str, events: Vec<Event>) -> Finding {
-        let place = Place {
+    fn finding(namespace: &str, events: Vec<ObjectEvent>) -> Finding {
+        let location = Location {
             namespace: namespace.to_owned(),
             name: "x".to_owned(),
         };
         Finding {
-            place,
+            location,
             names: vec!["x".to_owned()],
             events,
             related: Vec::new(),
@@ -270,13 +270,16 @@ mod tests {
 
     #[test]
     fn what_was_in_order_all_along_joins_the_last_verdict() {
-        let outcome = TemplateOutcome {
+        let outcome = TemplateFindings {
             resource: "configmaps".to_owned(),
             findings: vec![
-                finding("a", vec![Event::good(Reason::FoundAsExpected)]),
+                finding("a", vec![ObjectEvent::compliant(Reason::FoundAsExpected)]),
                 finding(
                     "b",
-                    vec![Event::bad(Reason::Missing), Event::good(Reason::Created)],
+                    vec![
+                        ObjectEvent::violation(Reason::Missing),
+                        ObjectEvent::compliant(Reason::Created),
+                    ],
                 ),
             ],
         };

@@ -8,21 +8,21 @@ use reeve_api::configuration_policy::{
 };
 
 use crate::messages;
-use crate::status::custom_message::{self, Objects};
+use crate::status::custom_message::{self, LiveObjects};
 use crate::status::interval::Interval;
 use crate::status::summary::TemplateVerdict;
 
 /// How many reports are kept.
-const HISTORY: usize = 10;
+const MAX_HISTORY: usize = 10;
 /// The longest message, in bytes.
-const LONGEST_MESSAGE: usize = 4096;
+const MAX_MESSAGE_BYTES: usize = 4096;
 
 /// Records the verdict on one template. Whether anything a user sees has changed.
 pub fn record(
     status: &mut ConfigurationPolicyStatus,
     index: usize,
     verdict: &TemplateVerdict,
-    context: Context<'_>,
+    context: RecordContext<'_>,
 ) -> bool {
     let state = if verdict.compliant {
         Compliance::Compliant
@@ -36,7 +36,7 @@ fn record_state(
     status: &mut ConfigurationPolicyStatus,
     index: usize,
     (state, verdict): (Compliance, &TemplateVerdict),
-    context: Context<'_>,
+    context: RecordContext<'_>,
 ) -> bool {
     let details = status.compliancy_details.get_or_insert_default();
     while details.len() <= index {
@@ -84,28 +84,28 @@ fn record_state(
 }
 
 /// Records a verdict on the policy as a whole: it is the only one.
-pub fn record_whole(
+pub fn record_policy_verdict(
     status: &mut ConfigurationPolicyStatus,
     verdict: &TemplateVerdict,
-    context: Context<'_>,
+    context: RecordContext<'_>,
 ) -> bool {
-    let had_more = keep_templates(status, 1);
+    let had_more = truncate_templates(status, 1);
     record(status, 0, verdict, context) || had_more
 }
 
-/// Records that the policy cannot go yet, and why. Whether anything a user sees has changed.
+/// Records why objects of a policy that is being deleted still exist. Whether anything a user sees has changed.
 pub fn record_terminating(
     status: &mut ConfigurationPolicyStatus,
     message: String,
-    context: Context<'_>,
+    context: RecordContext<'_>,
 ) -> bool {
     let verdict = TemplateVerdict::violation(messages::CLEANUP_ERROR, message);
-    let had_more = keep_templates(status, 1);
+    let had_more = truncate_templates(status, 1);
     record_state(status, 0, (Compliance::Terminating, &verdict), context) || had_more
 }
 
-/// Forgets the verdicts on templates that the policy no longer has.
-pub fn keep_templates(status: &mut ConfigurationPolicyStatus, templates: usize) -> bool {
+/// Removes the details of templates that the policy no longer has.
+pub fn truncate_templates(status: &mut ConfigurationPolicyStatus, templates: usize) -> bool {
     let details = status.compliancy_details.get_or_insert_default();
     let had_more = details.len() > templates;
     details.truncate(templates);
@@ -114,8 +114,8 @@ pub fn keep_templates(status: &mut ConfigurationPolicyStatus, templates: usize) 
 
 /// What recording depends on besides the verdict.
 #[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
-    /// The policy's intervals: a verdict that is never looked at again says so.
+pub struct RecordContext<'a> {
+    /// The policy's intervals: the message notes when the policy is not evaluated again.
     pub intervals: Option<&'a EvaluationInterval>,
     /// The time.
     pub now: Timestamp,
@@ -137,9 +137,9 @@ pub fn overall(status: &ConfigurationPolicyStatus) -> Option<Compliance> {
     })
 }
 
-/// The compliance message: the policy's own words if it has some, and at most 4096 bytes.
+/// The compliance message: the custom message if the policy has one, and at most 4096 bytes.
 pub fn message(
-    (policy, objects): (&ConfigurationPolicy, &custom_message::Objects),
+    (policy, objects): (&ConfigurationPolicy, &custom_message::LiveObjects),
     status: &ConfigurationPolicyStatus,
     state: Option<Compliance>,
 ) -> String {
@@ -150,12 +150,12 @@ pub fn message(
         _ => custom.noncompliant.as_deref(),
     });
     let Some(text) = custom.filter(|text| !text.is_empty()) else {
-        return shorten(&default);
+        return truncate(&default);
     };
     let mut status = status.clone();
     status.compliant = state.map(|state| state.as_str().to_owned());
     let data = custom_message::data(policy, &status, objects);
-    shorten(&match custom_message::render(text, &default, &data) {
+    truncate(&match custom_message::render(text, &default, &data) {
         Err(error) => messages::custom_message_failed(&default, &error),
         Ok(message) => {
             let prefix = format!("{}; ", state.map_or("", Compliance::as_str));
@@ -196,11 +196,11 @@ fn conditions(status: &ConfigurationPolicyStatus) -> impl Iterator<Item = &Condi
     details.filter_map(|detail| detail.conditions.as_ref()?.first())
 }
 
-fn shorten(message: &str) -> String {
-    if message.len() <= LONGEST_MESSAGE {
+fn truncate(message: &str) -> String {
+    if message.len() <= MAX_MESSAGE_BYTES {
         return message.to_owned();
     }
-    let room = LONGEST_MESSAGE.saturating_sub(messages::TRUNCATED.len());
+    let room = MAX_MESSAGE_BYTES.saturating_sub(messages::TRUNCATED.len());
     format!(
         "{}{}",
         reeve_runtime::events::at_most(message, room),
@@ -208,7 +208,7 @@ fn shorten(message: &str) -> String {
     )
 }
 
-/// Adds a report, newest first.
+/// Adds a report, latest_message first.
 pub fn add_history(status: &mut ConfigurationPolicyStatus, message: &str, at: Timestamp) {
     let history = status.history.get_or_insert_default();
     let entry = HistoryEntry {
@@ -216,15 +216,15 @@ pub fn add_history(status: &mut ConfigurationPolicyStatus, message: &str, at: Ti
         message: Some(message.to_owned()),
     };
     history.insert(0, entry);
-    history.truncate(HISTORY);
+    history.truncate(MAX_HISTORY);
 }
 
-/// Whether something found at this time is newer than the newest report.
-pub fn is_news(status: &ConfigurationPolicyStatus, at: Timestamp) -> bool {
-    let newest = status.history.as_ref().and_then(|history| history.first());
-    let newest = newest.and_then(|entry| entry.last_timestamp.as_deref());
+/// Whether something found at this time is newer than the latest_message report.
+pub fn is_newer_than_history(status: &ConfigurationPolicyStatus, at: Timestamp) -> bool {
+    let latest_message = status.history.as_ref().and_then(|history| history.first());
+    let latest_message = latest_message.and_then(|entry| entry.last_timestamp.as_deref());
     // Times of one form in UTC sort as texts do.
-    newest.is_none_or(|newest| newest < micros(at).as_str())
+    latest_message.is_none_or(|latest_message| latest_message < micros(at).as_str())
 }
 
 /// A time as `status.history` carries it: RFC 3339, UTC, exactly six digits after the point.
@@ -236,8 +236,8 @@ fn micros(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
-/// The newest report.
-pub fn newest(status: &ConfigurationPolicyStatus) -> Option<&str> {
+/// The latest_message report.
+pub fn latest_message(status: &ConfigurationPolicyStatus) -> Option<&str> {
     status.history.as_ref()?.first()?.message.as_deref()
 }
 
@@ -246,20 +246,20 @@ pub fn seconds(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Whether the verdicts changed, which is what makes events.
+/// Whether conditions changed, which emits events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdicts {
+pub enum ConditionChange {
     /// At least one did.
     Changed,
-    /// At least one did, and the evaluation goes on: it will tell more.
-    ChangedSoFar,
-    /// All are as they were.
-    AsBefore,
+    /// At least one did, and more updates of this evaluation follow.
+    Interim,
+    /// None did.
+    Unchanged,
 }
 
-/// What is to be told. Pure.
+/// What is published for an evaluation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Publication {
+pub struct StatusUpdate {
     /// The new status.
     pub status: ConfigurationPolicyStatus,
     /// The compliance message.
@@ -272,24 +272,24 @@ pub struct Publication {
     pub at: Timestamp,
 }
 
-/// What is told of: a policy, and what its evaluation left behind.
+/// A policy and the objects that its evaluation read.
 #[derive(Debug, Clone, Copy)]
-pub struct Telling<'a> {
+pub struct EvaluatedPolicy<'a> {
     /// The policy, with its hub templates resolved.
     pub policy: &'a ConfigurationPolicy,
-    /// The objects that the policy's own words may look into.
-    pub objects: &'a Objects,
+    /// The objects that `spec.customMessage` may read.
+    pub objects: &'a LiveObjects,
 }
 
-/// Decides what is to be told, given the status before and one with new verdicts and related objects.
-pub fn decide(
-    telling: Telling<'_>,
+/// Computes the update from the status before and one with new conditions and related objects.
+pub fn status_update(
+    evaluated: EvaluatedPolicy<'_>,
     before: &ConfigurationPolicyStatus,
     after: ConfigurationPolicyStatus,
-    verdicts: Verdicts,
+    verdicts: ConditionChange,
     now: Timestamp,
-) -> Publication {
-    let policy = telling.policy;
+) -> StatusUpdate {
+    let policy = evaluated.policy;
     let mut status = after;
     let state = if policy.metadata.deletion_timestamp.is_some() {
         Some(Compliance::Terminating)
@@ -298,20 +298,21 @@ pub fn decide(
     };
     status.compliant = state.map(|state| state.as_str().to_owned());
     let new_generation = before.last_evaluated_generation != policy.metadata.generation;
-    let events =
-        verdicts != Verdicts::AsBefore || before.compliant != status.compliant || new_generation;
-    let message = message((policy, telling.objects), &status, state);
-    if events || newest(&status) != Some(&message) {
+    let events = verdicts != ConditionChange::Unchanged
+        || before.compliant != status.compliant
+        || new_generation;
+    let message = message((policy, evaluated.objects), &status, state);
+    if events || latest_message(&status) != Some(&message) {
         add_history(&mut status, &message, now);
     }
     // Where the next evaluation depends on the time of this one, the time counts.
     let interval = Interval::of(policy.spec.evaluation_interval.as_ref(), state);
     let write = events || status != *before || matches!(interval, Interval::Every(_));
     // An evaluation that is cut off here must not wait for its interval, which may be for ever.
-    let may_be_cut_off = verdicts == Verdicts::ChangedSoFar && interval != Interval::Watch;
+    let may_be_cut_off = verdicts == ConditionChange::Interim && interval != Interval::Watch;
     status.last_evaluated = (!may_be_cut_off).then(|| seconds(now));
     status.last_evaluated_generation = policy.metadata.generation;
-    Publication {
+    StatusUpdate {
         status,
         message,
         events,

@@ -1,6 +1,6 @@
 //! What differs: as text, and field by field.
 
-use reeve_config_policy_controller::dryrun::Length;
+use reeve_config_policy_controller::dryrun::DiffLength;
 use reeve_config_policy_controller::dryrun::Options;
 use rstest::rstest;
 
@@ -132,7 +132,7 @@ fn long_differences_are_cut_unless_all_of_them_is_wanted() {
     );
     assert_eq!(short.lines().count(), 54);
     let options = Options {
-        length: Length::Full,
+        length: DiffLength::Full,
         ..Options::default()
     };
     let full = diff(&report_of(&policy(&wanted), &live, &options));

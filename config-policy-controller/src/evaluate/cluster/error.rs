@@ -4,15 +4,15 @@ use reeve_template_reads::Secrets;
 
 /// Why something could not be read. Never the same as "it is absent".
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unreadable {
+pub enum ReadError {
     /// Its kind cannot be watched.
     Unwatchable(String),
     /// The API server refused or did not answer.
     Failed(String),
 }
 
-impl Unreadable {
-    /// What to tell.
+impl ReadError {
+    /// The text of the error.
     pub fn text(&self) -> &str {
         match self {
             Self::Unwatchable(text) | Self::Failed(text) => text,
@@ -20,10 +20,10 @@ impl Unreadable {
     }
 }
 
-/// Why the API server did not do as asked.
+/// Why the API server refused a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refused {
-    /// Somebody else wrote in between: another version is there, or there is an object where there was none.
+pub enum WriteError {
+    /// Another client wrote in between: the object has another version, or exists already.
     Conflict(String),
     /// The object is not valid: 422.
     Invalid(String),
@@ -39,9 +39,9 @@ pub enum Refused {
     Other(String),
 }
 
-impl Refused {
-    /// The refusal in words that quote no secret.
-    pub fn without(self, secrets: &Secrets) -> Self {
+impl WriteError {
+    /// The refusal without secret values in its text.
+    pub fn redacted(self, secrets: &Secrets) -> Self {
         let clean = |text: String| secrets.taken_out_of(&text);
         match self {
             Self::Conflict(text) => Self::Conflict(clean(text)),
@@ -54,7 +54,7 @@ impl Refused {
         }
     }
 
-    /// What the API server said.
+    /// The API server's message.
     pub fn text(&self) -> &str {
         match self {
             Self::Conflict(text)
@@ -68,33 +68,33 @@ impl Refused {
     }
 }
 
-/// What deleting and creating an object came to.
+/// Why an object could not be recreated.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RecreateFailure {
+pub enum RecreateError {
     /// It could not be deleted.
-    Delete(Refused),
+    Delete(WriteError),
     /// It could not be created.
-    Create(Refused),
+    Create(WriteError),
     /// It is still being deleted.
     StillThere,
 }
 
-impl RecreateFailure {
-    /// The failure in words that quote no secret.
-    pub fn without(self, secrets: &Secrets) -> Self {
+impl RecreateError {
+    /// The failure without secret values in its text.
+    pub fn redacted(self, secrets: &Secrets) -> Self {
         match self {
-            Self::Delete(refused) => Self::Delete(refused.without(secrets)),
-            Self::Create(refused) => Self::Create(refused.without(secrets)),
+            Self::Delete(refused) => Self::Delete(refused.redacted(secrets)),
+            Self::Create(refused) => Self::Create(refused.redacted(secrets)),
             Self::StillThere => Self::StillThere,
         }
     }
 
-    /// The refusal as that of one step. Only that of the deletion says that the object is another by now.
-    pub fn into_refused(self) -> Refused {
+    /// The error of the single request. Only that of the deletion can be a conflict with another object of the name.
+    pub fn into_write_error(self) -> WriteError {
         match self {
             Self::Delete(refused) => refused,
-            Self::Create(refused) => Refused::Other(refused.text().to_owned()),
-            Self::StillThere => Refused::Other(String::new()),
+            Self::Create(refused) => WriteError::Other(refused.text().to_owned()),
+            Self::StillThere => WriteError::Other(String::new()),
         }
     }
 }

@@ -1,105 +1,105 @@
-//! The cluster behind an API server. What is read is watched.
+//! The cluster behind an API server. Reads are watched for the policy.
 
 use std::sync::Arc;
 
 use kube::Client;
 use kube::core::GroupVersionKind;
-use reeve_runtime::dependencies::{Batch, ReadError};
+use reeve_runtime::dependencies::{Batch, ReadError as WatchError};
 use reeve_runtime::discovery::{Discovery, DiscoveryError, ServedKind};
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::object::{ObjectKey, api_message};
 use reeve_runtime::strict::Write;
 use serde_json::Value;
 
-use super::error::{RecreateFailure, Refused, Unreadable};
-use super::objects::Objects;
-use super::{Cluster, Freshness, gvk};
-use crate::status::finding::Place;
+use super::error::{ReadError, RecreateError, WriteError};
+use super::objects::ObjectApi;
+use super::{Cluster, ReadMode, gvk};
+use crate::status::finding::Location;
 
 /// A cluster on behalf of one evaluation of a policy.
 #[derive(Clone)]
 pub struct Live {
     batch: Arc<Batch<ObjectKey>>,
     client: Client,
-    kinds: KnownKinds,
-    freshness: Freshness,
+    kinds: KindLookup,
+    read_mode: ReadMode,
 }
 
-/// Who knows the kinds of a cluster.
+/// How the kinds of a cluster are looked up.
 #[derive(Clone)]
-pub enum KnownKinds {
-    /// Watches, which wake this policy when a kind that it misses may have come.
+pub enum KindLookup {
+    /// By watches, which enqueue this policy when a missing kind may be served.
     Watched(Kinds<ObjectKey>, ObjectKey),
-    /// The API server, asked again from time to time: on a hub an agent may not watch what defines kinds.
-    Asked(Discovery),
+    /// By discovery with a cache: on a hub an agent has no right to watch CRDs.
+    Discovery(Discovery),
 }
 
-impl KnownKinds {
+impl KindLookup {
     async fn find(&self, kind: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
         match self {
             Self::Watched(kinds, policy) => kinds.find(kind, policy).await,
-            Self::Asked(discovery) => discovery.find(kind).await,
+            Self::Discovery(discovery) => discovery.find(kind).await,
         }
     }
 
-    fn distrust(&self, kind: &GroupVersionKind) {
+    fn invalidate(&self, kind: &GroupVersionKind) {
         match self {
             Self::Watched(kinds, _) => kinds.distrust(kind),
-            Self::Asked(discovery) => discovery.forget(kind),
+            Self::Discovery(discovery) => discovery.forget(kind),
         }
     }
 }
 
 impl Live {
-    /// Reads through `batch`, and past it with `client`.
+    /// Reads through the watches of `batch`; `client` sends writes and uncached reads.
     pub fn new(
         batch: Batch<ObjectKey>,
         client: Client,
-        kinds: KnownKinds,
-        freshness: Freshness,
+        kinds: KindLookup,
+        read_mode: ReadMode,
     ) -> Self {
         Self {
             batch: Arc::new(batch),
             client,
             kinds,
-            freshness,
+            read_mode,
         }
     }
 
     /// The evaluation is over: what it did not read is no longer watched for the policy.
     pub fn end(self) {
-        // A batch that somebody still holds ends when that is dropped, which keeps its watches: dearer, never wrong.
+        // A batch with another owner ends when that owner drops it and keeps its watches: more than needed, never too few.
         if let Some(batch) = Arc::into_inner(self.batch) {
             batch.end();
         }
     }
 
-    fn objects<'a>(&'a self, kind: &'a ServedKind, place: &Place) -> Objects<'a> {
-        Objects::at(&self.client, kind, place)
+    fn objects<'a>(&'a self, kind: &'a ServedKind, location: &Location) -> ObjectApi<'a> {
+        ObjectApi::at(&self.client, kind, location)
     }
 
     fn reads_directly(&self, kind: &ServedKind) -> bool {
-        !kind.watchable && self.freshness == Freshness::Polled
+        !kind.watchable && self.read_mode == ReadMode::Polled
     }
 
-    fn failed(&self, kind: &ServedKind, error: &ReadError) -> Unreadable {
+    fn failed(&self, kind: &ServedKind, error: &WatchError) -> ReadError {
         match error {
-            ReadError::Unwatchable(_) => Unreadable::Unwatchable(error.to_string()),
-            ReadError::Refused(refused) => {
-                // The kind may be gone: the next evaluation asks anew.
-                self.kinds.distrust(&gvk(kind));
-                Unreadable::Failed(api_message(refused))
+            WatchError::Unwatchable(_) => ReadError::Unwatchable(error.to_string()),
+            WatchError::Refused(refused) => {
+                // The kind may have been removed: the next evaluation looks it up again.
+                self.kinds.invalidate(&gvk(kind));
+                ReadError::Failed(api_message(refused))
             }
-            ReadError::Undecodable { .. } | ReadError::Ended => {
-                Unreadable::Failed(error.to_string())
+            WatchError::Undecodable { .. } | WatchError::Ended => {
+                ReadError::Failed(error.to_string())
             }
         }
     }
 }
 
 impl Cluster for Live {
-    fn freshness(&self) -> Freshness {
-        self.freshness
+    fn read_mode(&self) -> ReadMode {
+        self.read_mode
     }
 
     async fn kind(&self, kind: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
@@ -109,13 +109,16 @@ impl Cluster for Live {
     async fn get(
         &self,
         kind: &ServedKind,
-        place: &Place,
-    ) -> Result<Option<Arc<Value>>, Unreadable> {
+        location: &Location,
+    ) -> Result<Option<Arc<Value>>, ReadError> {
         if self.reads_directly(kind) {
-            let found = self.get_now(kind, place).await?;
+            let found = self.get_uncached(kind, location).await?;
             return Ok(found.map(Arc::new));
         }
-        let found = self.batch.get(kind, &place.namespace, &place.name).await;
+        let found = self
+            .batch
+            .get(kind, &location.namespace, &location.name)
+            .await;
         found.map_err(|error| self.failed(kind, &error))
     }
 
@@ -124,70 +127,85 @@ impl Cluster for Live {
         kind: &ServedKind,
         namespace: &str,
         selector: &str,
-    ) -> Result<Vec<Arc<Value>>, Unreadable> {
+    ) -> Result<Vec<Arc<Value>>, ReadError> {
         if self.reads_directly(kind) {
-            let place = Place::new(namespace, "");
-            let listed = self.objects(kind, &place).list(selector).await;
-            let listed = listed.map_err(|error| Unreadable::Failed(api_message(&error)))?;
+            let location = Location::new(namespace, "");
+            let listed = self.objects(kind, &location).list(selector).await;
+            let listed = listed.map_err(|error| ReadError::Failed(api_message(&error)))?;
             return Ok(listed.into_iter().map(Arc::new).collect());
         }
         let listed = self.batch.list(kind, namespace, selector).await;
         listed.map_err(|error| self.failed(kind, &error))
     }
 
-    async fn find(&self, kind: &ServedKind, name: &str) -> Result<Option<Arc<Value>>, Unreadable> {
+    async fn find(&self, kind: &ServedKind, name: &str) -> Result<Option<Arc<Value>>, ReadError> {
         if self.reads_directly(kind) {
-            let place = Place::new("", "");
-            let named = self.objects(kind, &place).named(name).await;
-            let named = named.map_err(|error| Unreadable::Failed(api_message(&error)))?;
+            let location = Location::new("", "");
+            let named = self.objects(kind, &location).named(name).await;
+            let named = named.map_err(|error| ReadError::Failed(api_message(&error)))?;
             return Ok(named.map(Arc::new));
         }
         let found = self.batch.find(kind, name).await;
         found.map_err(|error| self.failed(kind, &error))
     }
 
-    async fn get_now(&self, kind: &ServedKind, place: &Place) -> Result<Option<Value>, Unreadable> {
-        let found = self.objects(kind, place).get(&place.name).await;
-        found.map_err(|error| Unreadable::Failed(api_message(&error)))
+    async fn get_uncached(
+        &self,
+        kind: &ServedKind,
+        location: &Location,
+    ) -> Result<Option<Value>, ReadError> {
+        let found = self.objects(kind, location).get(&location.name).await;
+        found.map_err(|error| ReadError::Failed(api_message(&error)))
     }
 
     async fn create(
         &self,
         kind: &ServedKind,
-        place: &Place,
+        location: &Location,
         object: &Value,
-        maker: Option<&str>,
-    ) -> Result<Value, Refused> {
-        self.objects(kind, place).create(object, maker).await
+        field_manager: Option<&str>,
+    ) -> Result<Value, WriteError> {
+        self.objects(kind, location)
+            .create(object, field_manager)
+            .await
     }
 
     async fn replace(
         &self,
         kind: &ServedKind,
-        place: &Place,
+        location: &Location,
         object: &Value,
         write: Write,
-    ) -> Result<Value, Refused> {
-        let objects = self.objects(kind, place);
-        objects.replace(&place.name, object, write).await
+    ) -> Result<Value, WriteError> {
+        let objects = self.objects(kind, location);
+        objects.replace(&location.name, object, write).await
     }
 
-    async fn delete(&self, kind: &ServedKind, place: &Place, uid: &str) -> Result<(), Refused> {
-        self.objects(kind, place).delete(&place.name, uid).await
+    async fn delete(
+        &self,
+        kind: &ServedKind,
+        location: &Location,
+        uid: &str,
+    ) -> Result<(), WriteError> {
+        self.objects(kind, location)
+            .delete(&location.name, uid)
+            .await
     }
 
     async fn recreate(
         &self,
         kind: &ServedKind,
-        (place, uid): (&Place, &str),
+        (location, uid): (&Location, &str),
         object: &Value,
-        maker: Option<&str>,
-    ) -> Result<Value, RecreateFailure> {
-        let objects = self.objects(kind, place);
-        objects.recreate((&place.name, uid), object, maker).await
+        field_manager: Option<&str>,
+    ) -> Result<Value, RecreateError> {
+        let objects = self.objects(kind, location);
+        objects
+            .recreate((&location.name, uid), object, field_manager)
+            .await
     }
 
-    async fn await_namespace(&self, namespace: &str) {
+    async fn watch_namespace(&self, namespace: &str) {
         let kind = GroupVersionKind::gvk("", "v1", "Namespace");
         let watched = match self.kind(&kind).await {
             Ok(kind) => {
@@ -201,7 +219,10 @@ impl Cluster for Live {
         }
     }
 
-    async fn on_a_thread<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+    async fn run_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> T {
         reeve_template_reads::on_a_thread(work).await
     }
 

@@ -1,5 +1,5 @@
-//! What an evaluation asks of a cluster, and the two clusters there are: [`live`], behind an API server, and
-//! [`offline`], objects in memory. An evaluation is the same on both.
+//! The requests of an evaluation to its target cluster: [`live`] sends them to an API server,
+//! `dryrun::offline` answers them from objects in memory.
 
 mod error;
 mod live;
@@ -12,27 +12,28 @@ use reeve_runtime::discovery::{DiscoveryError, ServedKind};
 use reeve_runtime::strict::Write;
 use serde_json::Value;
 
-use crate::status::finding::Place;
+use crate::status::finding::Location;
 
-pub use error::{RecreateFailure, Refused, Unreadable};
-pub use live::{KnownKinds, Live};
+pub use error::{ReadError, RecreateError, WriteError};
+pub use live::{KindLookup, Live};
 
-/// How a policy is kept up to date, which decides how a kind that cannot be watched is read.
+/// Whether a policy is evaluated in watch mode or polling mode. In polling mode kinds without the verb `watch` are read
+/// by GET and LIST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Freshness {
-    /// By watches: a change of what was read wakes the policy.
+pub enum ReadMode {
+    /// A change of an object that was read enqueues the policy.
     Watched,
-    /// By evaluating it again after a while.
+    /// The policy is evaluated again after its interval.
     Polled,
 }
 
 /// What reading an object returned: the object, or `None` if it does not exist.
-pub type ReadResult = Result<Option<Arc<Value>>, Unreadable>;
+pub type ReadResult = Result<Option<Arc<Value>>, ReadError>;
 
 /// The cluster that a policy speaks about, as one evaluation of the policy sees it.
 pub trait Cluster: Clone + Send + Sync + 'static {
-    /// How the policy is kept up to date.
-    fn freshness(&self) -> Freshness;
+    /// Whether the policy is evaluated in watch mode or polling mode.
+    fn read_mode(&self) -> ReadMode;
 
     /// The resource that serves a kind.
     fn kind(
@@ -40,29 +41,29 @@ pub trait Cluster: Clone + Send + Sync + 'static {
         kind: &GroupVersionKind,
     ) -> impl Future<Output = Result<ServedKind, DiscoveryError>> + Send;
 
-    /// One object, which wakes the policy when it changes; `None` if it does not exist.
+    /// One object, watched for the policy; `None` if it does not exist.
     fn get(
         &self,
         kind: &ServedKind,
-        place: &Place,
-    ) -> impl Future<Output = Result<Option<Arc<Value>>, Unreadable>> + Send;
+        location: &Location,
+    ) -> impl Future<Output = Result<Option<Arc<Value>>, ReadError>> + Send;
 
     /// The objects of a kind in a namespace (everywhere if it is empty) that match a label selector (all if it is
-    /// empty), which wake the policy when they change.
+    /// empty), watched for the policy.
     fn list(
         &self,
         kind: &ServedKind,
         namespace: &str,
         selector: &str,
-    ) -> impl Future<Output = Result<Vec<Arc<Value>>, Unreadable>> + Send;
+    ) -> impl Future<Output = Result<Vec<Arc<Value>>, ReadError>> + Send;
 
-    /// The object of a kind with namespaces that has this name, in the first namespace in order that has one. It wakes
-    /// the policy when another one is.
+    /// The object of a kind with namespaces that has this name, in the first namespace in order that has one. The watch enqueues
+    /// the policy when the answer changes.
     fn find(
         &self,
         kind: &ServedKind,
         name: &str,
-    ) -> impl Future<Output = Result<Option<Arc<Value>>, Unreadable>> + Send {
+    ) -> impl Future<Output = Result<Option<Arc<Value>>, ReadError>> + Send {
         async move {
             let is_named = |object: &Value| {
                 object.pointer("/metadata/name").and_then(Value::as_str) == Some(name)
@@ -77,58 +78,58 @@ pub trait Cluster: Clone + Send + Sync + 'static {
         }
     }
 
-    /// One object as the API server has it now, past every cache.
-    fn get_now(
+    /// One object as the API server has it now, from the API server and not from a cache.
+    fn get_uncached(
         &self,
         kind: &ServedKind,
-        place: &Place,
-    ) -> impl Future<Output = Result<Option<Value>, Unreadable>> + Send;
+        location: &Location,
+    ) -> impl Future<Output = Result<Option<Value>, ReadError>> + Send;
 
-    /// Creates an object that remembers `maker`. A misspelt field is an error.
+    /// Creates an object under `field_manager`. An unknown field is an error.
     fn create(
         &self,
         kind: &ServedKind,
-        place: &Place,
+        location: &Location,
         object: &Value,
-        maker: Option<&str>,
-    ) -> impl Future<Output = Result<Value, Refused>> + Send;
+        field_manager: Option<&str>,
+    ) -> impl Future<Output = Result<Value, WriteError>> + Send;
 
-    /// Replaces an object, or asks what replacing it would come to.
+    /// Replaces an object, or sends a dry run of it.
     fn replace(
         &self,
         kind: &ServedKind,
-        place: &Place,
+        location: &Location,
         object: &Value,
         write: Write,
-    ) -> impl Future<Output = Result<Value, Refused>> + Send;
+    ) -> impl Future<Output = Result<Value, WriteError>> + Send;
 
-    /// Deletes the object with this UID. If another one has its name by now, that one stays and this is a conflict.
+    /// Deletes the object with this UID. Another object of that name is not deleted: that is a conflict.
     fn delete(
         &self,
         kind: &ServedKind,
-        place: &Place,
+        location: &Location,
         uid: &str,
-    ) -> impl Future<Output = Result<(), Refused>> + Send;
+    ) -> impl Future<Output = Result<(), WriteError>> + Send;
 
-    /// Deletes the object at this place, if it has this UID, and creates another, which remembers `maker`.
+    /// Deletes the object at this location, if it has this UID, and creates another under `field_manager`.
     fn recreate(
         &self,
         kind: &ServedKind,
-        which: (&Place, &str),
+        which: (&Location, &str),
         object: &Value,
-        maker: Option<&str>,
-    ) -> impl Future<Output = Result<Value, RecreateFailure>> + Send;
+        field_manager: Option<&str>,
+    ) -> impl Future<Output = Result<Value, RecreateError>> + Send;
 
-    /// The policy waits for this namespace: its creation wakes the policy.
-    fn await_namespace(&self, namespace: &str) -> impl Future<Output = ()> + Send;
+    /// Watches a namespace, so that its creation enqueues the policy.
+    fn watch_namespace(&self, namespace: &str) -> impl Future<Output = ()> + Send;
 
-    /// Runs something that computes for long, or that waits with [`Cluster::wait`].
-    fn on_a_thread<T: Send + 'static>(
+    /// Runs a computation that may take long, or that blocks with [`Cluster::wait`].
+    fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> impl Future<Output = T> + Send;
 
-    /// Waits for a future. Only for what runs [on a thread](Cluster::on_a_thread).
+    /// Waits for a future. Only for what runs [on a thread](Cluster::run_blocking).
     fn wait<T>(&self, answer: impl Future<Output = T>) -> T;
 }
 
@@ -138,7 +139,7 @@ pub fn gvk(kind: &ServedKind) -> GroupVersionKind {
     GroupVersionKind::gvk(&resource.group, &resource.version, &resource.kind)
 }
 
-/// The text at a path of an object, or nothing.
+/// The string at a JSON pointer, or an empty one.
 pub fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
     object
         .pointer(pointer)

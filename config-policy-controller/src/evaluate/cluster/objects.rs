@@ -11,8 +11,8 @@ use reeve_runtime::strict::{self, Write};
 use reeve_runtime::unread;
 use serde_json::Value;
 
-use super::error::{RecreateFailure, Refused};
-use crate::status::finding::Place;
+use super::error::{RecreateError, WriteError};
+use crate::status::finding::Location;
 
 /// How often a deleted object is waited for before it is created again.
 const RECREATE_TRIES: u32 = 3;
@@ -20,35 +20,35 @@ const RECREATE_TRIES: u32 = 3;
 const RECREATE_PAUSE: Duration = Duration::from_secs(1);
 
 /// One kind of object in one namespace.
-pub struct Objects<'a> {
+pub struct ObjectApi<'a> {
     client: &'a Client,
     kind: &'a ServedKind,
     api: Api<AnyDepth<DynamicObject>>,
 }
 
-impl<'a> Objects<'a> {
-    /// The objects of a kind at a place; everywhere if that has no namespace.
-    pub fn at(client: &'a Client, kind: &'a ServedKind, place: &Place) -> Self {
-        let api = if kind.namespaced && !place.namespace.is_empty() {
-            Api::namespaced_with(client.clone(), &place.namespace, &kind.resource)
+impl<'a> ObjectApi<'a> {
+    /// The objects of a kind at a location; everywhere if that has no namespace.
+    pub fn at(client: &'a Client, kind: &'a ServedKind, location: &Location) -> Self {
+        let api = if kind.namespaced && !location.namespace.is_empty() {
+            Api::namespaced_with(client.clone(), &location.namespace, &kind.resource)
         } else {
             Api::all_with(client.clone(), &kind.resource)
         };
         Self { client, kind, api }
     }
 
-    /// The object, past every cache; `None` if it does not exist.
+    /// The object, from the API server and not from a cache; `None` if it does not exist.
     pub async fn get(&self, name: &str) -> Result<Option<Value>, kube::Error> {
         let found = absent_is_none(self.api.get(name).await)?;
         Ok(found.map(|AnyDepth(object)| plain(&object, self.kind)))
     }
 
-    /// The objects there that match a label selector, past every cache.
+    /// The objects there that match a label selector, from the API server and not from a cache.
     pub async fn list(&self, selector: &str) -> Result<Vec<Value>, kube::Error> {
         self.listed(&ListParams::default().labels(selector)).await
     }
 
-    /// The object of this name in the first namespace in order that has one, past every cache.
+    /// The object of this name in the first namespace in order that has one, from the API server and not from a cache.
     pub async fn named(&self, name: &str) -> Result<Option<Value>, kube::Error> {
         let text = |object: &Value, pointer: &str| {
             let text = object.pointer(pointer).and_then(Value::as_str);
@@ -70,23 +70,27 @@ impl<'a> Objects<'a> {
             .collect())
     }
 
-    /// Creates an object that remembers `maker`. A misspelt field is an error.
-    pub async fn create(&self, object: &Value, maker: Option<&str>) -> Result<Value, Refused> {
+    /// Creates an object under `field_manager`. An unknown field is an error.
+    pub async fn create(
+        &self,
+        object: &Value,
+        field_manager: Option<&str>,
+    ) -> Result<Value, WriteError> {
         let object = typed(object)?;
         let url = self.api.resource_url();
-        let created = strict::create_as(self.client, url, &object, maker).await;
+        let created = strict::create_as(self.client, url, &object, field_manager).await;
         created
             .map(|object| plain(&object, self.kind))
             .map_err(|error| refused(&error))
     }
 
-    /// Replaces an object, or asks what replacing it would come to.
+    /// Replaces an object, or sends a dry run of it.
     pub async fn replace(
         &self,
         name: &str,
         object: &Value,
         write: Write,
-    ) -> Result<Value, Refused> {
+    ) -> Result<Value, WriteError> {
         let object = typed(object)?;
         let url = self.api.resource_url();
         let updated = strict::replace(self.client, url, name, &object, write).await;
@@ -95,39 +99,39 @@ impl<'a> Objects<'a> {
             .map_err(|error| refused(&error))
     }
 
-    /// Deletes the object with this UID. If another one has its name by now, that one stays and this is a conflict.
-    pub async fn delete(&self, name: &str, uid: &str) -> Result<(), Refused> {
+    /// Deletes the object with this UID. Another object of that name is not deleted: that is a conflict.
+    pub async fn delete(&self, name: &str, uid: &str) -> Result<(), WriteError> {
         let deleted = unread::delete(&self.api, name, &only_this_one(uid)).await;
         deleted.map_err(|error| refused(&error))
     }
 
-    /// Deletes the object with this UID and creates another in its place, which remembers `maker`.
+    /// Deletes the object with this UID and creates another in its place under `field_manager`.
     pub async fn recreate(
         &self,
         (name, uid): (&str, &str),
         object: &Value,
-        maker: Option<&str>,
-    ) -> Result<Value, RecreateFailure> {
+        field_manager: Option<&str>,
+    ) -> Result<Value, RecreateError> {
         match self.delete(name, uid).await {
-            Ok(()) | Err(Refused::NotFound(_)) => {}
-            Err(refused) => return Err(RecreateFailure::Delete(refused)),
+            Ok(()) | Err(WriteError::NotFound(_)) => {}
+            Err(refused) => return Err(RecreateError::Delete(refused)),
         }
-        let object = AnyDepth(typed(object).map_err(RecreateFailure::Create)?);
+        let object = AnyDepth(typed(object).map_err(RecreateError::Create)?);
         for tries in 1..=RECREATE_TRIES {
             let params = PostParams {
-                field_manager: maker.map(str::to_owned),
+                field_manager: field_manager.map(str::to_owned),
                 ..PostParams::default()
             };
             match self.api.create(&params, &object).await {
                 Ok(AnyDepth(created)) => return Ok(plain(&created, self.kind)),
                 Err(error) if Refusal::of(&error) != Refusal::AlreadyExists => {
-                    return Err(RecreateFailure::Create(refused(&error)));
+                    return Err(RecreateError::Create(refused(&error)));
                 }
                 Err(_) if tries < RECREATE_TRIES => tokio::time::sleep(RECREATE_PAUSE).await,
                 Err(_) => {}
             }
         }
-        Err(RecreateFailure::StillThere)
+        Err(RecreateError::StillThere)
     }
 }
 
@@ -153,22 +157,22 @@ pub fn plain(object: &DynamicObject, kind: &ServedKind) -> Value {
     value
 }
 
-fn typed(object: &Value) -> Result<DynamicObject, Refused> {
-    serde_json::from_value(object.clone()).map_err(|error| Refused::Other(error.to_string()))
+fn typed(object: &Value) -> Result<DynamicObject, WriteError> {
+    serde_json::from_value(object.clone()).map_err(|error| WriteError::Other(error.to_string()))
 }
 
-fn refused(error: &kube::Error) -> Refused {
+fn refused(error: &kube::Error) -> WriteError {
     let text = api_message(error);
     if is_about_namespace(error) {
-        return Refused::NoNamespace(text);
+        return WriteError::NoNamespace(text);
     }
     match (Refusal::of(error), error) {
-        (Refusal::NotFound, _) => Refused::NotFound(text),
-        (Refusal::Conflict | Refusal::AlreadyExists, _) => Refused::Conflict(text),
-        (Refusal::Invalid, _) => Refused::Invalid(text),
-        (Refusal::Forbidden, _) => Refused::Forbidden(text),
-        (_, kube::Error::Api(status)) if status.code == 400 => Refused::BadRequest(text),
-        _ => Refused::Other(text),
+        (Refusal::NotFound, _) => WriteError::NotFound(text),
+        (Refusal::Conflict | Refusal::AlreadyExists, _) => WriteError::Conflict(text),
+        (Refusal::Invalid, _) => WriteError::Invalid(text),
+        (Refusal::Forbidden, _) => WriteError::Forbidden(text),
+        (_, kube::Error::Api(status)) if status.code == 400 => WriteError::BadRequest(text),
+        _ => WriteError::Other(text),
     }
 }
 
@@ -196,7 +200,7 @@ mod tests {
             ("", "/apis/metrics.k8s.io/v1beta1/pods"),
             ("a", "/apis/metrics.k8s.io/v1beta1/namespaces/a/pods"),
         ] {
-            let objects = Objects::at(&client, &kind, &Place::new(namespace, ""));
+            let objects = ObjectApi::at(&client, &kind, &Location::new(namespace, ""));
             assert_eq!(objects.api.resource_url(), url);
         }
     }

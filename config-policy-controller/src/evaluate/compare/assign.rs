@@ -4,12 +4,12 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
 
+use super::equality::Equality;
 use super::sprint::sprint;
-use super::verdict::Verdict;
 
-/// How many pairs of items one pairing judges before it calls the rest different. It takes two lists of two
+/// How many pairs of items one pairing compares before the rest counts as different. It takes two lists of two
 /// thousand distinct maps to get there; without a bound, two huge lists could occupy a worker for hours.
-const MOST_JUDGED: usize = 4_000_000;
+const MAX_COMPARED_PAIRS: usize = 4_000_000;
 
 /// Pairs the equal scalars of two lists by their text, `(left, right)` each, in order of the left list.
 ///
@@ -21,9 +21,9 @@ pub(crate) fn equal_scalars(lefts: &[Value], rights: &[Value]) -> Vec<(usize, us
     })
 }
 
-/// Pairs the identical items of two lists, for lists too long to judge every pair.
+/// Pairs the identical items of two lists, for lists too long to compare every pair.
 pub(crate) fn identical(lefts: &[Value], rights: &[Value]) -> Vec<(usize, usize)> {
-    if lefts.len().saturating_mul(rights.len()) <= MOST_JUDGED {
+    if lefts.len().saturating_mul(rights.len()) <= MAX_COMPARED_PAIRS {
         return Vec::new();
     }
     pair_by_key(lefts, rights, |item| Some(item.to_string()))
@@ -50,11 +50,11 @@ fn pair_by_key(
 
 /// A pairing of `lefts` with `rights`, grown one left item at a time by augmenting paths, so that an earlier
 /// choice never keeps a later item from its only partner.
-pub(crate) struct Pairing<J> {
+pub(crate) struct Pairing<C> {
     rights: usize,
-    judge: J,
-    /// Verdicts asked for so far: judging two large items is the expensive part.
-    known: HashMap<(usize, usize), Verdict>,
+    compare: C,
+    /// ConditionChange asked for so far: judging two large items is the expensive part.
+    known: HashMap<(usize, usize), Equality>,
     /// For each right item, the left item it belongs to.
     owner: Vec<Option<usize>>,
     /// For each left item, the right item it holds.
@@ -64,11 +64,11 @@ pub(crate) struct Pairing<J> {
     lefts: usize,
 }
 
-impl<J: FnMut(usize, usize) -> Verdict> Pairing<J> {
-    pub(crate) fn new(lefts: usize, rights: usize, judge: J) -> Self {
+impl<C: FnMut(usize, usize) -> Equality> Pairing<C> {
+    pub(crate) fn new(lefts: usize, rights: usize, compare: C) -> Self {
         Self {
             rights,
-            judge,
+            compare,
             known: HashMap::new(),
             owner: vec![None; rights],
             held: vec![None; lefts],
@@ -85,20 +85,24 @@ impl<J: FnMut(usize, usize) -> Verdict> Pairing<J> {
         self.freeze();
     }
 
-    /// The best verdict under which every left item has a partner of its own; `Different` if there is none.
-    pub(crate) fn best_perfect(mut self) -> Verdict {
-        for allowed in [Verdict::Same, Verdict::IfDefaulted, Verdict::IfServerAgrees] {
+    /// The best equality under which every left item has a partner of its own; `Different` if there is none.
+    pub(crate) fn best_perfect(mut self) -> Equality {
+        for allowed in [
+            Equality::Same,
+            Equality::IfDefaulted,
+            Equality::IfServerAgrees,
+        ] {
             if (0..self.lefts).all(|left| self.is_paired(left) || self.pair(left, allowed)) {
                 return allowed;
             }
         }
-        Verdict::Different
+        Equality::Different
     }
 
-    /// Finds a partner for `left` whose verdict is `allowed` or better, moving earlier pairs if needed.
-    pub(crate) fn pair(&mut self, left: usize, allowed: Verdict) -> bool {
+    /// Finds a partner for `left` whose equality is `allowed` or better, moving earlier pairs if needed.
+    pub(crate) fn pair(&mut self, left: usize, allowed: Equality) -> bool {
         for right in 0..self.rights {
-            if self.is_free(right) && self.verdict(left, right) <= allowed {
+            if self.is_free(right) && self.equality(left, right) <= allowed {
                 self.give(right, left);
                 return true;
             }
@@ -106,7 +110,7 @@ impl<J: FnMut(usize, usize) -> Verdict> Pairing<J> {
         self.pair_by_moving(left, allowed)
     }
 
-    /// Pairs the two without asking for a verdict.
+    /// Pairs the two without asking for a equality.
     pub(crate) fn give(&mut self, right: usize, left: usize) {
         if let (Some(owner), Some(held)) = (self.owner.get_mut(right), self.held.get_mut(left)) {
             *owner = Some(left);
@@ -146,27 +150,27 @@ impl<J: FnMut(usize, usize) -> Verdict> Pairing<J> {
         self.held.get(left).copied().flatten()
     }
 
-    pub(crate) fn verdict(&mut self, left: usize, right: usize) -> Verdict {
+    pub(crate) fn equality(&mut self, left: usize, right: usize) -> Equality {
         if let Some(known) = self.known.get(&(left, right)) {
             return *known;
         }
-        if self.known.len() >= MOST_JUDGED {
-            return Verdict::Different;
+        if self.known.len() >= MAX_COMPARED_PAIRS {
+            return Equality::Different;
         }
-        let verdict = (self.judge)(left, right);
-        self.known.insert((left, right), verdict);
-        verdict
+        let equality = (self.compare)(left, right);
+        self.known.insert((left, right), equality);
+        equality
     }
 
     /// Searches breadth first for a chain of moves that frees a partner for `start`.
-    fn pair_by_moving(&mut self, start: usize, allowed: Verdict) -> bool {
+    fn pair_by_moving(&mut self, start: usize, allowed: Equality) -> bool {
         let mut reached_from: Vec<Option<usize>> = vec![None; self.rights];
         let mut waiting = VecDeque::from([start]);
         while let Some(left) = waiting.pop_front() {
             for right in 0..self.rights {
                 let seen = reached_from.get(right).is_none_or(Option::is_some);
                 let fixed = self.frozen.get(right).copied().unwrap_or(true);
-                if seen || fixed || self.verdict(left, right) > allowed {
+                if seen || fixed || self.equality(left, right) > allowed {
                     continue;
                 }
                 if let Some(from) = reached_from.get_mut(right) {

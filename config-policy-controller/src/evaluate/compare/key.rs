@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::equal::deep;
+use super::equality::Equality;
 use super::error::CompareError;
 use super::merge::{merge_lists, merge_maps};
 use super::rules::{ComplianceType, Rules};
-use super::verdict::Verdict;
 
 /// The outcome for one top-level key.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +16,7 @@ pub(crate) struct KeyOutcome {
     /// What it was compared with.
     pub live: Value,
     /// How the two relate.
-    pub verdict: Verdict,
+    pub equality: Equality,
 }
 
 /// Merges and compares the value of one key. `live` is `None` when the object lacks the key.
@@ -28,11 +28,11 @@ pub(crate) fn compare_key(
 ) -> Result<KeyOutcome, CompareError> {
     let merged = merge_key(key, desired, live, rules)?;
     let live = live.cloned().unwrap_or(Value::Null);
-    let verdict = deep(&merged, &live, rules.zero);
+    let equality = deep(&merged, &live, rules.zero);
     Ok(KeyOutcome {
         merged,
         live,
-        verdict,
+        equality,
     })
 }
 

@@ -1,14 +1,14 @@
-//! Merging what a policy wants into what is there, for musthave (and for the filter of mustnothave).
+//! Merges desired content into a live object, for musthave (and for the filter of mustnothave).
 
 use serde_json::{Map, Value};
 
 use super::assign::{Pairing, equal_scalars, identical};
 use super::equal::deep;
+use super::equality::Equality;
 use super::rules::ZeroRule;
 use super::sprint::same_text;
-use super::verdict::Verdict;
 
-/// The wanted map with everything of the live one that it does not speak about.
+/// The wanted map with everything of the live one that it does not mention.
 pub fn merge_maps(
     desired: &Map<String, Value>,
     live: &Map<String, Value>,
@@ -54,16 +54,15 @@ pub fn merge_lists(desired: &[Value], live: &[Value], zero: ZeroRule) -> Vec<Val
         match (candidate(i, j), live.get(j)) {
             // A list in a list replaces its partner as it is, so one in the same order comes first.
             (Some(list @ Value::Array(_)), Some(live)) if !same_text(&list, live) => {
-                deep(&list, live, zero).max(Verdict::IfServerAgrees)
+                deep(&list, live, zero).max(Equality::IfServerAgrees)
             }
             (Some(candidate), Some(live)) => match deep(&candidate, live, zero) {
                 // Servers drop empty texts. Added instead, the item would be added again and again.
-                Verdict::Different => {
-                    deep(&without_blanks(&candidate, live), live, zero).max(Verdict::IfServerAgrees)
-                }
-                verdict => verdict,
+                Equality::Different => deep(&without_blanks(&candidate, live), live, zero)
+                    .max(Equality::IfServerAgrees),
+                equality => equality,
             },
-            _ => Verdict::Different,
+            _ => Equality::Different,
         }
     });
     pairing.settle(&equal_scalars(desired, live));
@@ -100,7 +99,7 @@ fn without_blanks(candidate: &Value, live: &Value) -> Value {
 /// Named items come first: they have one natural partner, items without a name take what is left.
 fn pair_up<J>(pairing: &mut Pairing<J>, desired: &[Value], live: &[Value])
 where
-    J: FnMut(usize, usize) -> Verdict,
+    J: FnMut(usize, usize) -> Equality,
 {
     let (named, unnamed): (Vec<_>, Vec<_>) =
         (0..desired.len()).partition(|i| desired.get(*i).and_then(name).is_some());
@@ -129,10 +128,14 @@ where
 /// Pairs items with live items they would not change, preferring certain matches. Whether all found one.
 fn pair_exactly<J>(pairing: &mut Pairing<J>, items: &[usize]) -> bool
 where
-    J: FnMut(usize, usize) -> Verdict,
+    J: FnMut(usize, usize) -> Equality,
 {
     let mut all = true;
-    for allowed in [Verdict::Same, Verdict::IfDefaulted, Verdict::IfServerAgrees] {
+    for allowed in [
+        Equality::Same,
+        Equality::IfDefaulted,
+        Equality::IfServerAgrees,
+    ] {
         all = true;
         for i in items {
             all &= pairing.is_paired(*i) || pairing.pair(*i, allowed);

@@ -3,17 +3,17 @@
 use serde_json::{Map, Value};
 
 use super::equal::maps;
+use super::equality::Equality;
 use super::error::{CompareError, StringMapFault};
 use super::merge::merge_maps;
 use super::noise::{LAST_APPLIED, drop_last_applied};
 use super::rules::{ComplianceType, Rules};
 use super::sprint::{go_type, sprint};
-use super::verdict::Verdict;
 
 /// Annotations OpenShift puts on every namespace; a policy changes them only by naming them.
 const SECURITY_CONTEXT_PREFIX: &str = "openshift.io/sa.scc.";
 
-/// The parts of metadata that a policy may speak about.
+/// The parts of metadata that a policy determines.
 const COMPARED: [&str; 2] = ["annotations", "labels"];
 
 /// The outcome of comparing metadata.
@@ -21,13 +21,13 @@ const COMPARED: [&str; 2] = ["annotations", "labels"];
 pub(crate) struct MetadataOutcome {
     /// Labels and annotations as they would be.
     pub merged: Map<String, Value>,
-    /// Labels and annotations as they are, where the policy speaks about them.
+    /// Labels and annotations as they are, where the policy determines them.
     pub live: Map<String, Value>,
     /// How the two relate.
-    pub verdict: Verdict,
+    pub equality: Equality,
 }
 
-/// Labels and annotations alone. Values of the wrong type are kept, to be complained about later.
+/// Labels and annotations alone. Values of the wrong type are kept; `check_strings` reports them.
 pub(crate) fn reduce(metadata: &Value) -> Map<String, Value> {
     let mut reduced = Map::new();
     for part in COMPARED {
@@ -68,11 +68,11 @@ pub(crate) fn compare_metadata(
     check_strings(&merged, "labels", |fault| CompareError::InvalidLabel {
         fault,
     })?;
-    let verdict = maps(&merged, &live, rules.zero);
+    let equality = maps(&merged, &live, rules.zero);
     Ok(MetadataOutcome {
         merged,
         live,
-        verdict,
+        equality,
     })
 }
 

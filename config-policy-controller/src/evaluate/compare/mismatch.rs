@@ -1,18 +1,18 @@
-//! Field by field, what differs: for people and programs that want more than a verdict.
+//! Field by field, what differs: for people and programs that want more than a equality.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
 use super::equal::{deep, field};
+use super::equality::Equality;
 use super::merge;
 use super::rules::ZeroRule;
-use super::verdict::Verdict;
 
 /// How many differences are listed; a completely different object needs no list of thousands.
-const MOST_MISMATCHES: usize = 50;
+const MAX_MISMATCHES: usize = 50;
 
-/// One field that is not as wanted.
+/// One field that is not as the policy wants it.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Mismatch {
     /// Where, such as `spec.containers[name=web].image` or `rules[2]`.
@@ -43,7 +43,7 @@ pub fn differences(wanted: &Value, live: &Value) -> Vec<Mismatch> {
 }
 
 fn differ(path: String, (wanted, live): (&Value, &Value), found: &mut Vec<Mismatch>) {
-    if wanted == live || found.len() >= MOST_MISMATCHES {
+    if wanted == live || found.len() >= MAX_MISMATCHES {
         return;
     }
     let (Value::Object(wants), Value::Object(has)) = (wanted, live) else {
@@ -95,7 +95,7 @@ impl Reporter {
             (merged, live) => self.push(path, Some(merged), Some(live)),
         }
         if self.found.len() == before {
-            // No single part is to blame, the whole is.
+            // No single field differs, so the whole value is reported.
             self.push(path, Some(merged), Some(live));
         }
     }
@@ -112,7 +112,7 @@ impl Reporter {
     fn report_maps(&mut self, path: &str, merged: &Map<String, Value>, live: &Map<String, Value>) {
         for (key, wanted) in merged {
             let path = join(path, key);
-            if field(wanted, live.get(key), ZeroRule::Distinct) == Verdict::Different {
+            if field(wanted, live.get(key), ZeroRule::Distinct) == Equality::Different {
                 self.report(&path, wanted, live.get(key).unwrap_or(&Value::Null));
             }
         }
@@ -127,7 +127,7 @@ impl Reporter {
     fn report_lists(&mut self, path: &str, merged: &[Value], live: &[Value]) {
         let mut left: Vec<&Value> = live.iter().collect();
         for (position, wanted) in merged.iter().enumerate() {
-            if self.found.len() >= MOST_MISMATCHES {
+            if self.found.len() >= MAX_MISMATCHES {
                 return;
             }
             if let Some(at) = left.iter().position(|live| same_item(wanted, live)) {
@@ -154,7 +154,7 @@ impl Reporter {
     }
 
     fn push(&mut self, path: &str, want: Option<&Value>, got: Option<&Value>) {
-        if self.found.len() < MOST_MISMATCHES {
+        if self.found.len() < MAX_MISMATCHES {
             let (want, got) = (self.show(want), self.show(got));
             self.found.push(Mismatch {
                 path: path.to_owned(),
@@ -174,10 +174,10 @@ impl Reporter {
 }
 
 fn same_item(wanted: &Value, live: &Value) -> bool {
-    deep(wanted, live, ZeroRule::EqualsAbsent) != Verdict::Different
+    deep(wanted, live, ZeroRule::EqualsAbsent) != Equality::Different
 }
 
-/// Keys with dots, slashes or brackets are quoted, so that a path can be read back.
+/// DecryptionKeys with dots, slashes or brackets are quoted, so that a path can be read back.
 fn join(path: &str, key: &str) -> String {
     if key.contains(['.', '/', '[', ']', '"']) {
         format!("{path}[{key:?}]")

@@ -1,4 +1,4 @@
-//! Parts of a live object that say nothing about compliance.
+//! Parts of a live object that are not compared.
 
 use serde_json::{Map, Value};
 

@@ -2,22 +2,22 @@
 
 use serde_json::{Map, Value};
 
+use super::equality::Equality;
 use super::error::CompareError;
 use super::key::{KeyOutcome, compare_key};
 use super::metadata::{self, compare_metadata};
 use super::mismatch::{Mismatch, Reporter};
 use super::rules::{ComplianceType, Rules, ZeroRule};
 use super::secret::decoded_data;
-use super::verdict::Verdict;
 
-/// What a policy wants of one object.
+/// The desired content of one object.
 #[derive(Debug, Clone, Copy)]
-pub struct Desired<'a> {
+pub struct DesiredContent<'a> {
     /// The object definition: `apiVersion`, `kind` and any other top-level keys.
     pub definition: &'a Map<String, Value>,
-    /// How the definition is meant.
+    /// The compliance type.
     pub compliance: ComplianceType,
-    /// How its labels and annotations are meant, if differently.
+    /// The compliance type of labels and annotations, if it is another one.
     pub metadata_compliance: Option<ComplianceType>,
 }
 
@@ -53,52 +53,52 @@ impl Comparison {
         object
     }
 
-    /// Whether nothing is left to ask or to do.
-    pub fn is_settled(&self) -> bool {
+    /// Whether neither a dry run nor an update is needed.
+    pub fn is_conclusive(&self) -> bool {
         !self.update_needed && !self.missing && self.error.is_none()
     }
 
-    fn take(&mut self, key: &str, verdict: Verdict) {
+    fn take(&mut self, key: &str, equality: Equality) {
         let is_status = key == "status";
-        match verdict {
-            Verdict::Same => {}
-            Verdict::Different | Verdict::IfServerAgrees if is_status => {
+        match equality {
+            Equality::Same => {}
+            Equality::Different | Equality::IfServerAgrees if is_status => {
                 self.status_mismatch = true;
             }
-            Verdict::Different => self.update_needed = true,
+            Equality::Different => self.update_needed = true,
             // Nothing is written to the status, so there is nothing to ask the server about.
-            Verdict::IfDefaulted | Verdict::IfServerAgrees => self.missing |= !is_status,
+            Equality::IfDefaulted | Equality::IfServerAgrees => self.missing |= !is_status,
         }
     }
 }
 
 /// Compares a policy's object with the live object of that name.
-pub fn compare(desired: Desired<'_>, live: &Value) -> Comparison {
+pub fn compare(desired: DesiredContent<'_>, live: &Value) -> Comparison {
     compare_as(desired, live, ZeroRule::Distinct).comparison
 }
 
 /// Whether a listed object is one that a definition without a name describes.
 ///
 /// No dry run will follow, so an absent field and a zero value are taken for the same.
-pub fn matches(desired: Desired<'_>, live: &Value) -> bool {
+pub fn matches(desired: DesiredContent<'_>, live: &Value) -> bool {
     let outcome = compare_as(desired, live, ZeroRule::EqualsAbsent);
-    outcome.comparison.error.is_none() && outcome.worst <= Verdict::IfDefaulted
+    outcome.comparison.error.is_none() && outcome.worst <= Equality::IfDefaulted
 }
 
-struct Outcome {
+struct ObjectOutcome {
     comparison: Comparison,
-    worst: Verdict,
+    worst: Equality,
 }
 
-fn compare_as(desired: Desired<'_>, live: &Value, zero: ZeroRule) -> Outcome {
+fn compare_as(desired: DesiredContent<'_>, live: &Value, zero: ZeroRule) -> ObjectOutcome {
     let kind = Kind::of(desired.definition);
     let mut reporter = Reporter::new(kind == Kind::Secret);
-    let mut outcome = Outcome {
+    let mut outcome = ObjectOutcome {
         comparison: Comparison {
             candidate: live.clone(),
             ..Comparison::default()
         },
-        worst: Verdict::Same,
+        worst: Equality::Same,
     };
     let mut keys: Vec<_> = desired.definition.iter().collect();
     keys.sort_by_key(|(key, _)| *key);
@@ -129,7 +129,7 @@ fn compare_as(desired: Desired<'_>, live: &Value, zero: ZeroRule) -> Outcome {
             )
         };
         match result {
-            Ok(verdict) => outcome.worst = outcome.worst.max(verdict),
+            Ok(equality) => outcome.worst = outcome.worst.max(equality),
             Err(error) => {
                 outcome.comparison.error = Some(error);
                 outcome.comparison.update_needed = true;
@@ -156,19 +156,19 @@ fn take_metadata(
     live: &Value,
     (rules, kind): (Rules, Kind),
     reporter: &mut Reporter,
-) -> Result<Verdict, CompareError> {
+) -> Result<Equality, CompareError> {
     let live_metadata = live.get("metadata").unwrap_or(&Value::Null);
     let found = compare_metadata(wanted, live_metadata, rules, kind == Kind::Namespace)?;
     metadata::write_into(&mut comparison.candidate, &found.merged);
-    comparison.take("metadata", found.verdict);
-    if found.verdict == Verdict::Different {
+    comparison.take("metadata", found.equality);
+    if found.equality == Equality::Different {
         reporter.report(
             "metadata",
             &Value::Object(found.merged),
             &Value::Object(found.live),
         );
     }
-    Ok(found.verdict)
+    Ok(found.equality)
 }
 
 fn take_key(
@@ -177,32 +177,32 @@ fn take_key(
     live: &Value,
     (rules, kind): (Rules, Kind),
     reporter: &mut Reporter,
-) -> Result<Verdict, CompareError> {
+) -> Result<Equality, CompareError> {
     let writes_string_data = kind == Kind::Secret && key == "stringData";
     let outcome = if writes_string_data {
         // Only what the policy wants is written: the merged map would turn binary values into text.
         let mut outcome = compare_key(key, wanted, Some(&decoded_data(live)?), rules)?;
         set(&mut comparison.candidate, key, wanted.clone());
-        if outcome.verdict == Verdict::Different {
+        if outcome.equality == Equality::Different {
             reporter.report(key, &outcome.merged, &outcome.live);
         }
         outcome.merged = Value::Null;
         outcome
     } else {
         let outcome = compare_key(key, wanted, live.get(key), rules)?;
-        if outcome.verdict == Verdict::Different {
+        if outcome.equality == Equality::Different {
             reporter.report(key, &outcome.merged, &outcome.live);
         }
         set(&mut comparison.candidate, key, outcome.merged.clone());
         outcome
     };
     let absent = !writes_string_data && live.get(key).is_none();
-    let KeyOutcome { verdict, .. } = outcome;
-    comparison.take(key, verdict);
+    let KeyOutcome { equality, .. } = outcome;
+    comparison.take(key, equality);
     if absent && key != "status" {
         comparison.missing = true;
     }
-    Ok(verdict)
+    Ok(equality)
 }
 
 /// Removes the top-level keys that a mustonlyhave definition does not have.
@@ -211,13 +211,13 @@ fn drop_extra_keys(
     kind: Kind,
     comparison: &mut Comparison,
     reporter: &mut Reporter,
-) -> Verdict {
+) -> Equality {
     // The server keeps `stringData` as `data`. Once something has to be written, the old `data` must go for
     // the wanted keys to be the only ones; while they are the only ones it has to stay.
     let keeps_data =
         kind == Kind::Secret && definition.contains_key("stringData") && !comparison.update_needed;
     let Some(candidate) = comparison.candidate.as_object_mut() else {
-        return Verdict::Same;
+        return Equality::Same;
     };
     let extra: Vec<String> = candidate
         .keys()
@@ -231,10 +231,10 @@ fn drop_extra_keys(
         }
     }
     if extra.is_empty() {
-        return Verdict::Same;
+        return Equality::Same;
     }
     comparison.update_needed = true;
-    Verdict::Different
+    Equality::Different
 }
 
 fn set(object: &mut Value, key: &str, value: Value) {

@@ -1,6 +1,6 @@
 //! The rules of a comparison: how much of an object a policy determines, and what an absent value equals.
 
-/// How much of the object the policy speaks for.
+/// How much of the object the policy determines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ComplianceType {
     /// The object exists and has at least the given content.

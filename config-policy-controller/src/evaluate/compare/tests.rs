@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Comparison, ComplianceType, Desired, compare};
+use super::{Comparison, ComplianceType, DesiredContent, compare};
 
 mod blocks;
 mod objects;
@@ -27,7 +27,7 @@ fn list(value: Value) -> Vec<Value> {
 fn compared(compliance: ComplianceType, definition: &Value, live: &Value) -> Comparison {
     let definition = map(definition.clone());
     compare(
-        Desired {
+        DesiredContent {
             definition: &definition,
             compliance,
             metadata_compliance: None,

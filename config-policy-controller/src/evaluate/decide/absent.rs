@@ -1,61 +1,64 @@
-//! Objects that were missing, or should be.
+//! LiveObjects that were missing, or should be absent.
 
 use reeve_api::configuration_policy::ObjectProperties;
 use serde_json::Value;
 
-use super::{Listed, Settled, Step, Target};
-use crate::evaluate::cluster::{Refused, text};
+use super::{Decision, RelatedEntry, Step, Target};
+use crate::evaluate::cluster::{WriteError, text};
 use crate::messages::{self, Reason};
-use crate::status::finding::Event;
+use crate::status::finding::ObjectEvent;
 
-/// The answer after a creation.
-pub fn after_create(target: &Target<'_>, created: Result<&Value, &Refused>) -> Step {
-    let missing = Event::bad(Reason::Missing);
+/// The decision after a creation.
+pub fn after_create(target: &Target<'_>, created: Result<&Value, &WriteError>) -> Step {
+    let missing = ObjectEvent::violation(Reason::Missing);
     let object = target.in_words();
-    let settled = match created {
+    let decision = match created {
         Ok(created) => {
-            let outcome = if target.wanted.definition.contains_key("status") {
+            let outcome = if target.desired.definition.contains_key("status") {
                 let message = messages::created_status_unchecked(&object);
-                Event::problem(messages::CREATED_STATUS_UNCHECKED, message)
+                ObjectEvent::error(messages::CREATED_STATUS_UNCHECKED, message)
             } else {
-                Event::good(Reason::Created)
+                ObjectEvent::compliant(Reason::Created)
             };
             let properties = ObjectProperties {
                 created_by_policy: Some(true),
                 uid: Some(text(created, "/metadata/uid").to_owned()),
                 ..ObjectProperties::default()
             };
-            Settled::new(vec![missing, outcome], Listed::With(Some(properties)))
+            Decision::new(
+                vec![missing, outcome],
+                RelatedEntry::Listed(Some(properties)),
+            )
         }
         Err(refused) => {
             let message = messages::cannot_create(&object, refused.text());
-            let awaits_namespace = matches!(refused, Refused::NoNamespace(_));
-            let event = Event::problem(messages::CREATION_ERROR, message.clone());
-            Settled {
-                // The namespace's own event brings the next try.
+            let awaits_namespace = matches!(refused, WriteError::NoNamespace(_));
+            let event = ObjectEvent::error(messages::CREATION_ERROR, message.clone());
+            Decision {
+                // The watch of the namespace triggers the next evaluation.
                 failure: (!awaits_namespace).then_some(message),
                 awaits_namespace,
-                ..Settled::new(vec![missing, event], Listed::With(None))
+                ..Decision::new(vec![missing, event], RelatedEntry::Listed(None))
             }
         }
     };
-    Step::done(settled)
+    Step::done(decision)
 }
 
-/// The answer after a deletion. An object that was gone already counts as deleted.
-pub fn after_delete(target: &Target<'_>, deleted: Result<(), &Refused>) -> Step {
+/// The decision after a deletion. An object that was gone already counts as deleted.
+pub fn after_delete(target: &Target<'_>, deleted: Result<(), &WriteError>) -> Step {
     let (event, failure) = match deleted {
-        Ok(()) | Err(Refused::NotFound(_)) => (Event::good(Reason::Deleted), None),
+        Ok(()) | Err(WriteError::NotFound(_)) => (ObjectEvent::compliant(Reason::Deleted), None),
         Err(refused) => {
             let message = messages::cannot_delete(&target.in_words(), refused.text());
             (
-                Event::problem(messages::DELETION_ERROR, message.clone()),
+                ObjectEvent::error(messages::DELETION_ERROR, message.clone()),
                 Some(message),
             )
         }
     };
-    Step::done(Settled {
+    Step::done(Decision {
         failure,
-        ..Settled::new(vec![event], Listed::With(None))
+        ..Decision::new(vec![event], RelatedEntry::Listed(None))
     })
 }

@@ -1,11 +1,11 @@
-//! Field by field, how an object differs from what is wanted: for the status, and only what may be seen there.
+//! The fields of an object that differ, for the status, with secret values redacted.
 
 use reeve_api::configuration_policy::FieldDifference;
 use serde_json::Value;
 
 use super::Target;
 use crate::evaluate::compare::{self, Mismatch, Shown};
-use crate::evaluate::diff::{Origin, RecordDiff};
+use crate::evaluate::diff::{RecordDiff, Sensitivity};
 
 /// How many fields are listed. An object that is entirely different is better read as a whole.
 const MOST_FIELDS: usize = 20;
@@ -15,12 +15,12 @@ const LONGEST_VALUE: usize = 256;
 /// The fields that differ, if the template's `recordDiff` lets the status hold them. The values of sensitive ones are
 /// left out.
 pub(super) fn shown(target: &Target<'_>, mismatches: &[Mismatch]) -> Vec<FieldDifference> {
-    let wanted = target.wanted;
-    let secret = wanted.kind.group.is_empty() && wanted.kind.kind == "Secret";
-    let redact = match wanted.record_diff {
+    let desired = target.desired;
+    let secret = desired.kind.group.is_empty() && desired.kind.kind == "Secret";
+    let redact = match desired.record_diff {
         RecordDiff::None | RecordDiff::Log => return Vec::new(),
         RecordDiff::Censored => true,
-        RecordDiff::InStatus => secret || wanted.origin == Origin::Sensitive,
+        RecordDiff::InStatus => secret || desired.sensitivity == Sensitivity::Sensitive,
     };
     let one = |mismatch: &Mismatch| FieldDifference {
         path: mismatch.path.clone(),

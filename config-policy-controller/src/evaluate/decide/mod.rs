@@ -1,6 +1,6 @@
-//! What to do about one object. Pure: what was seen goes in, the next step comes out.
+//! Decides what to do about one object. Pure: from the live object to the next step.
 //!
-//! A decision can need the API server's word half-way (would this update change anything?), so it is made in
+//! A decision may depend on answers of the API server (would this update change anything?), so it is made in
 //! steps: [`first`], then one of the `after_…` functions for each answer, until a step is [`Step::Done`].
 
 mod absent;
@@ -17,113 +17,113 @@ use reeve_api::RemediationAction;
 use reeve_api::configuration_policy::{FieldDifference, ObjectProperties};
 use serde_json::Value;
 
-use crate::evaluate::cluster::{ReadResult, Unreadable, text};
+use crate::evaluate::cluster::{ReadError, ReadResult, text};
 use crate::evaluate::compare::ComplianceType;
-use crate::evaluate::desired::Wanted;
-use crate::evaluate::diff::Length;
-use crate::evaluate::memo::Memory;
+use crate::evaluate::desired::DesiredObject;
+use crate::evaluate::diff::DiffLength;
+use crate::evaluate::memo::ComparisonMemo;
 use crate::messages::{self, Reason};
-use crate::status::finding::{Event, Finding, Place, related};
+use crate::status::finding::{Finding, Location, ObjectEvent, related};
 
 pub use absent::{after_create, after_delete};
 pub use present::{after_dry_run, after_recreate, after_update};
 pub use unnamed::{Search, search};
 
-/// One object that a policy speaks about.
+/// One object that a policy evaluates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target<'a> {
-    /// What is wanted.
-    pub wanted: &'a Wanted,
+    /// The object as the policy wants it.
+    pub desired: &'a DesiredObject,
     /// The plural name of the kind.
     pub resource: &'a str,
     /// Its name and namespace; the namespace is empty for cluster-scoped kinds.
-    pub place: Place,
-    /// What may be done.
+    pub location: Location,
+    /// The remediation action.
     pub mode: RemediationAction,
-    /// What the policy's status says about the object.
+    /// The object's properties in the policy's status.
     pub before: Option<&'a ObjectProperties>,
     /// What an earlier evaluation of the same object and template found.
-    pub remembered: Option<Memory>,
+    pub memo: Option<ComparisonMemo>,
     /// How much of a difference is recorded.
-    pub length: Length,
-    /// How the object came to be spoken about.
-    pub found: Found,
+    pub length: DiffLength,
+    /// How the object was found.
+    pub found: FoundBy,
 }
 
-/// How an object came to be spoken about.
+/// How an object was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundBy {
     /// By its name.
-    ByName,
+    Name,
     /// By its content: the template has no name.
-    ByContent,
+    Content,
 }
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// Nothing: this is the answer.
-    Done(Box<Settled>),
+    /// Nothing: this is the decision.
+    Done(Box<Decision>),
     /// Create the object.
     Create(Value),
     /// Delete the object, unless another one has its name by now.
     Delete {
-        /// The UID of the object that was looked at.
+        /// The UID of the object that was read.
         uid: String,
     },
-    /// Ask what an update would change.
-    DryRun(Box<Draft>),
+    /// Send a dry-run update.
+    DryRun(Box<PendingUpdate>),
     /// Update the object.
-    Update(Box<Draft>),
-    /// Delete the object, if it still is the draft's, and create it again, as [`Target::to_create`] says.
-    Recreate(Box<Draft>),
+    Update(Box<PendingUpdate>),
+    /// Delete the object, if it still has the update's UID, and create it again, as [`Target::to_create`] says.
+    Recreate(Box<PendingUpdate>),
 }
 
-/// An update in the making.
+/// An update that is to be sent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Draft {
-    /// The object as it is.
+pub struct PendingUpdate {
+    /// The live object.
     pub live: Arc<Value>,
-    /// The object as it is to be sent.
+    /// The object to send.
     pub to_write: Value,
     /// Fields differ, beyond what defaulting may explain.
     pub differs: bool,
     /// The status differs as well.
     pub status_differs: bool,
     /// The difference, as far as it is known.
-    pub diff: Recorded,
+    pub diff: RecordedDiff,
     /// Field by field, what differs.
     pub fields: Vec<FieldDifference>,
 }
 
-impl Draft {
-    /// The UID of the object as it was looked at.
+impl PendingUpdate {
+    /// The UID of the live object.
     pub fn uid(&self) -> &str {
         text(&self.live, "/metadata/uid")
     }
 }
 
-/// A difference and where it goes.
+/// A diff and where it is recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedDiff {
     /// For the status of the policy.
     pub in_status: Option<String>,
     /// For the log.
     pub in_log: Option<String>,
 }
 
-/// An answer about one object.
+/// The decision about one object.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settled {
+pub struct Decision {
     /// What was found and done, one or two events.
-    pub events: Vec<Event>,
+    pub events: Vec<ObjectEvent>,
     /// Whether the object belongs into the list of related objects, and with which properties.
-    pub listed: Listed,
-    /// What to remember, so that an unchanged object is not compared again.
-    pub remember: Option<Memory>,
-    /// Why the evaluation has to be tried again.
+    pub listed: RelatedEntry,
+    /// The memo of the comparison, so that an unchanged object is not compared again.
+    pub memo: Option<ComparisonMemo>,
+    /// Why the evaluation is retried.
     pub failure: Option<String>,
-    /// A namespace whose creation would help.
+    /// The namespace does not exist: its creation enqueues the policy.
     pub awaits_namespace: bool,
     /// A difference for the log.
     pub log: Option<String>,
@@ -131,80 +131,82 @@ pub struct Settled {
 
 /// Whether and how an object appears among the related objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Listed {
-    /// It does not: nothing is known about it.
-    No,
-    /// It does, with these properties.
-    With(Option<ObjectProperties>),
+pub enum RelatedEntry {
+    /// It does not appear: its state is unknown.
+    Omitted,
+    /// It appears with these properties.
+    Listed(Option<ObjectProperties>),
 }
 
 impl<'a> Target<'a> {
     /// An object with a name.
-    pub fn named(wanted: &'a Wanted, resource: &'a str, mode: RemediationAction) -> Self {
+    pub fn named(desired: &'a DesiredObject, resource: &'a str, mode: RemediationAction) -> Self {
         Self {
-            wanted,
+            desired,
             resource,
-            place: wanted.place.clone(),
+            location: desired.location.clone(),
             mode,
             before: None,
-            remembered: None,
-            length: Length::Truncated,
-            found: Found::ByName,
+            memo: None,
+            length: DiffLength::Truncated,
+            found: FoundBy::Name,
         }
     }
 
     /// `pods [a] in namespace n`.
     fn in_words(&self) -> String {
-        messages::object_name(self.resource, &self.place.name, &self.place.namespace)
+        messages::object_name(self.resource, &self.location.name, &self.location.namespace)
     }
 
-    /// The object to create: the description at this place. Its `status` is checked, never written.
+    /// The object to create: the description at this location. Its `status` is checked, never written.
     pub fn to_create(&self) -> Value {
-        let mut object = self.wanted.definition.clone();
+        let mut object = self.desired.definition.clone();
         object.remove("status");
         let metadata = object
             .entry("metadata")
             .or_insert_with(|| Value::Object(serde_json::Map::new()));
         if let Some(metadata) = metadata.as_object_mut() {
-            metadata.insert("name".to_owned(), Value::String(self.place.name.clone()));
-            if self.place.namespace.is_empty() {
+            metadata.insert("name".to_owned(), Value::String(self.location.name.clone()));
+            if self.location.namespace.is_empty() {
                 metadata.remove("namespace");
             } else {
-                let namespace = Value::String(self.place.namespace.clone());
+                let namespace = Value::String(self.location.namespace.clone());
                 metadata.insert("namespace".to_owned(), namespace);
             }
         }
         Value::Object(object)
     }
 
-    /// The finding that an answer amounts to.
-    pub fn finding(&self, settled: &Settled) -> Finding {
-        let names = Vec::from_iter(Some(self.place.name.clone()).filter(|name| !name.is_empty()));
-        let listed = match (&settled.listed, settled.events.last()) {
-            (Listed::With(properties), Some(event)) => Some((properties.clone(), event)),
+    /// The finding for a decision.
+    pub fn finding(&self, decision: &Decision) -> Finding {
+        let names =
+            Vec::from_iter(Some(self.location.name.clone()).filter(|name| !name.is_empty()));
+        let listed = match (&decision.listed, decision.events.last()) {
+            (RelatedEntry::Listed(properties), Some(event)) => Some((properties.clone(), event)),
             _ => None,
         };
         let kind = (
-            self.wanted.kind.api_version(),
-            self.wanted.kind.kind.as_str(),
+            self.desired.kind.api_version(),
+            self.desired.kind.kind.as_str(),
         );
-        let related = listed
-            .map(|(properties, event)| related((&kind.0, kind.1), &self.place, event, properties));
+        let related = listed.map(|(properties, event)| {
+            related((&kind.0, kind.1), &self.location, event, properties)
+        });
         Finding {
-            place: self.place.clone(),
+            location: self.location.clone(),
             names,
-            events: settled.events.clone(),
+            events: decision.events.clone(),
             related: related.into_iter().collect(),
         }
     }
 }
 
-impl Settled {
-    fn new(events: Vec<Event>, listed: Listed) -> Self {
+impl Decision {
+    fn new(events: Vec<ObjectEvent>, listed: RelatedEntry) -> Self {
         Self {
             events,
             listed,
-            remember: None,
+            memo: None,
             failure: None,
             awaits_namespace: false,
             log: None,
@@ -213,8 +215,8 @@ impl Settled {
 }
 
 impl Step {
-    fn done(settled: Settled) -> Self {
-        Self::Done(Box::new(settled))
+    fn done(decision: Decision) -> Self {
+        Self::Done(Box::new(decision))
     }
 }
 
@@ -222,31 +224,34 @@ impl Step {
 pub fn first(target: &Target<'_>, live: &ReadResult) -> Step {
     use ComplianceType::{MustHave, MustNotHave, MustOnlyHave};
     use RemediationAction::{Enforce, Inform};
-    let index = target.wanted.index;
-    let bare = |event| Step::done(Settled::new(vec![event], Listed::With(None)));
-    // What is known of the object is kept where it cannot be read: that the policy created it must not be forgotten.
+    let index = target.desired.index;
+    let bare = |event| Step::done(Decision::new(vec![event], RelatedEntry::Listed(None)));
+    // An object that cannot be read keeps its properties, so that `createdByPolicy` is not lost.
     let as_before = || {
-        target
-            .before
-            .map_or(Listed::No, |before| Listed::With(Some(before.clone())))
+        target.before.map_or(RelatedEntry::Omitted, |before| {
+            RelatedEntry::Listed(Some(before.clone()))
+        })
     };
-    match (live, target.wanted.compliance, target.mode) {
-        (Err(Unreadable::Unwatchable(error)), _, _) => {
-            let event = Event::problem(messages::UNWATCHABLE, messages::unwatchable(index, error));
-            Step::done(Settled::new(vec![event], as_before()))
+    match (live, target.desired.compliance, target.mode) {
+        (Err(ReadError::Unwatchable(error)), _, _) => {
+            let event =
+                ObjectEvent::error(messages::UNWATCHABLE, messages::unwatchable(index, error));
+            Step::done(Decision::new(vec![event], as_before()))
         }
-        (Err(Unreadable::Failed(error)), _, _) => {
+        (Err(ReadError::Failed(error)), _, _) => {
             let message = messages::unreadable(index, error);
-            let event = Event::problem(messages::API_ERROR, message.clone());
-            Step::done(Settled {
+            let event = ObjectEvent::error(messages::API_ERROR, message.clone());
+            Step::done(Decision {
                 failure: Some(message),
-                ..Settled::new(vec![event], as_before())
+                ..Decision::new(vec![event], as_before())
             })
         }
-        (Ok(None), MustNotHave, _) => bare(Event::good(Reason::AbsentAsExpected)),
-        (Ok(None), MustHave | MustOnlyHave, Inform) => bare(Event::bad(Reason::Missing)),
+        (Ok(None), MustNotHave, _) => bare(ObjectEvent::compliant(Reason::AbsentAsExpected)),
+        (Ok(None), MustHave | MustOnlyHave, Inform) => {
+            bare(ObjectEvent::violation(Reason::Missing))
+        }
         (Ok(None), MustHave | MustOnlyHave, Enforce) => Step::Create(target.to_create()),
-        (Ok(Some(_)), MustNotHave, Inform) => bare(Event::bad(Reason::Unexpected)),
+        (Ok(Some(_)), MustNotHave, Inform) => bare(ObjectEvent::violation(Reason::Unexpected)),
         (Ok(Some(live)), MustNotHave, Enforce) => Step::Delete {
             uid: text(live, "/metadata/uid").to_owned(),
         },

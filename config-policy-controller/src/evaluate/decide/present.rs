@@ -1,4 +1,4 @@
-//! Objects that exist and should.
+//! Objects that exist and should exist.
 
 use std::sync::Arc;
 
@@ -6,24 +6,24 @@ use reeve_api::RemediationAction;
 use reeve_api::configuration_policy::{FieldDifference, ObjectProperties};
 use serde_json::Value;
 
-use super::{Draft, Found, Listed, Recorded, Settled, Step, Target, fields};
-use crate::evaluate::cluster::{RecreateFailure, Refused, text};
+use super::{Decision, FoundBy, PendingUpdate, RecordedDiff, RelatedEntry, Step, Target, fields};
+use crate::evaluate::cluster::{RecreateError, WriteError, text};
 use crate::evaluate::compare;
 use crate::evaluate::desired::Recreate;
-use crate::evaluate::diff::{self, Origin, RecordDiff};
-use crate::evaluate::memo::Memory;
+use crate::evaluate::diff::{self, RecordDiff, Sensitivity};
+use crate::evaluate::memo::ComparisonMemo;
 use crate::messages::{self, Reason};
-use crate::status::finding::Event;
+use crate::status::finding::ObjectEvent;
 
-/// The verdict on a present object, before it becomes events.
-struct Verdict {
+/// The state of an existing object, before it becomes events and properties.
+struct ObjectState {
     compliant: bool,
-    /// Why not, where that has words of its own.
+    /// The reason for a violation, where the reason has its own text.
     message: String,
     /// How far writing got.
     written: Written,
     matches_after_dry_run: bool,
-    diff: Recorded,
+    diff: RecordedDiff,
     fields: Vec<FieldDifference>,
     lasting: Lasting,
     failure: Option<String>,
@@ -36,7 +36,7 @@ struct Verdict {
 enum Written {
     /// Nothing was tried.
     NotTried,
-    /// It was found necessary, and failed or was left at that.
+    /// It was necessary, and failed.
     Tried,
     /// The object was changed although only defaults were missing: no violation came before.
     Quietly,
@@ -44,21 +44,21 @@ enum Written {
     Done,
 }
 
-/// Whether the verdict holds until the object changes.
+/// Whether the state holds until the object changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lasting {
     UntilChanged,
     No,
 }
 
-impl Verdict {
+impl ObjectState {
     fn compliant() -> Self {
         Self {
             compliant: true,
             message: String::new(),
             written: Written::NotTried,
             matches_after_dry_run: false,
-            diff: Recorded::default(),
+            diff: RecordedDiff::default(),
             fields: Vec::new(),
             lasting: Lasting::UntilChanged,
             failure: None,
@@ -75,57 +75,57 @@ impl Verdict {
     }
 }
 
-/// Compares, or recalls what comparing came to.
+/// Compares, or takes the result from the memo.
 pub(super) fn first(target: &Target<'_>, live: &Arc<Value>) -> Step {
     if let Some(memory) = recall(target, live) {
-        return settle(
+        return decided(
             target,
             live,
-            Verdict {
+            ObjectState {
                 compliant: memory.compliant,
                 message: memory.message.clone(),
                 matches_after_dry_run: memory.matches_after_dry_run,
-                diff: Recorded {
+                diff: RecordedDiff {
                     in_status: memory.diff.clone(),
                     in_log: None,
                 },
                 fields: memory.fields.clone(),
-                ..Verdict::compliant()
+                ..ObjectState::compliant()
             },
         );
     }
-    let comparison = compare::compare(target.wanted.desired(), live);
+    let comparison = compare::compare(target.desired.content(), live);
     let fields = fields::shown(target, &comparison.mismatches);
     if let Some(error) = &comparison.error {
-        return settle(
+        return decided(
             target,
             live,
-            Verdict {
+            ObjectState {
                 written: Written::Tried,
-                // It quotes what is wanted.
-                ..Verdict::violation(target.wanted.secrets.taken_out_of(&error.to_string()))
+                // It quotes what is desired.
+                ..ObjectState::violation(target.desired.secrets.taken_out_of(&error.to_string()))
             },
         );
     }
     let diff = if comparison.status_mismatch {
         difference(target, live, &comparison.candidate)
     } else {
-        Recorded::default()
+        RecordedDiff::default()
     };
-    if comparison.is_settled() {
+    if comparison.is_conclusive() {
         let compliant = !comparison.status_mismatch;
-        return settle(
+        return decided(
             target,
             live,
-            Verdict {
+            ObjectState {
                 compliant,
                 diff,
                 fields: if compliant { Vec::new() } else { fields },
-                ..Verdict::compliant()
+                ..ObjectState::compliant()
             },
         );
     }
-    Step::DryRun(Box::new(Draft {
+    Step::DryRun(Box::new(PendingUpdate {
         live: Arc::clone(live),
         to_write: comparison.to_write(live),
         differs: comparison.update_needed,
@@ -135,238 +135,248 @@ pub(super) fn first(target: &Target<'_>, live: &Arc<Value>) -> Step {
     }))
 }
 
-/// The step after the API server said what an update would make of the object.
-pub fn after_dry_run(target: &Target<'_>, draft: Draft, answer: Result<&Value, &Refused>) -> Step {
-    let live = Arc::clone(&draft.live);
+/// The step after a dry-run update.
+pub fn after_dry_run(
+    target: &Target<'_>,
+    update: PendingUpdate,
+    answer: Result<&Value, &WriteError>,
+) -> Step {
+    let live = Arc::clone(&update.live);
     match answer {
-        Ok(result) => after_accepted(target, draft, result),
-        Err(Refused::Invalid(_)) => after_invalid(target, draft),
-        Err(Refused::Forbidden(text)) if target.mode == RemediationAction::Inform => {
-            unverified(target, draft, text)
+        Ok(result) => after_accepted(target, update, result),
+        Err(WriteError::Invalid(_)) => after_invalid(target, update),
+        Err(WriteError::Forbidden(text)) if target.mode == RemediationAction::Inform => {
+            unverified(target, update, text)
         }
         Err(refused) => {
             let message = update_text(target, refused)
-                .unwrap_or_else(|| messages::dry_run_error(&target.place.name, refused.text()));
-            let bad_request = matches!(refused, Refused::BadRequest(_));
-            settle(
+                .unwrap_or_else(|| messages::dry_run_error(&target.location.name, refused.text()));
+            let bad_request = matches!(refused, WriteError::BadRequest(_));
+            decided(
                 target,
                 &live,
-                Verdict {
-                    written: if draft.differs {
+                ObjectState {
+                    written: if update.differs {
                         Written::Tried
                     } else {
                         Written::NotTried
                     },
-                    diff: draft.diff,
-                    fields: draft.fields,
+                    diff: update.diff,
+                    fields: update.fields,
                     lasting: if bad_request {
                         Lasting::UntilChanged
                     } else {
                         Lasting::No
                     },
                     failure: (!bad_request).then(|| message.clone()),
-                    ..Verdict::violation(message)
+                    ..ObjectState::violation(message)
                 },
             )
         }
     }
 }
 
-/// Only looking is asked for, and only looking is allowed: the comparison has to do. What may come to the same is
-/// taken for the same, as nobody can tell.
-fn unverified(target: &Target<'_>, draft: Draft, text: &str) -> Step {
-    let live = Arc::clone(&draft.live);
-    let compliant = !(draft.differs || draft.status_differs);
+/// The controller may not request updates in inform mode, so the comparison alone decides. What may be equal counts as
+/// equal.
+fn unverified(target: &Target<'_>, update: PendingUpdate, text: &str) -> Step {
+    let live = Arc::clone(&update.live);
+    let compliant = !(update.differs || update.status_differs);
     let diff = if compliant {
-        Recorded::default()
+        RecordedDiff::default()
     } else {
-        difference(target, &live, &draft.to_write)
+        difference(target, &live, &update.to_write)
     };
-    settle(
+    decided(
         target,
         &live,
-        Verdict {
+        ObjectState {
             compliant,
             diff,
-            fields: if compliant { Vec::new() } else { draft.fields },
+            fields: if compliant { Vec::new() } else { update.fields },
             lasting: Lasting::No,
             unverified: Some(messages::unverified(text)),
-            ..Verdict::compliant()
+            ..ObjectState::compliant()
         },
     )
 }
 
-fn after_accepted(target: &Target<'_>, draft: Draft, result: &Value) -> Step {
-    let live = Arc::clone(&draft.live);
+fn after_accepted(target: &Target<'_>, update: PendingUpdate, result: &Value) -> Step {
+    let live = Arc::clone(&update.live);
     if compare::without_noise(result) == compare::without_noise(&live) {
-        return settle(
+        return decided(
             target,
             &live,
-            Verdict {
-                compliant: !draft.status_differs,
+            ObjectState {
+                compliant: !update.status_differs,
                 matches_after_dry_run: true,
-                fields: if draft.status_differs {
-                    draft.fields
+                fields: if update.status_differs {
+                    update.fields
                 } else {
                     Vec::new()
                 },
-                diff: draft.diff,
-                ..Verdict::compliant()
+                diff: update.diff,
+                ..ObjectState::compliant()
             },
         );
     }
     let diff = difference(target, &live, result);
-    let fields = if draft.fields.is_empty() {
-        // The comparison took what is missing for a default, and it is none.
+    let fields = if update.fields.is_empty() {
+        // The comparison took a missing field for a default, which it is not.
         fields::between(target, &live, result)
     } else {
-        draft.fields.clone()
+        update.fields.clone()
     };
-    let draft = Draft { fields, ..draft };
-    match (target.mode, target.wanted.recreate) {
-        (RemediationAction::Inform, _) => settle(
+    let update = PendingUpdate { fields, ..update };
+    match (target.mode, target.desired.recreate) {
+        (RemediationAction::Inform, _) => decided(
             target,
             &live,
-            Verdict {
+            ObjectState {
                 diff,
-                fields: draft.fields,
-                ..Verdict::violation(String::new())
+                fields: update.fields,
+                ..ObjectState::violation(String::new())
             },
         ),
         (RemediationAction::Enforce, Recreate::Always) => {
-            Step::Recreate(Box::new(Draft { diff, ..draft }))
+            Step::Recreate(Box::new(PendingUpdate { diff, ..update }))
         }
-        (RemediationAction::Enforce, _) => Step::Update(Box::new(Draft { diff, ..draft })),
+        (RemediationAction::Enforce, _) => Step::Update(Box::new(PendingUpdate { diff, ..update })),
     }
 }
 
-fn after_invalid(target: &Target<'_>, draft: Draft) -> Step {
-    let live = Arc::clone(&draft.live);
-    let diff = difference(target, &live, &draft.to_write);
-    match (target.mode, target.wanted.recreate) {
-        (RemediationAction::Inform, _) => settle(
+fn after_invalid(target: &Target<'_>, update: PendingUpdate) -> Step {
+    let live = Arc::clone(&update.live);
+    let diff = difference(target, &live, &update.to_write);
+    match (target.mode, target.desired.recreate) {
+        (RemediationAction::Inform, _) => decided(
             target,
             &live,
-            Verdict {
+            ObjectState {
                 diff,
-                fields: draft.fields,
-                ..Verdict::violation(String::new())
+                fields: update.fields,
+                ..ObjectState::violation(String::new())
             },
         ),
-        (RemediationAction::Enforce, Recreate::Never) => settle(
+        (RemediationAction::Enforce, Recreate::Never) => decided(
             target,
             &live,
-            Verdict {
+            ObjectState {
                 diff,
-                fields: draft.fields,
-                ..Verdict::violation(messages::immutable(&target.in_words()))
+                fields: update.fields,
+                ..ObjectState::violation(messages::immutable(&target.in_words()))
             },
         ),
-        (RemediationAction::Enforce, _) => Step::Recreate(Box::new(Draft { diff, ..draft })),
+        (RemediationAction::Enforce, _) => {
+            Step::Recreate(Box::new(PendingUpdate { diff, ..update }))
+        }
     }
 }
 
-/// The answer after an update.
-pub fn after_update(target: &Target<'_>, draft: Draft, answer: Result<&Value, &Refused>) -> Step {
+/// The decision after an update.
+pub fn after_update(
+    target: &Target<'_>,
+    update: PendingUpdate,
+    answer: Result<&Value, &WriteError>,
+) -> Step {
     match answer {
-        Ok(updated) => after_write(target, draft, updated),
+        Ok(updated) => after_write(target, update, updated),
         Err(refused) => {
             let message = update_text(target, refused)
                 .unwrap_or_else(|| messages::cannot_update(&target.in_words(), refused.text()));
-            after_failure(target, draft, message)
+            after_failure(target, update, message)
         }
     }
 }
 
-/// The answer after deleting and creating the object.
+/// The decision after deleting and creating the object.
 pub fn after_recreate(
     target: &Target<'_>,
-    draft: Draft,
-    answer: Result<&Value, &RecreateFailure>,
+    update: PendingUpdate,
+    answer: Result<&Value, &RecreateError>,
 ) -> Step {
     let object = target.in_words();
     match answer {
-        Ok(created) => after_write(target, draft, created),
-        Err(RecreateFailure::Delete(refused)) => {
+        Ok(created) => after_write(target, update, created),
+        Err(RecreateError::Delete(refused)) => {
             let message = messages::cannot_delete_to_recreate(&object, refused.text());
-            after_failure(target, draft, message)
+            after_failure(target, update, message)
         }
-        Err(RecreateFailure::Create(refused)) => {
+        Err(RecreateError::Create(refused)) => {
             let message = update_text(target, refused)
                 .unwrap_or_else(|| messages::cannot_recreate(&object, refused.text()));
-            after_failure(target, draft, message)
+            after_failure(target, update, message)
         }
-        Err(RecreateFailure::StillThere) => {
-            after_failure(target, draft, messages::recreate_timed_out(&object))
+        Err(RecreateError::StillThere) => {
+            after_failure(target, update, messages::recreate_timed_out(&object))
         }
     }
 }
 
-fn after_write(target: &Target<'_>, draft: Draft, written: &Value) -> Step {
-    settle(
+fn after_write(target: &Target<'_>, update: PendingUpdate, written: &Value) -> Step {
+    decided(
         target,
         &Arc::new(written.clone()),
-        Verdict {
-            compliant: !draft.status_differs,
-            written: if draft.differs {
+        ObjectState {
+            compliant: !update.status_differs,
+            written: if update.differs {
                 Written::Done
             } else {
                 Written::Quietly
             },
-            fields: if draft.status_differs {
-                draft.fields
+            fields: if update.status_differs {
+                update.fields
             } else {
                 Vec::new()
             },
-            diff: draft.diff,
-            lasting: if draft.status_differs {
+            diff: update.diff,
+            lasting: if update.status_differs {
                 Lasting::No
             } else {
                 Lasting::UntilChanged
             },
-            ..Verdict::compliant()
+            ..ObjectState::compliant()
         },
     )
 }
 
-fn after_failure(target: &Target<'_>, draft: Draft, message: String) -> Step {
-    settle(
+fn after_failure(target: &Target<'_>, update: PendingUpdate, message: String) -> Step {
+    decided(
         target,
-        &draft.live,
-        Verdict {
-            written: if draft.differs {
+        &update.live,
+        ObjectState {
+            written: if update.differs {
                 Written::Tried
             } else {
                 Written::NotTried
             },
-            diff: draft.diff,
-            fields: draft.fields,
+            diff: update.diff,
+            fields: update.fields,
             lasting: Lasting::No,
             failure: Some(message.clone()),
-            ..Verdict::violation(message)
+            ..ObjectState::violation(message)
         },
     )
 }
 
-/// The words for refusals that mean the same whatever was asked.
-fn update_text(target: &Target<'_>, refused: &Refused) -> Option<String> {
+/// The message of refusals that is the same for every request.
+fn update_text(target: &Target<'_>, refused: &WriteError) -> Option<String> {
     match refused {
-        Refused::NotFound(_) => Some(messages::gone(&target.wanted.kind.kind)),
-        other if other.text().contains(messages::STRICT_DECODING) => {
-            Some(messages::validation_error(&target.place.name, other.text()))
-        }
+        WriteError::NotFound(_) => Some(messages::gone(&target.desired.kind.kind)),
+        other if other.text().contains(messages::STRICT_DECODING) => Some(
+            messages::validation_error(&target.location.name, other.text()),
+        ),
         _ => None,
     }
 }
 
-fn recall<'t>(target: &'t Target<'_>, live: &Value) -> Option<&'t Memory> {
-    target.remembered.as_ref().filter(|memory| {
+fn recall<'t>(target: &'t Target<'_>, live: &Value) -> Option<&'t ComparisonMemo> {
+    target.memo.as_ref().filter(|memory| {
         memory.uid == text(live, "/metadata/uid")
             && memory.resource_version == text(live, "/metadata/resourceVersion")
     })
 }
 
-fn difference(target: &Target<'_>, live: &Value, updated: &Value) -> Recorded {
+fn difference(target: &Target<'_>, live: &Value, updated: &Value) -> RecordedDiff {
     let show = || {
         let (before, after) = (
             compare::without_noise(live),
@@ -374,71 +384,73 @@ fn difference(target: &Target<'_>, live: &Value, updated: &Value) -> Recorded {
         );
         Some(diff::between(&before, &after, target.length)).filter(|diff| !diff.is_empty())
     };
-    let is_secret = target.wanted.kind.group.is_empty() && target.wanted.kind.kind == "Secret";
-    match target.wanted.record_diff {
-        RecordDiff::None => Recorded::default(),
-        RecordDiff::InStatus => Recorded {
+    let is_secret = target.desired.kind.group.is_empty() && target.desired.kind.kind == "Secret";
+    match target.desired.record_diff {
+        RecordDiff::None => RecordedDiff::default(),
+        RecordDiff::InStatus => RecordedDiff {
             in_status: show(),
             in_log: None,
         },
-        RecordDiff::Censored => Recorded {
+        RecordDiff::Censored => RecordedDiff {
             in_status: Some(messages::DIFF_REDACTED.to_owned()),
             in_log: None,
         },
-        // A log has more readers than a Secret.
-        RecordDiff::Log if is_secret || target.wanted.origin == Origin::Sensitive => Recorded {
-            in_status: None,
-            in_log: Some(messages::DIFF_REDACTED.to_owned()),
-        },
-        RecordDiff::Log => Recorded {
+        // More people read a log than a Secret.
+        RecordDiff::Log if is_secret || target.desired.sensitivity == Sensitivity::Sensitive => {
+            RecordedDiff {
+                in_status: None,
+                in_log: Some(messages::DIFF_REDACTED.to_owned()),
+            }
+        }
+        RecordDiff::Log => RecordedDiff {
             in_status: None,
             in_log: show(),
         },
     }
 }
 
-/// Turns the verdict into events and properties.
-fn settle(target: &Target<'_>, object: &Value, verdict: Verdict) -> Step {
+/// Turns the state into events and properties.
+fn decided(target: &Target<'_>, object: &Value, state: ObjectState) -> Step {
     let uid = text(object, "/metadata/uid").to_owned();
     let mut events = Vec::new();
-    let names_a_field = verdict.message.contains(messages::VALIDATION_ERROR);
-    if matches!(verdict.written, Written::Tried | Written::Done) && !names_a_field {
-        events.push(Event::bad(Reason::Mismatched));
+    let names_a_field = state.message.contains(messages::VALIDATION_ERROR);
+    if matches!(state.written, Written::Tried | Written::Done) && !names_a_field {
+        events.push(ObjectEvent::violation(Reason::Mismatched));
     }
-    let changed = matches!(verdict.written, Written::Done | Written::Quietly);
-    events.push(match (verdict.compliant, verdict.message.as_str()) {
-        (false, "") => Event::bad(Reason::Mismatched),
-        (false, message) => Event::problem(messages::UPDATE_ERROR, message),
-        (true, _) if changed => Event::good(Reason::Updated),
-        (true, _) => Event::good(Reason::FoundAsExpected),
+    let changed = matches!(state.written, Written::Done | Written::Quietly);
+    events.push(match (state.compliant, state.message.as_str()) {
+        (false, "") => ObjectEvent::violation(Reason::Mismatched),
+        (false, message) => ObjectEvent::error(messages::UPDATE_ERROR, message),
+        (true, _) if changed => ObjectEvent::compliant(Reason::Updated),
+        (true, _) => ObjectEvent::compliant(Reason::FoundAsExpected),
     });
     let properties = ObjectProperties {
         created_by_policy: Some(created_by_policy(target, &uid, changed)),
         uid: Some(uid.clone()),
-        diff: verdict.diff.in_status.clone(),
-        fields: Some(verdict.fields.clone()).filter(|fields| !fields.is_empty()),
-        found_by_content: (target.found == Found::ByContent).then_some(true),
-        matches_after_dry_run: verdict.matches_after_dry_run.then_some(true),
-        unverified: verdict.unverified,
+        diff: state.diff.in_status.clone(),
+        fields: Some(state.fields.clone()).filter(|fields| !fields.is_empty()),
+        found_by_content: (target.found == FoundBy::Content).then_some(true),
+        matches_after_dry_run: state.matches_after_dry_run.then_some(true),
+        unverified: state.unverified,
     };
-    let remember = (verdict.lasting == Lasting::UntilChanged).then(|| Memory {
+    let memo = (state.lasting == Lasting::UntilChanged).then(|| ComparisonMemo {
         uid,
         resource_version: text(object, "/metadata/resourceVersion").to_owned(),
-        compliant: verdict.compliant,
-        message: verdict.message.clone(),
-        diff: verdict.diff.in_status,
-        fields: verdict.fields,
-        matches_after_dry_run: verdict.matches_after_dry_run,
+        compliant: state.compliant,
+        message: state.message.clone(),
+        diff: state.diff.in_status,
+        fields: state.fields,
+        matches_after_dry_run: state.matches_after_dry_run,
     });
-    Step::done(Settled {
-        remember,
-        failure: verdict.failure,
-        log: verdict.diff.in_log,
-        ..Settled::new(events, Listed::With(Some(properties)))
+    Step::done(Decision {
+        memo,
+        failure: state.failure,
+        log: state.diff.in_log,
+        ..Decision::new(events, RelatedEntry::Listed(Some(properties)))
     })
 }
 
-/// Whether the policy created this very object. A recreated object has a new UID and the origin of the old one.
+/// Whether the policy created this very object. A recreated object has a new UID and the sensitivity of the old one.
 fn created_by_policy(target: &Target<'_>, uid: &str, changed: bool) -> bool {
     target.before.is_some_and(|before| {
         before.created_by_policy == Some(true) && (changed || before.uid.as_deref() == Some(uid))

@@ -14,33 +14,33 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{
-    Draft, Listed, Settled, Step, Target, after_create, after_delete, after_dry_run,
+    Decision, PendingUpdate, RelatedEntry, Step, Target, after_create, after_delete, after_dry_run,
     after_recreate, after_update, first,
 };
-use crate::evaluate::cluster::{ReadResult, RecreateFailure, Refused, Unreadable};
+use crate::evaluate::cluster::{ReadError, ReadResult, RecreateError, WriteError};
 use crate::evaluate::compare::ComplianceType::{self, MustHave, MustNotHave, MustOnlyHave};
-use crate::evaluate::desired::{Recreate, Wanted};
-use crate::evaluate::diff::{Origin, RecordDiff};
-use crate::evaluate::memo::Memory;
+use crate::evaluate::desired::{DesiredObject, Recreate};
+use crate::evaluate::diff::{RecordDiff, Sensitivity};
+use crate::evaluate::memo::ComparisonMemo;
 use crate::messages::{self, Reason};
-use crate::status::finding::{Place, TemplateOutcome};
+use crate::status::finding::{Location, TemplateFindings};
 use crate::status::summary::verdicts;
 
 const EXISTS: &str = "K8s `must have` object already exists";
 const LACKS: &str = "K8s does not have a `must have` object";
 
-fn wanted(compliance: ComplianceType, definition: Value) -> Wanted {
+fn desired(compliance: ComplianceType, definition: Value) -> DesiredObject {
     let text = |key: &str| definition[key].as_str().unwrap_or_default().to_owned();
     let (group, version) =
         reeve_api::names::split_api_version(definition["apiVersion"].as_str().unwrap());
-    Wanted {
+    DesiredObject {
         index: 0,
         kind: GroupVersionKind::gvk(group, version, &text("kind")),
-        place: Place::new(
+        location: Location::new(
             "default",
             definition["metadata"]["name"].as_str().unwrap_or_default(),
         ),
-        origin: Origin::Plain,
+        sensitivity: Sensitivity::Plain,
         secrets: reeve_template_reads::Secrets::default(),
         compliance,
         metadata_compliance: None,
@@ -65,23 +65,23 @@ fn live(mut object: Value) -> Value {
     object
 }
 
-fn target(wanted: &Wanted, mode: RemediationAction) -> Target<'_> {
-    Target::named(wanted, "roles", mode)
+fn target(desired: &DesiredObject, mode: RemediationAction) -> Target<'_> {
+    Target::named(desired, "roles", mode)
 }
 
 /// What the API server would do, without one.
 #[derive(Clone, Default)]
 struct Server {
-    dry_run: Option<Refused>,
-    update: Option<Refused>,
-    create: Option<Refused>,
-    delete: Option<Refused>,
-    recreate: Option<RecreateFailure>,
+    dry_run: Option<WriteError>,
+    update: Option<WriteError>,
+    create: Option<WriteError>,
+    delete: Option<WriteError>,
+    recreate: Option<RecreateError>,
     /// A dry run answers with the object as it is.
     keeps: bool,
 }
 
-fn play(target: &Target<'_>, live: &ReadResult, server: &Server) -> Settled {
+fn play(target: &Target<'_>, live: &ReadResult, server: &Server) -> Decision {
     let stored = |object: &Value, version: &str| {
         let mut object = object.clone();
         object["metadata"]["resourceVersion"] = json!(version);
@@ -91,15 +91,15 @@ fn play(target: &Target<'_>, live: &ReadResult, server: &Server) -> Settled {
     let mut step = first(target, live);
     for _ in 0..5 {
         step = match step {
-            Step::Done(settled) => return *settled,
+            Step::Done(decision) => return *decision,
             Step::Create(object) => {
                 let created = stored(&object, "8");
                 after_create(target, server.create.as_ref().map_or(Ok(&created), Err))
             }
             Step::Delete { uid } if uid != "u1" => panic!("{uid} is none that was seen"),
             Step::Delete { .. } => after_delete(target, server.delete.as_ref().map_or(Ok(()), Err)),
-            Step::DryRun(draft) => {
-                let Draft { live, to_write, .. } = draft.as_ref().clone();
+            Step::DryRun(update) => {
+                let PendingUpdate { live, to_write, .. } = update.as_ref().clone();
                 let answer = if server.keeps {
                     (*live).clone()
                 } else {
@@ -107,24 +107,24 @@ fn play(target: &Target<'_>, live: &ReadResult, server: &Server) -> Settled {
                 };
                 after_dry_run(
                     target,
-                    *draft,
+                    *update,
                     server.dry_run.as_ref().map_or(Ok(&answer), Err),
                 )
             }
-            Step::Update(draft) => {
-                let answer = stored(&draft.to_write, "8");
+            Step::Update(update) => {
+                let answer = stored(&update.to_write, "8");
                 after_update(
                     target,
-                    *draft,
+                    *update,
                     server.update.as_ref().map_or(Ok(&answer), Err),
                 )
             }
-            Step::Recreate(draft) => {
+            Step::Recreate(update) => {
                 let mut answer = stored(&target.to_create(), "9");
                 answer["metadata"]["uid"] = json!("u2");
                 after_recreate(
                     target,
-                    *draft,
+                    *update,
                     server.recreate.as_ref().map_or(Ok(&answer), Err),
                 )
             }
@@ -134,10 +134,10 @@ fn play(target: &Target<'_>, live: &ReadResult, server: &Server) -> Settled {
 }
 
 /// `reason | message` of each verdict that would be published.
-fn told(target: &Target<'_>, settled: &Settled) -> Vec<String> {
-    let outcome = TemplateOutcome {
+fn told(target: &Target<'_>, decision: &Decision) -> Vec<String> {
+    let outcome = TemplateFindings {
         resource: target.resource.to_owned(),
-        findings: vec![target.finding(settled)],
+        findings: vec![target.finding(decision)],
     };
     verdicts(&outcome)
         .into_iter()
@@ -182,39 +182,39 @@ fn roles(
     #[case] live: ReadResult,
     #[case] expected: Vec<String>,
 ) {
-    let wanted = wanted(compliance, role(&["get"]));
-    let target = target(&wanted, mode);
-    let settled = play(&target, &live, &Server::default());
-    assert_eq!(told(&target, &settled), expected);
-    assert_eq!(settled.failure, None);
+    let desired = desired(compliance, role(&["get"]));
+    let target = target(&desired, mode);
+    let decision = play(&target, &live, &Server::default());
+    assert_eq!(told(&target, &decision), expected);
+    assert_eq!(decision.failure, None);
 }
 
 #[test]
 fn what_could_not_be_read_is_neither_absent_nor_touched() {
     for compliance in [MustHave, MustNotHave, MustOnlyHave] {
-        let wanted = wanted(compliance, role(&["get"]));
-        let target = target(&wanted, Enforce);
+        let desired = desired(compliance, role(&["get"]));
+        let target = target(&desired, Enforce);
         let step = first(
             &target,
-            &Err(Unreadable::Failed("the server is busy".to_owned())),
+            &Err(ReadError::Failed("the server is busy".to_owned())),
         );
-        let Step::Done(settled) = step else {
+        let Step::Done(decision) = step else {
             panic!("{step:?}")
         };
         assert_eq!(
-            told(&target, &settled),
+            told(&target, &decision),
             [
                 "NC | api error | Error retrieving an object for object-template at index [0]: the server is busy"
             ]
         );
-        assert!(settled.failure.is_some());
-        assert_eq!(settled.listed, Listed::No);
+        assert!(decision.failure.is_some());
+        assert_eq!(decision.listed, RelatedEntry::Omitted);
     }
 }
 
 #[test]
 fn that_the_policy_created_an_object_survives_a_failed_read() {
-    let wanted = wanted(MustHave, role(&["get"]));
+    let desired = desired(MustHave, role(&["get"]));
     let created = ObjectProperties {
         created_by_policy: Some(true),
         uid: Some("u1".to_owned()),
@@ -222,67 +222,70 @@ fn that_the_policy_created_an_object_survives_a_failed_read() {
     };
     let target = Target {
         before: Some(&created),
-        ..target(&wanted, Enforce)
+        ..target(&desired, Enforce)
     };
-    let settled = play(
+    let decision = play(
         &target,
-        &Err(Unreadable::Failed("busy".to_owned())),
+        &Err(ReadError::Failed("busy".to_owned())),
         &Server::default(),
     );
-    assert_eq!(settled.listed, Listed::With(Some(created.clone())));
+    assert_eq!(decision.listed, RelatedEntry::Listed(Some(created.clone())));
 }
 
 #[test]
 fn kinds_that_cannot_be_watched_say_what_would_help() {
-    let wanted = wanted(MustHave, role(&["get"]));
-    let target = target(&wanted, Enforce);
-    let live = Err(Unreadable::Unwatchable(
+    let desired = desired(MustHave, role(&["get"]));
+    let target = target(&desired, Enforce);
+    let live = Err(ReadError::Unwatchable(
         "v1, Kind=X cannot be watched: watch not supported on this resource".to_owned(),
     ));
-    let settled = play(&target, &live, &Server::default());
+    let decision = play(&target, &live, &Server::default());
     assert_eq!(
-        told(&target, &settled),
+        told(&target, &decision),
         [
             "NC | unwatchable resource | Error with object-template at index [0], it may require evaluationInterval to be set: v1, Kind=X cannot be watched: watch not supported on this resource"
         ]
     );
-    assert_eq!((settled.failure, settled.listed), (None, Listed::No));
+    assert_eq!(
+        (decision.failure, decision.listed),
+        (None, RelatedEntry::Omitted)
+    );
 }
 
-fn properties(settled: &Settled) -> ObjectProperties {
-    match &settled.listed {
-        Listed::With(Some(properties)) => properties.clone(),
+fn properties(decision: &Decision) -> ObjectProperties {
+    match &decision.listed {
+        RelatedEntry::Listed(Some(properties)) => properties.clone(),
         other => panic!("no properties: {other:?}"),
     }
 }
 
 #[test]
 fn a_difference_that_the_server_would_not_store_is_none() {
-    let wanted = wanted(MustHave, role(&["get"]));
+    let desired = desired(MustHave, role(&["get"]));
     for mode in [Inform, Enforce] {
-        let target = target(&wanted, mode);
+        let target = target(&desired, mode);
         let server = Server {
             keeps: true,
             ..Server::default()
         };
-        let settled = play(&target, &present(role(&["list"])), &server);
+        let decision = play(&target, &present(role(&["list"])), &server);
         assert_eq!(
-            told(&target, &settled),
+            told(&target, &decision),
             [format!(
                 "C | {EXISTS} | roles [r] found as specified in namespace default"
             )]
         );
-        assert_eq!(properties(&settled).matches_after_dry_run, Some(true));
-        assert_eq!(properties(&settled).diff, None);
+        assert_eq!(properties(&decision).matches_after_dry_run, Some(true));
+        assert_eq!(properties(&decision).diff, None);
     }
 }
 
 #[test]
 fn the_difference_is_recorded_and_stays_after_the_update() {
-    let wanted = wanted(MustOnlyHave, role(&["get"]));
-    let target = target(&wanted, Enforce);
-    let settled = play(&target, &present(role(&["list"])), &Server::default());
-    let diff = properties(&settled).diff.unwrap();
+    let desired = desired(MustOnlyHave, role(&["get"]));
+    let target = target(&desired, Enforce);
+    let decision = play(&target, &present(role(&["list"])), &Server::default());
+    let diff = properties(&decision).diff.unwrap();
     assert!(
         diff.starts_with("--- default/r : existing\n+++ default/r : updated\n@@ "),
         "{diff}"
@@ -291,7 +294,7 @@ fn the_difference_is_recorded_and_stays_after_the_update() {
         diff.contains("\n   verbs:\n-  - list\n+  - get\n"),
         "{diff}"
     );
-    let memory = settled.remember.unwrap();
+    let memory = decision.memo.unwrap();
     assert_eq!(
         (memory.compliant, memory.resource_version.as_str()),
         (true, "8")
@@ -301,8 +304,8 @@ fn the_difference_is_recorded_and_stays_after_the_update() {
 
 #[test]
 fn an_unchanged_object_is_not_compared_again() {
-    let wanted = wanted(MustHave, role(&["get"]));
-    let memory = Memory {
+    let desired = desired(MustHave, role(&["get"]));
+    let memory = ComparisonMemo {
         fields: Vec::new(),
         uid: "u1".to_owned(),
         resource_version: "7".to_owned(),
@@ -312,20 +315,20 @@ fn an_unchanged_object_is_not_compared_again() {
         matches_after_dry_run: false,
     };
     let target = Target {
-        remembered: Some(memory),
-        ..target(&wanted, Enforce)
+        memo: Some(memory),
+        ..target(&desired, Enforce)
     };
     // It would be compliant if it were compared.
-    let settled = play(&target, &present(role(&["get"])), &Server::default());
+    let decision = play(&target, &present(role(&["get"])), &Server::default());
     assert_eq!(
-        told(&target, &settled),
+        told(&target, &decision),
         ["NC | K8s update template error | as before"]
     );
-    assert_eq!(properties(&settled).diff.as_deref(), Some("the diff"));
+    assert_eq!(properties(&decision).diff.as_deref(), Some("the diff"));
     let mut changed = live(role(&["get"]));
     changed["metadata"]["resourceVersion"] = json!("8");
-    let settled = play(&target, &Ok(Some(Arc::new(changed))), &Server::default());
-    assert!(settled.events.last().unwrap().compliant);
+    let decision = play(&target, &Ok(Some(Arc::new(changed))), &Server::default());
+    assert!(decision.events.last().unwrap().compliant);
 }
 
 #[rstest]
@@ -343,23 +346,23 @@ fn updates_that_are_not_valid(
     #[case] recreate: Recreate,
     #[case] expected: Vec<String>,
 ) {
-    let mut wanted = wanted(MustHave, role(&["get"]));
-    wanted.recreate = recreate;
-    let target = target(&wanted, mode);
+    let mut desired = desired(MustHave, role(&["get"]));
+    desired.recreate = recreate;
+    let target = target(&desired, mode);
     let server = Server {
-        dry_run: Some(Refused::Invalid("immutable".to_owned())),
+        dry_run: Some(WriteError::Invalid("immutable".to_owned())),
         ..Server::default()
     };
-    let settled = play(&target, &present(role(&["list"])), &server);
-    assert_eq!(told(&target, &settled), expected);
-    assert!(properties(&settled).diff.is_some());
-    assert!(settled.remember.is_some());
+    let decision = play(&target, &present(role(&["list"])), &server);
+    assert_eq!(told(&target, &decision), expected);
+    assert!(properties(&decision).diff.is_some());
+    assert!(decision.memo.is_some());
 }
 
 #[test]
 fn a_recreated_object_keeps_its_origin() {
-    let mut wanted = wanted(MustHave, role(&["get"]));
-    wanted.recreate = Recreate::Always;
+    let mut desired = desired(MustHave, role(&["get"]));
+    desired.recreate = Recreate::Always;
     let mut before = ObjectProperties {
         uid: Some("u1".to_owned()),
         ..ObjectProperties::default()
@@ -368,10 +371,10 @@ fn a_recreated_object_keeps_its_origin() {
         before.created_by_policy = Some(created);
         let target = Target {
             before: Some(&before),
-            ..target(&wanted, Enforce)
+            ..target(&desired, Enforce)
         };
-        let settled = play(&target, &present(role(&["list"])), &Server::default());
-        let properties = properties(&settled);
+        let decision = play(&target, &present(role(&["list"])), &Server::default());
+        let properties = properties(&decision);
         assert_eq!(
             (properties.created_by_policy, properties.uid.as_deref()),
             (Some(created), Some("u2"))
@@ -381,7 +384,7 @@ fn a_recreated_object_keeps_its_origin() {
 
 #[test]
 fn rough_edge_21_an_object_that_others_created_anew_is_not_ours() {
-    let wanted = wanted(MustHave, role(&["get"]));
+    let desired = desired(MustHave, role(&["get"]));
     let before = ObjectProperties {
         created_by_policy: Some(true),
         uid: Some("u0".to_owned()),
@@ -389,10 +392,10 @@ fn rough_edge_21_an_object_that_others_created_anew_is_not_ours() {
     };
     let target = Target {
         before: Some(&before),
-        ..target(&wanted, Enforce)
+        ..target(&desired, Enforce)
     };
-    let settled = play(&target, &present(role(&["get"])), &Server::default());
-    let properties = properties(&settled);
+    let decision = play(&target, &present(role(&["get"])), &Server::default());
+    let properties = properties(&decision);
     assert_eq!(
         (properties.created_by_policy, properties.uid.as_deref()),
         (Some(false), Some("u1"))
@@ -403,12 +406,12 @@ fn rough_edge_21_an_object_that_others_created_anew_is_not_ours() {
 fn invalid_labels_make_two_reports() {
     let mut object = role(&["get"]);
     object["metadata"]["labels"] = json!({"a": 1});
-    let wanted = wanted(MustHave, object);
+    let desired = desired(MustHave, object);
     for mode in [Inform, Enforce] {
-        let target = target(&wanted, mode);
-        let settled = play(&target, &present(role(&["get"])), &Server::default());
+        let target = target(&desired, mode);
+        let decision = play(&target, &present(role(&["get"])), &Server::default());
         assert_eq!(
-            told(&target, &settled),
+            told(&target, &decision),
             [
                 format!("NC | {LACKS} | roles [r] found but not as specified in namespace default"),
                 "NC | K8s update template error | invalid label, error: contains non-string value in the map under key \"a\": 1 is of the type int64, expected string".to_owned(),
@@ -427,34 +430,34 @@ fn pod(fields: Value) -> Value {
 
 #[test]
 fn defaults_are_filled_in_without_a_violation() {
-    let wanted = wanted(MustHave, pod(json!({"spec": {"hostIPC": false}})));
-    let target = target(&wanted, Enforce);
-    let settled = play(
+    let desired = desired(MustHave, pod(json!({"spec": {"hostIPC": false}})));
+    let target = target(&desired, Enforce);
+    let decision = play(
         &target,
         &present(pod(json!({"spec": {}}))),
         &Server::default(),
     );
-    let reasons: Vec<_> = settled.events.iter().map(|event| &event.reason).collect();
+    let reasons: Vec<_> = decision.events.iter().map(|event| &event.reason).collect();
     assert_eq!(reasons, [&Reason::Updated]);
 }
 
 #[test]
 fn a_wrong_status_is_a_violation_that_nothing_is_done_about() {
-    let wanted = wanted(MustHave, pod(json!({"status": {"phase": "Failed"}})));
+    let desired = desired(MustHave, pod(json!({"status": {"phase": "Failed"}})));
     for mode in [Inform, Enforce] {
-        let target = target(&wanted, mode);
+        let target = target(&desired, mode);
         let live = present(pod(json!({"status": {"phase": "Running"}})));
-        let settled = play(
+        let decision = play(
             &target,
             &live,
             &Server {
-                dry_run: Some(Refused::Other("never asked".to_owned())),
+                dry_run: Some(WriteError::Other("never asked".to_owned())),
                 ..Server::default()
             },
         );
-        let reasons: Vec<_> = settled.events.iter().map(|event| &event.reason).collect();
+        let reasons: Vec<_> = decision.events.iter().map(|event| &event.reason).collect();
         assert_eq!(reasons, [&Reason::Mismatched]);
-        let diff = properties(&settled).diff.unwrap();
+        let diff = properties(&decision).diff.unwrap();
         assert!(
             diff.contains("-  phase: Running\n+  phase: Failed\n"),
             "{diff}"
@@ -464,29 +467,29 @@ fn a_wrong_status_is_a_violation_that_nothing_is_done_about() {
 
 #[test]
 fn after_an_update_the_status_still_has_to_follow() {
-    let wanted = wanted(
+    let desired = desired(
         MustHave,
         pod(json!({"spec": {"nodeName": "n"}, "status": {"phase": "Failed"}})),
     );
-    let target = target(&wanted, Enforce);
+    let target = target(&desired, Enforce);
     let live = present(pod(json!({"spec": {}, "status": {"phase": "Running"}})));
-    let settled = play(&target, &live, &Server::default());
-    let reasons: Vec<_> = settled.events.iter().map(|event| &event.reason).collect();
+    let decision = play(&target, &live, &Server::default());
+    let reasons: Vec<_> = decision.events.iter().map(|event| &event.reason).collect();
     assert_eq!(reasons, [&Reason::Mismatched, &Reason::Mismatched]);
-    assert_eq!(settled.remember, None);
+    assert_eq!(decision.memo, None);
 }
 
 #[test]
 fn a_created_object_with_a_wanted_status_is_not_compliant_yet() {
-    let wanted = wanted(MustHave, pod(json!({"status": {"phase": "Running"}})));
+    let desired = desired(MustHave, pod(json!({"status": {"phase": "Running"}})));
     let target = Target {
         resource: "pods",
-        ..target(&wanted, Enforce)
+        ..target(&desired, Enforce)
     };
     assert_eq!(target.to_create().get("status"), None);
-    let settled = play(&target, &Ok(None), &Server::default());
+    let decision = play(&target, &Ok(None), &Server::default());
     assert_eq!(
-        told(&target, &settled).last().unwrap(),
+        told(&target, &decision).last().unwrap(),
         "NC | K8s creation success, status unchecked | pods [p] in namespace default was created successfully, the status of the object will be verified in the next evaluation"
     );
 }
@@ -501,24 +504,24 @@ fn secrets_do_not_show(
     #[case] in_log: Option<&str>,
 ) {
     let secret = |value: &str| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"k": value}});
-    let mut wanted = wanted(MustHave, secret("bmV3"));
-    wanted.record_diff = record_diff;
-    let target = target(&wanted, Inform);
-    let settled = play(&target, &present(secret("b2xk")), &Server::default());
-    assert_eq!(properties(&settled).diff.as_deref(), in_status);
-    assert_eq!(settled.log.as_deref(), in_log);
+    let mut desired = desired(MustHave, secret("bmV3"));
+    desired.record_diff = record_diff;
+    let target = target(&desired, Inform);
+    let decision = play(&target, &present(secret("b2xk")), &Server::default());
+    assert_eq!(properties(&decision).diff.as_deref(), in_status);
+    assert_eq!(decision.log.as_deref(), in_log);
 }
 
 #[test]
 fn creation_takes_the_place_and_leaves_the_status() {
-    let mut wanted = wanted(MustHave, pod(json!({"status": {}})));
-    wanted.place.name = String::new();
+    let mut desired = desired(MustHave, pod(json!({"status": {}})));
+    desired.location.name = String::new();
     let target = Target {
-        place: Place {
+        location: Location {
             namespace: "chosen".to_owned(),
             name: "given".to_owned(),
         },
-        ..target(&wanted, Enforce)
+        ..target(&desired, Enforce)
     };
     assert_eq!(
         target.to_create(),

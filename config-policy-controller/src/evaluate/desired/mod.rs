@@ -1,5 +1,5 @@
-//! From one object template to the objects that it wants: where they are, what they are called, and what they are to
-//! look like once the templates in it are resolved.
+//! From an object template to its desired objects: their locations, their names, and their content
+//! once the templates in it are resolved.
 
 mod candidates;
 mod object;
@@ -14,107 +14,107 @@ use serde_json::Value;
 
 use crate::evaluate::cluster::Cluster;
 use crate::evaluate::compare::{self, ComplianceType};
-use crate::evaluate::selectors::namespaces::Selection;
-use crate::evaluate::spec::{Problem, Retry};
-use crate::evaluate::templates::{Frame, Templates};
+use crate::evaluate::selectors::namespaces::SelectedNamespaces;
+use crate::evaluate::spec::{EvaluationError, Retry};
+use crate::evaluate::templates::{TemplateContext, Templates};
 use crate::messages;
-use crate::status::finding::{Event, Place, related};
+use crate::status::finding::{Location, ObjectEvent, related};
 use reeve_runtime::object::chain;
 
-pub use object::{Recreate, Wanted};
-pub use template::{Described, Identity, is_templated};
+pub use object::{DesiredObject, Recreate};
+pub use template::{ObjectIdentity, ParsedTemplate, is_templated};
 
 use candidates::{Candidate, candidates};
 use resolve::resolve;
 
-/// What object templates are turned into objects with.
-pub struct Around<'a, C> {
+/// What determining desired objects needs.
+pub struct Deps<'a, C> {
     /// The cluster.
     pub cluster: &'a C,
     /// Resolves templates.
     pub templates: &'a Templates,
     /// The namespaces that the policy's selector chose; `None` if it has none that could choose any.
-    pub selection: Option<&'a Selection>,
+    pub selection: Option<&'a SelectedNamespaces>,
     /// The policy's name.
     pub policy: &'a str,
 }
 
-/// What one object template wants.
-pub enum Desired {
+/// The desired objects of one object template.
+pub enum DesiredObjects {
     /// These objects, of one kind.
     Objects {
         /// The kind.
         kind: ServedKind,
         /// The objects, with what is known of each already.
-        wanted: Vec<(Wanted, Option<Arc<Value>>)>,
+        desired: Vec<(DesiredObject, Option<Arc<Value>>)>,
     },
-    /// Nothing at all, which is in order.
+    /// None, which complies.
     Nothing {
         /// The plural name of the kind, where it is known.
         resource: String,
         /// The event that is reported instead.
-        event: Event,
-        /// Objects that were looked at.
+        event: ObjectEvent,
+        /// Objects that were read.
         related: Vec<RelatedObject>,
     },
 }
 
-/// Turns an object template into the objects that it wants. The problem comes with the plural name of the kind, as
+/// Determines the desired objects of a template. An error comes with the plural name of the kind, as
 /// far as it is known.
-pub async fn determine<C: Cluster>(
-    around: &Around<'_, C>,
-    described: &Described<'_>,
-) -> Result<Desired, (String, Problem)> {
-    let kind = match around.cluster.kind(&described.kind).await {
+pub async fn determine_desired_objects<C: Cluster>(
+    deps: &Deps<'_, C>,
+    parsed: &ParsedTemplate<'_>,
+) -> Result<DesiredObjects, (String, EvaluationError)> {
+    let kind = match deps.cluster.kind(&parsed.kind).await {
         Ok(kind) => kind,
-        Err(error) => return no_kind(around, described, &error).await,
+        Err(error) => return no_kind(deps, parsed, &error).await,
     };
     let resource = kind.resource.plural.clone();
-    let failed = |problem: Problem| (resource.clone(), problem);
-    let candidates = candidates(around, described, &kind).await.map_err(failed)?;
-    let resolved = resolve(around, described, &kind, candidates)
+    let failed = |problem: EvaluationError| (resource.clone(), problem);
+    let candidates = candidates(deps, parsed, &kind).await.map_err(failed)?;
+    let resolved = resolve(deps, parsed, &kind, candidates)
         .await
         .map_err(failed)?;
     if resolved.objects.is_empty() {
-        let event = nothing_left(described, resolved.skipped);
-        return Ok(Desired::Nothing {
+        let event = nothing_left(parsed, resolved.skipped);
+        return Ok(DesiredObjects::Nothing {
             resource,
             event,
             related: Vec::new(),
         });
     }
-    let fits_only = described.compliance == ComplianceType::MustNotHave
-        && described.selector().is_some()
-        && described.nameless;
+    let fits_only = parsed.compliance == ComplianceType::MustNotHave
+        && parsed.selector().is_some()
+        && parsed.nameless;
     if fits_only {
-        return Ok(only_those_that_fit(described, kind, resolved.objects));
+        return Ok(only_those_that_fit(parsed, kind, resolved.objects));
     }
-    let wanted = resolved.objects;
-    Ok(Desired::Objects { kind, wanted })
+    let desired = resolved.objects;
+    Ok(DesiredObjects::Objects { kind, desired })
 }
 
-/// A kind that is not there. A template that leaves all its objects out does not need it.
+/// Handles a missing kind. A template that skips all its objects does not need the kind.
 async fn no_kind<C: Cluster>(
-    around: &Around<'_, C>,
-    described: &Described<'_>,
+    deps: &Deps<'_, C>,
+    parsed: &ParsedTemplate<'_>,
     error: &DiscoveryError,
-) -> Result<Desired, (String, Problem)> {
-    if error.is_absent() && described.uses.is_some() {
+) -> Result<DesiredObjects, (String, EvaluationError)> {
+    if error.is_absent() && parsed.uses.is_some() {
         // Complete, but empty: nothing is known of any object of such a kind.
-        let frame = Frame {
+        let frame = TemplateContext {
             namespace: Some(String::new()),
             name: Some(String::new()),
             object: None,
         };
-        let definition = &described.template.object_definition;
-        let outcomes = around
+        let definition = &parsed.template.object_definition;
+        let outcomes = deps
             .templates
-            .each(around.cluster, definition, vec![frame])
+            .resolve_each(deps.cluster, definition, vec![frame])
             .await;
         if outcomes.iter().any(|outcome| outcome.skipped) {
-            let event = Event::remark(messages::all_skipped(&described.kind.kind));
+            let event = ObjectEvent::note(messages::all_skipped(&parsed.kind.kind));
             let resource = String::new();
-            return Ok(Desired::Nothing {
+            return Ok(DesiredObjects::Nothing {
                 resource,
                 event,
                 related: Vec::new(),
@@ -122,21 +122,21 @@ async fn no_kind<C: Cluster>(
         }
     }
     let (message, retry) = if error.is_absent() {
-        let kind = &described.kind;
+        let kind = &parsed.kind;
         let message = messages::no_mapping(&kind.kind, &kind.api_version());
         (message, Retry::WhenKindAppears)
     } else {
         (chain(error), Retry::Soon)
     };
-    let event = Event::problem(messages::K8S_ERROR, message);
-    Err((String::new(), Problem { event, retry }))
+    let event = ObjectEvent::error(messages::K8S_ERROR, message);
+    Err((String::new(), EvaluationError { event, retry }))
 }
 
-fn nothing_left(described: &Described<'_>, skipped: bool) -> Event {
-    let kind = &described.kind.kind;
-    Event::remark(if skipped {
+fn nothing_left(parsed: &ParsedTemplate<'_>, skipped: bool) -> ObjectEvent {
+    let kind = &parsed.kind.kind;
+    ObjectEvent::note(if skipped {
         messages::all_skipped(kind)
-    } else if described.selector().is_some() {
+    } else if parsed.selector().is_some() {
         messages::none_selected(kind)
     } else {
         messages::none_matched(kind)
@@ -146,36 +146,39 @@ fn nothing_left(described: &Described<'_>, skipped: bool) -> Event {
 /// Of the objects that a selector chose for a mustnothave template without a name, those that fit the rest of the
 /// description.
 fn only_those_that_fit(
-    described: &Described<'_>,
+    parsed: &ParsedTemplate<'_>,
     kind: ServedKind,
-    objects: Vec<(Wanted, Option<Arc<Value>>)>,
-) -> Desired {
-    let fits = |(wanted, live): &(Wanted, Option<Arc<Value>>)| {
+    objects: Vec<(DesiredObject, Option<Arc<Value>>)>,
+) -> DesiredObjects {
+    let fits = |(desired, live): &(DesiredObject, Option<Arc<Value>>)| {
         live.as_ref()
-            .is_some_and(|live| compare::matches(wanted.desired(), live))
+            .is_some_and(|live| compare::matches(desired.content(), live))
     };
-    let (wanted, others): (Vec<_>, Vec<_>) = objects.into_iter().partition(fits);
-    if !wanted.is_empty() {
-        return Desired::Objects { kind, wanted };
+    let (desired, others): (Vec<_>, Vec<_>) = objects.into_iter().partition(fits);
+    if !desired.is_empty() {
+        return DesiredObjects::Objects { kind, desired };
     }
     let resource = kind.resource.plural;
-    let mut places: Vec<Place> = others.into_iter().map(|(wanted, _)| wanted.place).collect();
+    let mut places: Vec<Location> = others
+        .into_iter()
+        .map(|(desired, _)| desired.location)
+        .collect();
     places.sort();
     let mut namespaces: Vec<&str> = places
         .iter()
-        .map(|place| place.namespace.as_str())
+        .map(|location| location.namespace.as_str())
         .collect();
     namespaces.dedup();
     namespaces.retain(|namespace| !namespace.is_empty());
-    let event = Event::remark(messages::missing_as_expected(&resource, &namespaces));
-    let kind = (described.kind.api_version(), described.kind.kind.as_str());
-    let entry = |place: &Place| {
-        let mut entry = related((&kind.0, kind.1), place, &event, None);
+    let event = ObjectEvent::note(messages::missing_as_expected(&resource, &namespaces));
+    let kind = (parsed.kind.api_version(), parsed.kind.kind.as_str());
+    let entry = |location: &Location| {
+        let mut entry = related((&kind.0, kind.1), location, &event, None);
         entry.reason = Some(String::new());
         entry
     };
     let related = places.iter().map(entry).collect();
-    Desired::Nothing {
+    DesiredObjects::Nothing {
         resource,
         event,
         related,
@@ -183,11 +186,11 @@ fn only_those_that_fit(
 }
 
 impl Candidate {
-    fn frame(&self, kind: &ServedKind) -> Frame {
+    fn frame(&self, kind: &ServedKind) -> TemplateContext {
         let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        Frame {
-            namespace: known(&self.place.namespace).filter(|_| kind.namespaced),
-            name: known(&self.place.name),
+        TemplateContext {
+            namespace: known(&self.location.namespace).filter(|_| kind.namespaced),
+            name: known(&self.location.name),
             object: self.object.clone(),
         }
     }

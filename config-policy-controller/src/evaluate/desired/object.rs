@@ -4,42 +4,42 @@ use kube::core::GroupVersionKind;
 use reeve_template_reads::Secrets;
 use serde_json::{Map, Value};
 
-use crate::evaluate::compare::{ComplianceType, Desired};
-use crate::evaluate::diff::{Origin, RecordDiff};
-use crate::status::finding::Place;
+use crate::evaluate::compare::{ComplianceType, DesiredContent};
+use crate::evaluate::diff::{RecordDiff, Sensitivity};
+use crate::status::finding::Location;
 
-/// One object that is wanted, or not.
+/// One object that a policy wants to exist or to be absent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
+pub struct DesiredObject {
     /// The position of its template in the policy, from 0.
     pub index: usize,
     /// The object as the policy describes it, all templates resolved, with name and kind trimmed.
     pub definition: Map<String, Value>,
     /// Its kind.
     pub kind: GroupVersionKind,
-    /// Its name, empty if any object that fits the description will do, and its namespace, empty for a kind
+    /// Its name, empty if any object that matches the definition will do, and its namespace, empty for a kind
     /// without.
-    pub place: Place,
-    /// How the description is meant.
+    pub location: Location,
+    /// The compliance type.
     pub compliance: ComplianceType,
-    /// How its labels and annotations are meant, if differently.
+    /// The compliance type of labels and annotations, if it is another one.
     pub metadata_compliance: Option<ComplianceType>,
     /// What to do if the object cannot be updated.
     pub recreate: Recreate,
-    /// What becomes of differences.
+    /// Where the diff is recorded.
     pub record_diff: RecordDiff,
     /// Whether values of the description may be shown.
-    pub origin: Origin,
-    /// Those that must not be, for texts that the API server makes of them.
+    pub sensitivity: Sensitivity,
+    /// Secret values of the definition, to be redacted from messages of the API server.
     pub secrets: Secrets,
-    /// Identifies what is wanted of the object.
+    /// A digest of the definition and of how it is enforced.
     pub digest: [u8; 32],
 }
 
-impl Wanted {
+impl DesiredObject {
     /// What is compared with live objects.
-    pub fn desired(&self) -> Desired<'_> {
-        Desired {
+    pub fn content(&self) -> DesiredContent<'_> {
+        DesiredContent {
             definition: &self.definition,
             compliance: self.compliance,
             metadata_compliance: self.metadata_compliance,

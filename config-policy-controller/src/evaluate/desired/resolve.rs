@@ -1,4 +1,4 @@
-//! Resolving the templates of a definition for every object that it may be about.
+//! Resolves the templates of a definition for every candidate.
 
 use std::sync::Arc;
 
@@ -6,29 +6,29 @@ use reeve_runtime::discovery::ServedKind;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::{Around, Candidate};
+use super::{Candidate, Deps};
 use crate::evaluate::cluster::Cluster;
-use crate::evaluate::desired::{Described, Identity, Wanted};
-use crate::evaluate::diff::{Origin, resolve as record_diff};
-use crate::evaluate::spec::Problem;
-use crate::evaluate::templates::{Frame, Outcome, Rendered};
+use crate::evaluate::desired::{DesiredObject, ObjectIdentity, ParsedTemplate};
+use crate::evaluate::diff::{Sensitivity, effective_record_diff};
+use crate::evaluate::spec::EvaluationError;
+use crate::evaluate::templates::{Rendered, TemplateContext, TemplateResult};
 use crate::messages;
-use crate::status::finding::Place;
+use crate::status::finding::Location;
 use reeve_template_reads::Secrets;
 
-/// The objects that are left, and whether a template left some out.
+/// The desired objects, and whether a template skipped some.
 pub(super) struct Resolved {
-    pub(super) objects: Vec<(Wanted, Option<Arc<Value>>)>,
+    pub(super) objects: Vec<(DesiredObject, Option<Arc<Value>>)>,
     pub(super) skipped: bool,
 }
 
 pub(super) async fn resolve<C: Cluster>(
-    around: &Around<'_, C>,
-    described: &Described<'_>,
+    deps: &Deps<'_, C>,
+    parsed: &ParsedTemplate<'_>,
     kind: &ServedKind,
     candidates: Vec<Candidate>,
-) -> Result<Resolved, Problem> {
-    let outcomes = outcomes(around, described, kind, &candidates).await;
+) -> Result<Resolved, EvaluationError> {
+    let outcomes = outcomes(deps, parsed, kind, &candidates).await;
     let mut resolved = Resolved {
         objects: Vec::new(),
         skipped: false,
@@ -39,68 +39,68 @@ pub(super) async fn resolve<C: Cluster>(
             continue;
         }
         let rendered = outcome.result?;
-        let wanted = wanted((described, around.policy), kind, &candidate.place, rendered)?;
-        checked(around, described, kind, &candidate.place, &wanted)?;
-        resolved.objects.push((wanted, candidate.object));
+        let desired = desired((parsed, deps.policy), kind, &candidate.location, rendered)?;
+        checked(deps, parsed, kind, &candidate.location, &desired)?;
+        resolved.objects.push((desired, candidate.object));
     }
     Ok(resolved)
 }
 
-/// What the definition comes to for each candidate. Where the templates do not look at what tells two candidates
-/// apart, the answer for one is the answer for the other.
+/// The resolved definition for each candidate. Where the templates do not use what distinguishes two candidates
+/// they share one result.
 async fn outcomes<C: Cluster>(
-    around: &Around<'_, C>,
-    described: &Described<'_>,
+    deps: &Deps<'_, C>,
+    parsed: &ParsedTemplate<'_>,
     kind: &ServedKind,
     candidates: &[Candidate],
-) -> Vec<Outcome> {
-    let definition = &described.template.object_definition;
-    let Some(uses) = described.uses else {
-        let plain = || Outcome {
+) -> Vec<TemplateResult> {
+    let definition = &parsed.template.object_definition;
+    let Some(uses) = parsed.uses else {
+        let plain = || TemplateResult {
             skipped: false,
             result: Ok(Rendered {
                 value: definition.clone(),
-                origin: Origin::Plain,
+                sensitivity: Sensitivity::Plain,
                 secrets: Secrets::default(),
             }),
         };
         return candidates.iter().map(|_| plain()).collect();
     };
-    let mut frames: Vec<Frame> = Vec::new();
+    let mut contexts: Vec<TemplateContext> = Vec::new();
     let mut frame_of = Vec::new();
     for (at, candidate) in candidates.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| candidates.get(before));
         let same = before.is_some_and(|before| {
             !(uses.object || uses.name)
-                && (!uses.namespace || before.place.namespace == candidate.place.namespace)
+                && (!uses.namespace || before.location.namespace == candidate.location.namespace)
         });
         if !same {
-            frames.push(candidate.frame(kind));
+            contexts.push(candidate.frame(kind));
         }
-        frame_of.push(frames.len().saturating_sub(1));
+        frame_of.push(contexts.len().saturating_sub(1));
     }
-    let resolved = around
+    let resolved = deps
         .templates
-        .each(around.cluster, definition, frames)
+        .resolve_each(deps.cluster, definition, contexts)
         .await;
     let of = |at: usize| resolved.get(at).cloned();
     frame_of.into_iter().filter_map(of).collect()
 }
 
-fn wanted(
-    (described, policy): (&Described<'_>, &str),
+fn desired(
+    (parsed, policy): (&ParsedTemplate<'_>, &str),
     kind: &ServedKind,
-    place: &Place,
+    location: &Location,
     rendered: Rendered,
-) -> Result<Wanted, Problem> {
+) -> Result<DesiredObject, EvaluationError> {
     let undecodable = |error: &str| {
-        let message = messages::undecodable(described.index, policy, error);
-        Problem::of_policy(messages::DECODE_ERROR, message)
+        let message = messages::undecodable(parsed.index, policy, error);
+        EvaluationError::permanent(messages::DECODE_ERROR, message)
     };
     let Value::Object(mut definition) = rendered.value else {
         return Err(undecodable("the definition is not an object"));
     };
-    let Some(identity) = Identity::of(&definition) else {
+    let Some(identity) = ObjectIdentity::of(&definition) else {
         return Err(undecodable(
             "the kind, the name and the namespace must be strings",
         ));
@@ -113,51 +113,56 @@ fn wanted(
             text
         }
     };
-    let namespace = filled(identity.namespace, &place.namespace);
-    let place = Place {
+    let namespace = filled(identity.namespace, &location.namespace);
+    let location = Location {
         namespace: if kind.namespaced {
             namespace
         } else {
             String::new()
         },
-        name: filled(identity.name, &place.name),
+        name: filled(identity.name, &location.name),
     };
-    let origin = described.origin.and(rendered.origin);
-    let asked = described.template.record_diff.as_deref();
-    Ok(Wanted {
-        index: described.index,
-        record_diff: record_diff(asked, &definition, origin),
-        kind: described.kind.clone(),
-        compliance: described.compliance,
-        metadata_compliance: described.metadata_compliance,
-        recreate: described.recreate,
-        digest: digest(described, &definition),
-        origin,
-        secrets: described.secrets.and(&rendered.secrets),
+    let sensitivity = parsed.sensitivity.and(rendered.sensitivity);
+    let asked = parsed.template.record_diff.as_deref();
+    Ok(DesiredObject {
+        index: parsed.index,
+        record_diff: effective_record_diff(asked, &definition, sensitivity),
+        kind: parsed.kind.clone(),
+        compliance: parsed.compliance,
+        metadata_compliance: parsed.metadata_compliance,
+        recreate: parsed.recreate,
+        digest: digest(parsed, &definition),
+        sensitivity,
+        secrets: parsed.secrets.and(&rendered.secrets),
         definition,
-        place,
+        location,
     })
 }
 
-/// What the policy says of names and namespaces holds for what templates make of them, too.
+/// Names and namespaces from templates must match the selectors.
 fn checked<C: Cluster>(
-    around: &Around<'_, C>,
-    described: &Described<'_>,
+    deps: &Deps<'_, C>,
+    parsed: &ParsedTemplate<'_>,
     kind: &ServedKind,
-    candidate: &Place,
-    wanted: &Wanted,
-) -> Result<(), Problem> {
-    let refused = |message: String| Err(Problem::of_policy(messages::TEMPLATE_ERROR, message));
-    let place = &wanted.place;
-    let selects = around.selection.is_some();
-    if kind.namespaced && selects && place.namespace != candidate.namespace {
+    candidate: &Location,
+    desired: &DesiredObject,
+) -> Result<(), EvaluationError> {
+    let refused = |message: String| {
+        Err(EvaluationError::permanent(
+            messages::TEMPLATE_ERROR,
+            message,
+        ))
+    };
+    let location = &desired.location;
+    let selects = deps.selection.is_some();
+    if kind.namespaced && selects && location.namespace != candidate.namespace {
         return refused(messages::OTHER_NAMESPACE.to_owned());
     }
-    if kind.namespaced && described.templated_namespace && place.namespace.is_empty() {
-        let kind = &described.kind.kind;
-        return refused(messages::no_namespace_resolved(&described.name, kind));
+    if kind.namespaced && parsed.templated_namespace && location.namespace.is_empty() {
+        let kind = &parsed.kind.kind;
+        return refused(messages::no_namespace_resolved(&parsed.name, kind));
     }
-    if described.selector().is_some() && place.name != candidate.name {
+    if parsed.selector().is_some() && location.name != candidate.name {
         return refused(messages::OTHER_NAME.to_owned());
     }
     Ok(())
@@ -180,15 +185,15 @@ fn trim(definition: &mut Map<String, Value>) {
     }
 }
 
-/// Identifies what is wanted: the definition and everything that decides how it is compared and enforced.
-fn digest(described: &Described<'_>, definition: &Map<String, Value>) -> [u8; 32] {
-    let template = described.template;
+/// A digest of the definition and of everything that decides how it is compared and enforced.
+fn digest(parsed: &ParsedTemplate<'_>, definition: &Map<String, Value>) -> [u8; 32] {
+    let template = parsed.template;
     let how = (
         &template.compliance_type,
         &template.metadata_compliance_type,
         &template.record_diff,
         &template.recreate_option,
-        described.index,
+        parsed.index,
     );
     let text = serde_json::to_vec(&(how, definition)).unwrap_or_default();
     Sha256::digest(text).into()

@@ -1,4 +1,4 @@
-//! One object template as the policy has it, before templates in it are resolved. Pure.
+//! One object template of a policy, before templates in it are resolved. Pure.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::GroupVersionKind;
@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 
 use crate::evaluate::compare::ComplianceType;
 use crate::evaluate::desired::Recreate;
-use crate::evaluate::diff::Origin;
-use crate::evaluate::spec::{Problem, Templating};
+use crate::evaluate::diff::Sensitivity;
+use crate::evaluate::spec::{EvaluationError, Templating};
 use crate::messages;
 use reeve_template_reads::Secrets;
 
 /// One object template of a policy.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Described<'a> {
+pub struct ParsedTemplate<'a> {
     /// Its position in the policy, from 0.
     pub index: usize,
     /// What the policy says.
@@ -33,21 +33,21 @@ pub struct Described<'a> {
     pub templated_namespace: bool,
     /// There is neither a name nor a template that makes one.
     pub nameless: bool,
-    /// How the description is meant.
+    /// The compliance type.
     pub compliance: ComplianceType,
-    /// How its labels and annotations are meant, if differently.
+    /// The compliance type of labels and annotations, if it is another one.
     pub metadata_compliance: Option<ComplianceType>,
     /// What to do if the object cannot be updated.
     pub recreate: Recreate,
     /// Whether what the description is made of was sensitive.
-    pub origin: Origin,
+    pub sensitivity: Sensitivity,
     /// The secret values that it is made of.
     pub secrets: &'a Secrets,
-    /// What templates in it look at; `None` if there is nothing to resolve.
+    /// The variables that templates in it use; `None` if there is nothing to resolve.
     pub uses: Option<Uses>,
 }
 
-/// Which parts of `.` the templates of a definition look at.
+/// Which variables the templates of a definition use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 // Three independent facts of a text; no two of them exclude each other.
 #[allow(clippy::struct_excessive_bools)]
@@ -80,15 +80,15 @@ fn mentions(text: &str, field: &str) -> bool {
     })
 }
 
-impl<'a> Described<'a> {
+impl<'a> ParsedTemplate<'a> {
     /// Reads one object template.
     pub fn read(
         policy: &str,
         (index, template): (usize, &'a ObjectTemplate),
-        (templating, origin, secrets): (Templating, Origin, &'a Secrets),
-    ) -> Result<Self, Problem> {
+        (templating, sensitivity, secrets): (Templating, Sensitivity, &'a Secrets),
+    ) -> Result<Self, EvaluationError> {
         let undecodable = || {
-            Problem::of_policy(
+            EvaluationError::permanent(
                 messages::DECODE_ERROR,
                 messages::NAMESPACE_UNREADABLE.to_owned(),
             )
@@ -97,10 +97,10 @@ impl<'a> Described<'a> {
             .object_definition
             .as_object()
             .ok_or_else(undecodable)?;
-        let identity = Identity::of(definition).ok_or_else(undecodable)?;
+        let identity = ObjectIdentity::of(definition).ok_or_else(undecodable)?;
         if identity.kind.kind.is_empty() || identity.kind.version.is_empty() {
             let message = messages::kind_and_version_required(index, policy);
-            return Err(Problem::of_policy(messages::DECODE_ERROR, message));
+            return Err(EvaluationError::permanent(messages::DECODE_ERROR, message));
         }
         let text = template.object_definition.to_string();
         let known = |name: String| {
@@ -132,7 +132,7 @@ impl<'a> Described<'a> {
                 Some("Always") => Recreate::Always,
                 _ => Recreate::Never,
             },
-            origin,
+            sensitivity,
             secrets,
             uses: (templating == Templating::On && is_templated(&text)).then(|| Uses::of(&text)),
         })
@@ -144,7 +144,7 @@ impl<'a> Described<'a> {
         selector.filter(|_| self.name.is_empty())
     }
 
-    /// Whether templates look at this part of `.`.
+    /// Whether templates use a variable.
     pub fn uses(&self, part: impl Fn(Uses) -> bool) -> bool {
         self.uses.is_some_and(part)
     }
@@ -155,26 +155,26 @@ pub fn is_templated(text: &str) -> bool {
     has_template(text, "", Encrypted::Counts)
 }
 
-fn compliance_type(index: usize, word: &str) -> Result<ComplianceType, Problem> {
+fn compliance_type(index: usize, word: &str) -> Result<ComplianceType, EvaluationError> {
     match word.to_ascii_lowercase().as_str() {
         "musthave" => Ok(ComplianceType::MustHave),
         "mustnothave" => Ok(ComplianceType::MustNotHave),
         "mustonlyhave" => Ok(ComplianceType::MustOnlyHave),
-        _ => Err(Problem::of_policy(
+        _ => Err(EvaluationError::permanent(
             messages::TEMPLATE_ERROR,
             messages::unknown_compliance_type(index, word),
         )),
     }
 }
 
-/// Which object a definition is about.
-pub struct Identity {
+/// Kind, name and namespace of a definition.
+pub struct ObjectIdentity {
     pub kind: GroupVersionKind,
     pub name: String,
     pub namespace: String,
 }
 
-impl Identity {
+impl ObjectIdentity {
     /// `None` if a field that should be text is something else.
     pub fn of(definition: &Map<String, Value>) -> Option<Self> {
         let text = |value: Option<&Value>| match value {

@@ -10,7 +10,7 @@ mod tests;
 
 use serde_json::Value;
 
-pub use record::{Origin, RecordDiff, resolve};
+pub use record::{RecordDiff, Sensitivity, effective_record_diff};
 
 use crate::messages;
 use unified::{Headers, unified};
@@ -22,7 +22,7 @@ const SHOWN_LINES: usize = 50;
 
 /// How much of a difference is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Length {
+pub enum DiffLength {
     /// The first 50 lines, and a note on top if there are more.
     Truncated,
     /// All of it.
@@ -31,7 +31,7 @@ pub enum Length {
 
 /// The difference between an object as it is and as it would be, as unified diff of its YAML. Empty if the two
 /// read the same.
-pub fn between(existing: &Value, updated: &Value, length: Length) -> String {
+pub fn between(existing: &Value, updated: &Value, length: DiffLength) -> String {
     let name = full_name(existing);
     let (before, after) = (
         messages::diff_existing(&name),
@@ -43,8 +43,8 @@ pub fn between(existing: &Value, updated: &Value, length: Length) -> String {
     };
     let diff = unified(&yaml::to_yaml(existing), &yaml::to_yaml(updated), headers);
     match length {
-        Length::Full => diff,
-        Length::Truncated => truncate(&diff),
+        DiffLength::Full => diff,
+        DiffLength::Truncated => truncate(&diff),
     }
 }
 

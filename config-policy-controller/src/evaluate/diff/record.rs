@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// What becomes of a difference.
+/// Where a diff is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordDiff {
     /// It is kept in the status of the policy.
@@ -17,14 +17,14 @@ pub enum RecordDiff {
 
 /// What rendering the definition came across.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum Sensitivity {
     /// Nothing sensitive.
     Plain,
     /// A template read a Secret or decrypted a value.
     Sensitive,
 }
 
-impl Origin {
+impl Sensitivity {
     /// Of two things: one that is sensitive makes the whole so.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -36,18 +36,22 @@ impl Origin {
 
 /// Decides what becomes of the differences of one object template.
 ///
-/// `asked` is the template's `recordDiff`, which wins; otherwise the kind and the origin decide. An unknown word
+/// `asked` is the template's `recordDiff`, which wins; otherwise the kind and the sensitivity decide. An unknown word
 /// is treated as not given.
-pub fn resolve(asked: Option<&str>, definition: &Map<String, Value>, origin: Origin) -> RecordDiff {
+pub fn effective_record_diff(
+    asked: Option<&str>,
+    definition: &Map<String, Value>,
+    sensitivity: Sensitivity,
+) -> RecordDiff {
     match asked {
         Some("InStatus") => RecordDiff::InStatus,
         Some("Log") => RecordDiff::Log,
         Some("None") => RecordDiff::None,
-        _ => default(definition, origin),
+        _ => default(definition, sensitivity),
     }
 }
 
-fn default(definition: &Map<String, Value>, origin: Origin) -> RecordDiff {
+fn default(definition: &Map<String, Value>, sensitivity: Sensitivity) -> RecordDiff {
     let text = |key| definition.get(key).and_then(Value::as_str);
     let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
         return RecordDiff::None;
@@ -61,7 +65,7 @@ fn default(definition: &Map<String, Value>, origin: Origin) -> RecordDiff {
             "OAuthAccessToken" | "OAuthAuthorizeToken" | "OAuthAuthorizeTokens",
         )
         | ("route.openshift.io", "Route") => RecordDiff::Censored,
-        _ if origin == Origin::Sensitive => RecordDiff::Censored,
+        _ if sensitivity == Sensitivity::Sensitive => RecordDiff::Censored,
         _ => RecordDiff::InStatus,
     }
 }

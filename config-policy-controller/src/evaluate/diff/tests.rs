@@ -4,7 +4,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::unified::{Headers, unified};
-use super::{Length, Origin, RecordDiff, between, resolve};
+use super::{DiffLength, RecordDiff, Sensitivity, between, effective_record_diff};
 
 #[test]
 fn diffs_are_those_of_difflib() {
@@ -32,7 +32,7 @@ fn config_map(data: &Value) -> Value {
 #[test]
 fn equal_objects_have_no_difference() {
     let object = config_map(&json!({"a": "1"}));
-    assert_eq!(between(&object, &object, Length::Truncated), "");
+    assert_eq!(between(&object, &object, DiffLength::Truncated), "");
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_change_shows_five_lines_around_it() {
     without.as_object_mut().unwrap().remove("subjects");
     let with = binding(json!([{"kind": "User", "name": "u"}]));
     assert_eq!(
-        between(&with, &without, Length::Truncated),
+        between(&with, &without, DiffLength::Truncated),
         "--- n/b : existing\n\
          +++ n/b : updated\n\
          @@ -6,9 +6,6 @@\n\
@@ -68,7 +68,7 @@ fn a_change_shows_five_lines_around_it() {
 #[test]
 fn cluster_scoped_objects_are_named_without_a_namespace() {
     let object = |value: i32| json!({"metadata": {"name": "c"}, "value": value});
-    let diff = between(&object(1), &object(2), Length::Truncated);
+    let diff = between(&object(1), &object(2), DiffLength::Truncated);
     assert!(
         diff.starts_with("--- c : existing\n+++ c : updated\n@@ -1,4 +1,4 @@\n"),
         "{diff}"
@@ -83,8 +83,8 @@ fn long_differences_are_cut(#[case] added: usize, #[case] cut: bool) {
     let lines: serde_json::Map<String, Value> = (0..added)
         .map(|i| (format!("key{i}"), json!("x")))
         .collect();
-    let full = between(&empty, &json!({"data": lines}), Length::Full);
-    let shown = between(&empty, &json!({"data": lines}), Length::Truncated);
+    let full = between(&empty, &json!({"data": lines}), DiffLength::Full);
+    let shown = between(&empty, &json!({"data": lines}), DiffLength::Truncated);
     let pieces = full.split('\n').count();
     if cut {
         let first = format!("# Truncated: showing 50/{pieces} diff lines:\n--- ");
@@ -98,44 +98,68 @@ fn long_differences_are_cut(#[case] added: usize, #[case] cut: bool) {
 }
 
 #[rstest]
-#[case::plain("apps/v1", "Deployment", None, Origin::Plain, RecordDiff::InStatus)]
-#[case::secret("v1", "Secret", None, Origin::Plain, RecordDiff::Censored)]
-#[case::config_map("v1", "ConfigMap", None, Origin::Plain, RecordDiff::Censored)]
+#[case::plain(
+    "apps/v1",
+    "Deployment",
+    None,
+    Sensitivity::Plain,
+    RecordDiff::InStatus
+)]
+#[case::secret("v1", "Secret", None, Sensitivity::Plain, RecordDiff::Censored)]
+#[case::config_map("v1", "ConfigMap", None, Sensitivity::Plain, RecordDiff::Censored)]
 #[case::asked(
     "v1",
     "Secret",
     Some("InStatus"),
-    Origin::Sensitive,
+    Sensitivity::Sensitive,
     RecordDiff::InStatus
 )]
-#[case::log("v1", "Secret", Some("Log"), Origin::Plain, RecordDiff::Log)]
-#[case::none("apps/v1", "Deployment", Some("None"), Origin::Plain, RecordDiff::None)]
+#[case::log("v1", "Secret", Some("Log"), Sensitivity::Plain, RecordDiff::Log)]
+#[case::none(
+    "apps/v1",
+    "Deployment",
+    Some("None"),
+    Sensitivity::Plain,
+    RecordDiff::None
+)]
 #[case::route(
     "route.openshift.io/v1",
     "Route",
     None,
-    Origin::Plain,
+    Sensitivity::Plain,
     RecordDiff::Censored
 )]
 #[case::token(
     "oauth.openshift.io/v1",
     "OAuthAccessToken",
     None,
-    Origin::Plain,
+    Sensitivity::Plain,
     RecordDiff::Censored
 )]
-#[case::other_group("example.com/v1", "Secret", None, Origin::Plain, RecordDiff::InStatus)]
-#[case::sensitive("apps/v1", "Deployment", None, Origin::Sensitive, RecordDiff::Censored)]
+#[case::other_group(
+    "example.com/v1",
+    "Secret",
+    None,
+    Sensitivity::Plain,
+    RecordDiff::InStatus
+)]
+#[case::sensitive(
+    "apps/v1",
+    "Deployment",
+    None,
+    Sensitivity::Sensitive,
+    RecordDiff::Censored
+)]
 fn where_differences_go(
     #[case] api_version: &str,
     #[case] kind: &str,
     #[case] asked: Option<&str>,
-    #[case] origin: Origin,
+    #[case] sensitivity: Sensitivity,
     #[case] expected: RecordDiff,
 ) {
     let definition = json!({"apiVersion": api_version, "kind": kind});
     assert_eq!(
-        resolve(asked, definition.as_object().unwrap(), origin),
+        effective_record_diff(asked, definition.as_object().unwrap(), sensitivity),
         expected
     );
 }
@@ -144,7 +168,8 @@ fn where_differences_go(
 fn rough_edge_40_both_spellings_of_the_authorize_token_are_censored() {
     for kind in ["OAuthAuthorizeToken", "OAuthAuthorizeTokens"] {
         let definition = json!({"apiVersion": "oauth.openshift.io/v1", "kind": kind});
-        let decided = resolve(None, definition.as_object().unwrap(), Origin::Plain);
+        let decided =
+            effective_record_diff(None, definition.as_object().unwrap(), Sensitivity::Plain);
         assert_eq!(decided, RecordDiff::Censored);
     }
 }
@@ -152,7 +177,7 @@ fn rough_edge_40_both_spellings_of_the_authorize_token_are_censored() {
 #[test]
 fn without_a_kind_there_is_no_difference() {
     assert_eq!(
-        resolve(None, &serde_json::Map::new(), Origin::Plain),
+        effective_record_diff(None, &serde_json::Map::new(), Sensitivity::Plain),
         RecordDiff::None
     );
 }

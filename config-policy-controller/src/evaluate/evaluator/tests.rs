@@ -8,8 +8,8 @@ use reeve_runtime::metrics::Metrics;
 use serde_json::json;
 
 use super::*;
-use crate::dryrun::{Offline, builtin, now};
-use crate::evaluate::cluster::RecreateFailure;
+use crate::dryrun::{Offline, block_on, builtin};
+use crate::evaluate::cluster::RecreateError;
 use crate::evaluate::templates::Templates;
 
 /// A cluster that counts what it is asked to replace, and answers as it is told.
@@ -18,11 +18,11 @@ struct Counting {
     objects: Offline,
     dry_runs: Arc<AtomicUsize>,
     updates: Arc<AtomicUsize>,
-    update: fn(&Value) -> Result<Value, Refused>,
+    update: fn(&Value) -> Result<Value, WriteError>,
 }
 
 impl Counting {
-    fn new(objects: Vec<Value>, update: fn(&Value) -> Result<Value, Refused>) -> Self {
+    fn new(objects: Vec<Value>, update: fn(&Value) -> Result<Value, WriteError>) -> Self {
         Self {
             objects: Offline::new(builtin(), objects).unwrap(),
             dry_runs: Arc::default(),
@@ -46,8 +46,8 @@ fn stored(object: &Value) -> Value {
 }
 
 impl Cluster for Counting {
-    fn freshness(&self) -> Freshness {
-        Freshness::Watched
+    fn read_mode(&self) -> ReadMode {
+        ReadMode::Watched
     }
 
     async fn kind(&self, kind: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
@@ -57,9 +57,9 @@ impl Cluster for Counting {
     async fn get(
         &self,
         kind: &ServedKind,
-        place: &Place,
-    ) -> Result<Option<Arc<Value>>, Unreadable> {
-        let found = self.objects.get(kind, place).await?;
+        location: &Location,
+    ) -> Result<Option<Arc<Value>>, ReadError> {
+        let found = self.objects.get(kind, location).await?;
         Ok(found.map(|object| Arc::new(stored(&object))))
     }
 
@@ -68,32 +68,36 @@ impl Cluster for Counting {
         kind: &ServedKind,
         namespace: &str,
         selector: &str,
-    ) -> Result<Vec<Arc<Value>>, Unreadable> {
+    ) -> Result<Vec<Arc<Value>>, ReadError> {
         self.objects.list(kind, namespace, selector).await
     }
 
-    async fn get_now(&self, kind: &ServedKind, place: &Place) -> Result<Option<Value>, Unreadable> {
-        let found = self.objects.get_now(kind, place).await?;
+    async fn get_uncached(
+        &self,
+        kind: &ServedKind,
+        location: &Location,
+    ) -> Result<Option<Value>, ReadError> {
+        let found = self.objects.get_uncached(kind, location).await?;
         Ok(found.map(|object| stored(&object)))
     }
 
     async fn create(
         &self,
         _: &ServedKind,
-        _: &Place,
+        _: &Location,
         object: &Value,
         _: Option<&str>,
-    ) -> Result<Value, Refused> {
+    ) -> Result<Value, WriteError> {
         Ok(object.clone())
     }
 
     async fn replace(
         &self,
         _: &ServedKind,
-        _: &Place,
+        _: &Location,
         object: &Value,
         write: Write,
-    ) -> Result<Value, Refused> {
+    ) -> Result<Value, WriteError> {
         match write {
             Write::DryRun => {
                 self.dry_runs.fetch_add(1, Ordering::Relaxed);
@@ -106,28 +110,31 @@ impl Cluster for Counting {
         }
     }
 
-    async fn delete(&self, _: &ServedKind, _: &Place, _: &str) -> Result<(), Refused> {
+    async fn delete(&self, _: &ServedKind, _: &Location, _: &str) -> Result<(), WriteError> {
         Ok(())
     }
 
     async fn recreate(
         &self,
         _: &ServedKind,
-        _: (&Place, &str),
+        _: (&Location, &str),
         _: &Value,
         _: Option<&str>,
-    ) -> Result<Value, RecreateFailure> {
-        Err(RecreateFailure::StillThere)
+    ) -> Result<Value, RecreateError> {
+        Err(RecreateError::StillThere)
     }
 
-    async fn await_namespace(&self, _: &str) {}
+    async fn watch_namespace(&self, _: &str) {}
 
-    async fn on_a_thread<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+    async fn run_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> T {
         work()
     }
 
     fn wait<T>(&self, answer: impl Future<Output = T>) -> T {
-        now(answer)
+        block_on(answer)
     }
 }
 
@@ -154,27 +161,27 @@ fn live() -> Value {
 }
 
 fn evaluate(evaluator: &Evaluator, policy: &ConfigurationPolicy, cluster: &Counting) -> Evaluation {
-    let work = Work {
+    let work = EvaluationInput {
         policy,
         templates: policy.spec.object_templates.as_deref().unwrap(),
         templating: Templating::On,
-        origin: Origin::Plain,
+        sensitivity: Sensitivity::Plain,
         secrets: &Secrets::default(),
         before: &[],
-        length: Length::Truncated,
+        length: DiffLength::Truncated,
     };
-    let around = Around {
+    let deps = Deps {
         cluster,
         templates: &Templates::default(),
         selection: None,
         policy: "p",
     };
-    now(evaluator.run(&work, &around))
+    block_on(evaluator.run(&work, &deps))
 }
 
 fn evaluator() -> Evaluator {
     Evaluator {
-        memories: Memories::default(),
+        comparisons: ComparisonCache::default(),
         metrics: PolicyMetrics::new(&Metrics::default()),
     }
 }
@@ -182,7 +189,7 @@ fn evaluator() -> Evaluator {
 #[test]
 fn rough_edge_8_somebody_who_always_writes_first_does_not_hold_an_evaluation() {
     let cluster = Counting::new(vec![live()], |_| {
-        Err(Refused::Conflict("changed".to_owned()))
+        Err(WriteError::Conflict("changed".to_owned()))
     });
     let evaluation = evaluate(&evaluator(), &policy("enforce", "wanted"), &cluster);
     assert_eq!(cluster.counts(), (4, 4));

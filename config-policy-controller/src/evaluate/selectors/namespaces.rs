@@ -13,7 +13,7 @@ use crate::evaluate::selectors::labels::{self, LabelError};
 use pattern::Pattern;
 
 /// The names of the namespaces that a policy's selector chose, sorted, or why none could be chosen.
-pub type Selection = Result<Arc<[String]>, SelectorError>;
+pub type SelectedNamespaces = Result<Arc<[String]>, SelectorError>;
 
 /// What a selector looks at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,14 +49,14 @@ impl Namespace {
 
 /// What becomes of namespaces that are being deleted, where the policy leaves it open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Terminating {
+pub enum TerminatingInclusion {
     /// They are chosen like others.
     IfMatch,
     /// They are left out.
     Drop,
 }
 
-impl Terminating {
+impl TerminatingInclusion {
     /// Reads the flag.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
@@ -85,16 +85,19 @@ pub enum SelectorError {
 
 /// A selector that makes sense.
 #[derive(Debug, Clone)]
-pub struct Chooser {
+pub struct NamespaceMatcher {
     labels: Selector,
     include: Vec<Pattern>,
     exclude: Vec<Pattern>,
     keeps_terminating: bool,
 }
 
-impl Chooser {
+impl NamespaceMatcher {
     /// Reads a selector.
-    pub fn new(selector: &NamespaceSelector, default: Terminating) -> Result<Self, SelectorError> {
+    pub fn new(
+        selector: &NamespaceSelector,
+        default: TerminatingInclusion,
+    ) -> Result<Self, SelectorError> {
         let labels = labels::of_namespaces(selector).map_err(SelectorError::Labels)?;
         let has_labels = selector.match_labels.is_some() || selector.match_expressions.is_some();
         let mut include = patterns("include", selector.include.as_deref())?;
@@ -106,7 +109,7 @@ impl Chooser {
         let keeps_terminating = match selector.terminating_inclusion.as_deref() {
             Some("IfMatch") => true,
             Some("Never") => false,
-            _ => default == Terminating::IfMatch,
+            _ => default == TerminatingInclusion::IfMatch,
         };
         Ok(Self {
             labels,
@@ -117,7 +120,7 @@ impl Chooser {
     }
 
     /// Whether a namespace is chosen.
-    pub fn chooses(&self, namespace: &Namespace) -> bool {
+    pub fn matches(&self, namespace: &Namespace) -> bool {
         let named = |patterns: &[Pattern]| {
             patterns
                 .iter()
@@ -132,15 +135,15 @@ impl Chooser {
 }
 
 /// The names of the chosen namespaces, sorted.
-pub fn select(
+pub fn select_namespaces(
     selector: &NamespaceSelector,
     namespaces: &[Namespace],
-    default: Terminating,
-) -> Selection {
-    let chooser = Chooser::new(selector, default)?;
+    default: TerminatingInclusion,
+) -> SelectedNamespaces {
+    let chooser = NamespaceMatcher::new(selector, default)?;
     let chosen = namespaces
         .iter()
-        .filter(|namespace| chooser.chooses(namespace));
+        .filter(|namespace| chooser.matches(namespace));
     let mut names: Vec<String> = chosen.map(|namespace| namespace.name.clone()).collect();
     names.sort();
     Ok(names.into())

@@ -1,40 +1,40 @@
 //! Why a policy or one of its object templates cannot be evaluated.
 
-use crate::status::finding::Event;
+use crate::status::finding::ObjectEvent;
 
 /// Why a template or a policy cannot be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// What the status says.
-    pub event: Event,
-    /// Whether it is worth another try without an edit of the policy.
+pub struct EvaluationError {
+    /// The event that the status reports.
+    pub event: ObjectEvent,
+    /// Whether and when the evaluation is retried without an edit of the policy.
     pub retry: Retry,
 }
 
-/// Whether and when something is tried again.
+/// Whether and when an evaluation is retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
     /// Only an edit of the policy helps, or a change of something that is watched.
     No,
-    /// Soon, later and later.
+    /// With backoff.
     Soon,
-    /// When the kind may be there.
+    /// When the kind may be served.
     WhenKindAppears,
 }
 
-impl Problem {
-    /// A problem that is tried again.
-    pub fn passing(reason: &str, message: String) -> Self {
+impl EvaluationError {
+    /// An error that a retry may solve.
+    pub fn transient(reason: &str, message: String) -> Self {
         Self {
-            event: Event::problem(reason, message),
+            event: ObjectEvent::error(reason, message),
             retry: Retry::Soon,
         }
     }
 
-    /// A problem that only an edit of the policy solves.
-    pub fn of_policy(reason: &str, message: String) -> Self {
+    /// An error that only an edit of the policy solves.
+    pub fn permanent(reason: &str, message: String) -> Self {
         Self {
-            event: Event::problem(reason, message),
+            event: ObjectEvent::error(reason, message),
             retry: Retry::No,
         }
     }

@@ -1,4 +1,4 @@
-//! Reads a policy's spec into what there is to evaluate. Pure.
+//! Reads the spec of a policy: object templates, mode, selectors. Pure.
 
 mod error;
 pub mod raw;
@@ -10,14 +10,14 @@ use reeve_runtime::object::ObjectKey;
 
 use crate::messages;
 
-pub use error::{Problem, Retry};
+pub use error::{EvaluationError, Retry};
 
-/// What a policy asks for.
+/// Where the object templates of a policy come from.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Plan {
-    /// These object templates; none is a policy that asks for nothing.
-    Templates(Vec<ObjectTemplate>),
-    /// The object templates that this text comes to.
+pub enum TemplateSource {
+    /// `object-templates`; an empty list if the policy has none.
+    List(Vec<ObjectTemplate>),
+    /// `object-templates-raw`, to be resolved.
     Raw(String),
 }
 
@@ -30,11 +30,11 @@ pub enum Templating {
     Off,
 }
 
-/// Reads the policy.
-pub fn read(policy: &ConfigurationPolicy) -> Result<Plan, Problem> {
+/// The object templates of a policy, or why the policy cannot be evaluated.
+pub fn object_templates(policy: &ConfigurationPolicy) -> Result<TemplateSource, EvaluationError> {
     let spec = &policy.spec;
     if spec.remediation_action.is_empty() {
-        return Err(Problem::of_policy(
+        return Err(EvaluationError::permanent(
             messages::INVALID_SPEC,
             messages::NO_REMEDIATION_ACTION.to_owned(),
         ));
@@ -46,15 +46,15 @@ pub fn read(policy: &ConfigurationPolicy) -> Result<Plan, Problem> {
     {
         if templating(policy) == Templating::Off {
             tracing::warn!(policy = %ObjectKey::of(policy), "{}", messages::RAW_DISABLED);
-            return Ok(Plan::Templates(Vec::new()));
+            return Ok(TemplateSource::List(Vec::new()));
         }
-        return Ok(Plan::Raw(text.clone()));
+        return Ok(TemplateSource::Raw(text.clone()));
     }
     let listed = spec.object_templates.clone();
-    Ok(Plan::Templates(listed.unwrap_or_default()))
+    Ok(TemplateSource::List(listed.unwrap_or_default()))
 }
 
-/// What may be done to the cluster. An unknown word is read as "only look".
+/// The remediation action of a policy. An unknown word counts as inform.
 pub fn mode(policy: &ConfigurationPolicy) -> RemediationAction {
     policy
         .spec

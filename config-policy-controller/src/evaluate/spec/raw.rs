@@ -28,7 +28,7 @@ pub fn parse(text: &str) -> Result<Vec<ObjectTemplate>, String> {
     list(value).map_err(|error| failed(&format!("error unmarshaling JSON: {error}")))
 }
 
-/// Reads what the templates of a text came to.
+/// Reads the object templates from a resolved text.
 pub fn resolved(value: Value) -> Result<Vec<ObjectTemplate>, String> {
     list(value).map_err(|error| messages::raw_no_list(&error))
 }

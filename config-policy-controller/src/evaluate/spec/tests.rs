@@ -12,9 +12,9 @@ use reeve_template_reads::Secrets;
 use super::*;
 use crate::dryrun::{Offline, Options, builtin, evaluate};
 use crate::evaluate::compare::ComplianceType;
-use crate::evaluate::desired::Described;
+use crate::evaluate::desired::ParsedTemplate;
 use crate::evaluate::desired::Recreate;
-use crate::evaluate::diff::Origin;
+use crate::evaluate::diff::Sensitivity;
 
 fn policy(spec: Value) -> ConfigurationPolicy {
     serde_json::from_value(json!({
@@ -47,10 +47,10 @@ fn refusal(policy: &ConfigurationPolicy) -> String {
 
 static NONE: LazyLock<Secrets> = LazyLock::new(Secrets::default);
 
-fn described(policy: &ConfigurationPolicy) -> Vec<Result<Described<'_>, Problem>> {
+fn parsed(policy: &ConfigurationPolicy) -> Vec<Result<ParsedTemplate<'_>, EvaluationError>> {
     let templates = policy.spec.object_templates.as_deref().unwrap_or_default();
-    let how = (templating(policy), Origin::Plain, &*NONE);
-    let read = |template| Described::read("p", template, how);
+    let how = (templating(policy), Sensitivity::Plain, &*NONE);
+    let read = |template| ParsedTemplate::read("p", template, how);
     templates.iter().enumerate().map(read).collect()
 }
 
@@ -60,8 +60,8 @@ fn a_template_is_read_with_its_names_trimmed() {
         "complianceType": "MustOnlyHave", "metadataComplianceType": "musthave", "recreateOption": "IfRequired",
         "objectDefinition": {"apiVersion": "apps/v1", "kind": "Deployment\n", "metadata": {"name": "d\n", "namespace": "n"}},
     }));
-    let described = described(&policy).remove(0).unwrap();
-    let kind = &described.kind;
+    let parsed = parsed(&policy).remove(0).unwrap();
+    let kind = &parsed.kind;
     assert_eq!(
         (
             kind.group.as_str(),
@@ -71,15 +71,12 @@ fn a_template_is_read_with_its_names_trimmed() {
         ("apps", "v1", "Deployment")
     );
     assert_eq!(
-        (described.name.as_str(), described.namespace.as_str()),
+        (parsed.name.as_str(), parsed.namespace.as_str()),
         ("d", "n")
     );
-    assert_eq!(described.compliance, ComplianceType::MustOnlyHave);
-    assert_eq!(
-        described.metadata_compliance,
-        Some(ComplianceType::MustHave)
-    );
-    assert_eq!(described.recreate, Recreate::IfRequired);
+    assert_eq!(parsed.compliance, ComplianceType::MustOnlyHave);
+    assert_eq!(parsed.metadata_compliance, Some(ComplianceType::MustHave));
+    assert_eq!(parsed.recreate, Recreate::IfRequired);
 }
 
 #[rstest]
@@ -100,7 +97,7 @@ fn a_selector_beside_a_name_is_ignored() {
         "complianceType": "musthave", "objectSelector": {},
         "objectDefinition": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}},
     }));
-    assert_eq!(described(&policy).remove(0).unwrap().selector(), None);
+    assert_eq!(parsed(&policy).remove(0).unwrap().selector(), None);
 }
 
 #[test]
@@ -110,10 +107,13 @@ fn with_templates_disabled_braces_are_plain_text() {
     }));
     let annotations = policy.metadata.annotations.get_or_insert_default();
     annotations.insert(DISABLE_TEMPLATES_ANNOTATION.to_owned(), "true".to_owned());
-    assert_eq!(described(&policy).remove(0).unwrap().uses, None);
+    assert_eq!(parsed(&policy).remove(0).unwrap().uses, None);
     policy.spec.object_templates = None;
     policy.spec.object_templates_raw = Some("{{ x }}".to_owned());
-    assert_eq!(read(&policy), Ok(Plan::Templates(Vec::new())));
+    assert_eq!(
+        object_templates(&policy),
+        Ok(TemplateSource::List(Vec::new()))
+    );
 }
 
 #[test]
@@ -122,6 +122,6 @@ fn one_bad_template_does_not_spoil_the_others() {
         {"complianceType": "musthave", "objectDefinition": {"kind": "Pod"}},
         {"complianceType": "musthave", "objectDefinition": {"apiVersion": "v1", "kind": "Pod"}},
     ]}));
-    let described = described(&policy);
-    assert!(described[0].is_err() && described[1].is_ok());
+    let parsed = parsed(&policy);
+    assert!(parsed[0].is_err() && parsed[1].is_ok());
 }

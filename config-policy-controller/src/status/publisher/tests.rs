@@ -6,9 +6,9 @@ use reeve_api::configuration_policy::{
 };
 
 use super::*;
-use crate::status::custom_message::Objects;
+use crate::status::custom_message::LiveObjects;
 use crate::status::summary::TemplateVerdict;
-use crate::status::update::{Context, record, record_whole};
+use crate::status::update::{RecordContext, record, record_policy_verdict};
 
 const NOON: &str = "2026-01-01T12:00:00.1234567Z";
 
@@ -39,8 +39,8 @@ fn verdict(compliant: bool, message: &str) -> TemplateVerdict {
     }
 }
 
-fn telling<'t>(policy: &'t ConfigurationPolicy, objects: &'t Objects) -> Telling<'t> {
-    Telling { policy, objects }
+fn evaluated<'t>(policy: &'t ConfigurationPolicy, objects: &'t LiveObjects) -> EvaluatedPolicy<'t> {
+    EvaluatedPolicy { policy, objects }
 }
 
 /// One evaluation with these verdicts.
@@ -48,20 +48,20 @@ fn told(
     policy: &ConfigurationPolicy,
     before: &ConfigurationPolicyStatus,
     verdicts: &[TemplateVerdict],
-) -> Publication {
-    let context = Context {
+) -> StatusUpdate {
+    let context = RecordContext {
         intervals: policy.spec.evaluation_interval.as_ref(),
         now: now(),
     };
     let mut after = before.clone();
-    let mut changed = Verdicts::AsBefore;
+    let mut changed = ConditionChange::Unchanged;
     for (index, verdict) in verdicts.iter().enumerate() {
         if record(&mut after, index, verdict, context) {
-            changed = Verdicts::Changed;
+            changed = ConditionChange::Changed;
         }
     }
-    decide(
-        telling(policy, &Objects::new()),
+    status_update(
+        evaluated(policy, &LiveObjects::new()),
         before,
         after,
         changed,
@@ -75,11 +75,11 @@ fn a_first_verdict_makes_events_and_history() {
         verdict(false, "pods [a] not found in namespace default"),
         verdict(true, "namespaces [default] found as specified"),
     ];
-    let publication = told(&policy(), &ConfigurationPolicyStatus::default(), &verdicts);
+    let update = told(&policy(), &ConfigurationPolicyStatus::default(), &verdicts);
     let message = "NonCompliant; violation - pods [a] not found in namespace default; notification - namespaces [default] found as specified";
-    assert!(publication.events && publication.write);
-    assert_eq!(publication.message, message);
-    let status = serde_json::to_value(&publication.status).unwrap();
+    assert!(update.events && update.write);
+    assert_eq!(update.message, message);
+    let status = serde_json::to_value(&update.status).unwrap();
     assert_eq!(
         status,
         json!({
@@ -163,13 +163,13 @@ fn the_last_word_says_that_it_is() {
         compliant: Some("never".to_owned()),
         noncompliant: None,
     });
-    let publication = told(
+    let update = told(
         &policy,
         &ConfigurationPolicyStatus::default(),
         &[verdict(true, "fine")],
     );
     assert_eq!(
-        publication.message,
+        update.message,
         "Compliant; notification - fine. This policy will not be evaluated again due to spec.evaluationInterval.compliant being set to \"never\"."
     );
 }
@@ -226,34 +226,34 @@ fn a_verdict_on_the_whole_replaces_those_on_templates() {
     let verdicts = [verdict(true, "one"), verdict(true, "two")];
     let before = told(&policy(), &ConfigurationPolicyStatus::default(), &verdicts).status;
     let mut after = before.clone();
-    let context = Context {
+    let context = RecordContext {
         intervals: None,
         now: now(),
     };
-    assert!(record_whole(
+    assert!(record_policy_verdict(
         &mut after,
         &verdict(false, "invalid"),
         context
     ));
-    let (policy, none) = (policy(), Objects::new());
-    let publication = decide(
-        telling(&policy, &none),
+    let (policy, none) = (policy(), LiveObjects::new());
+    let update = status_update(
+        evaluated(&policy, &none),
         &before,
         after,
-        Verdicts::Changed,
+        ConditionChange::Changed,
         now(),
     );
-    assert_eq!(publication.message, "NonCompliant; violation - invalid");
+    assert_eq!(update.message, "NonCompliant; violation - invalid");
 }
 
 #[test]
 fn the_parent_gets_the_event_that_status_sync_reads() {
-    let publication = told(
+    let update = told(
         &policy(),
         &ConfigurationPolicyStatus::default(),
         &[verdict(false, "bad")],
     );
-    let event = parent_event(&policy(), &publication).unwrap();
+    let event = parent_event(&policy(), &update).unwrap();
     assert_eq!(event.policy.uid.as_deref(), Some("owner"));
     assert_eq!(event.policy.name.as_deref(), Some("parent"));
     assert_eq!(event.policy.namespace.as_deref(), Some("managed"));
@@ -268,7 +268,7 @@ fn the_parent_gets_the_event_that_status_sync_reads() {
     );
     let mut alone = policy();
     alone.metadata.owner_references = None;
-    assert!(parent_event(&alone, &publication).is_none());
+    assert!(parent_event(&alone, &update).is_none());
 }
 
 #[test]
@@ -296,18 +296,18 @@ fn rough_edge_23_a_detail_that_says_nothing_hides_no_other() {
         ..ConfigurationPolicyStatus::default()
     };
     let mut after = status.clone();
-    let context = Context {
+    let context = RecordContext {
         intervals: None,
         now: now(),
     };
     record(&mut after, 1, &verdict(false, "bad"), context);
     let policy = policy();
-    let publication = decide(
-        telling(&policy, &Objects::new()),
+    let update = status_update(
+        evaluated(&policy, &LiveObjects::new()),
         &status,
         after,
-        Verdicts::Changed,
+        ConditionChange::Changed,
         now(),
     );
-    assert_eq!(publication.message, "NonCompliant; violation - bad");
+    assert_eq!(update.message, "NonCompliant; violation - bad");
 }

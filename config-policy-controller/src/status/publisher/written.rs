@@ -1,4 +1,4 @@
-//! Statuses that were written and that the watch has not brought back yet.
+//! WrittenStatuses that were written and that the watch has not brought back yet.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use reeve_runtime::watch::Known;
 
 /// The statuses written last, by UID.
 #[derive(Default)]
-pub(super) struct Statuses(Mutex<HashMap<String, Written>>);
+pub(super) struct WrittenStatuses(Mutex<HashMap<String, Written>>);
 
 #[derive(Debug, Clone)]
 struct Written {
@@ -18,7 +18,7 @@ struct Written {
     status: ConfigurationPolicyStatus,
 }
 
-impl Statuses {
+impl WrittenStatuses {
     /// A policy as `read` finds it, and its latest status: the one in it, or the one that was written since.
     ///
     /// While it is read nothing is taken for brought back: what was read before that would be evaluated with the status
@@ -36,7 +36,7 @@ impl Statuses {
         Some((known, status))
     }
 
-    /// A status was written, which gave the policy this version.
+    /// Records a written status and the resulting version of the policy.
     pub(super) fn remember(
         &self,
         written: &ConfigurationPolicy,
@@ -62,7 +62,7 @@ impl Statuses {
         }
     }
 
-    /// Forgets a policy that is gone.
+    /// Removes the entries of a deleted policy.
     pub(super) fn forget(&self, uid: &str) {
         self.0.lock().remove(uid);
     }
@@ -108,14 +108,14 @@ mod tests {
         }
     }
 
-    fn found(statuses: &Statuses, policy: ConfigurationPolicy) -> Option<String> {
+    fn found(statuses: &WrittenStatuses, policy: ConfigurationPolicy) -> Option<String> {
         let read = || Some(Known::Valid(Arc::new(policy)));
         statuses.latest(read)?.1.compliant
     }
 
     #[test]
     fn written_status_counts_until_the_watch_brings_it() {
-        let statuses = Statuses::default();
+        let statuses = WrittenStatuses::default();
         statuses.remember(&policy("9", "Compliant"), &status("Compliant"));
         let older = policy("8", "NonCompliant");
         statuses.caught_up(&older);
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn status_that_is_brought_back_while_an_older_policy_is_read_counts() {
-        let statuses = Statuses::default();
+        let statuses = WrittenStatuses::default();
         statuses.remember(&policy("9", "Compliant"), &status("Compliant"));
         std::thread::scope(|scope| {
             let read = || {

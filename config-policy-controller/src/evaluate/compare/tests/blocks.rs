@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{list, map};
 use crate::evaluate::compare::equal::{deep, lists};
 use crate::evaluate::compare::merge::{merge_lists, merge_maps};
-use crate::evaluate::compare::{Verdict, ZeroRule, go_type};
+use crate::evaluate::compare::{Equality, ZeroRule, go_type};
 
 const STRICT: ZeroRule = ZeroRule::Distinct;
 const LAX: ZeroRule = ZeroRule::EqualsAbsent;
@@ -95,59 +95,59 @@ fn merging_lists(#[case] desired: Value, #[case] live: Value, #[case] expected: 
 }
 
 #[rstest]
-#[case::same(json!([1, 2]), json!([1, 2]), Verdict::Same)]
-#[case::order(json!([1, 2]), json!([2, 1]), Verdict::Same)]
-#[case::length(json!([1, 2]), json!([1]), Verdict::Different)]
-#[case::counts(json!([1, 1, 2]), json!([1, 2, 2]), Verdict::Different)]
+#[case::same(json!([1, 2]), json!([1, 2]), Equality::Same)]
+#[case::order(json!([1, 2]), json!([2, 1]), Equality::Same)]
+#[case::length(json!([1, 2]), json!([1]), Equality::Different)]
+#[case::counts(json!([1, 1, 2]), json!([1, 2, 2]), Equality::Different)]
 #[case::rules(
     json!([{"verbs": ["get", "list"], "resources": ["pods"]}, {"verbs": ["watch"]}]),
     json!([{"verbs": ["watch"]}, {"resources": ["pods"], "verbs": ["list", "get"]}]),
-    Verdict::Same
+    Equality::Same
 )]
 #[case::conditions(
     json!([{"type": "Ready", "status": "True", "nested": [{"a": 1}, {"b": 2}]}, {"type": "Seen", "status": "False"}]),
     json!([{"type": "Seen", "status": "False"}, {"type": "Ready", "status": "True", "nested": [{"b": 2}, {"a": 1}]}]),
-    Verdict::Same
+    Equality::Same
 )]
-#[case::lists_in_lists_have_an_order(json!([[1, 2]]), json!([[2, 1]]), Verdict::Different)]
-#[case::map_and_text(json!([{}]), json!(["map[]"]), Verdict::Different)]
-fn list_equality(#[case] a: Value, #[case] b: Value, #[case] expected: Verdict) {
+#[case::lists_in_lists_have_an_order(json!([[1, 2]]), json!([[2, 1]]), Equality::Different)]
+#[case::map_and_text(json!([{}]), json!(["map[]"]), Equality::Different)]
+fn list_equality(#[case] a: Value, #[case] b: Value, #[case] expected: Equality) {
     assert_eq!(lists(&list(a), &list(b)), expected);
 }
 
 #[rstest]
-#[case::false_and_absent(json!({"a": {"b": false}}), json!({"a": {}}), STRICT, Verdict::IfDefaulted)]
-#[case::zero_and_absent(json!({"a": 0, "b": 1}), json!({"b": 1}), STRICT, Verdict::IfDefaulted)]
-#[case::one_and_absent(json!({"a": 1}), json!({}), STRICT, Verdict::Different)]
-#[case::empty_text_and_absent(json!({"a": ""}), json!({}), STRICT, Verdict::Different)]
-#[case::empty_map_and_absent(json!({"a": {}}), json!({}), STRICT, Verdict::Different)]
-#[case::empty_map_and_absent_lax(json!({"a": {}}), json!({}), LAX, Verdict::IfDefaulted)]
-#[case::empty_list_and_absent(json!({"a": []}), json!({}), STRICT, Verdict::IfDefaulted)]
-#[case::null_and_absent(json!({"a": null}), json!({}), STRICT, Verdict::IfDefaulted)]
-#[case::other_volume(json!({"emptyDir": {}}), json!({"s3": {"bucket": "b"}}), STRICT, Verdict::Different)]
-#[case::other_volume_lax(json!({"emptyDir": {}}), json!({"s3": {"bucket": "b"}}), LAX, Verdict::IfServerAgrees)]
-#[case::live_has_more(json!({"a": 1}), json!({"a": 1, "b": 2}), STRICT, Verdict::Different)]
-#[case::word_and_bool(json!({"a": "true"}), json!({"a": true}), STRICT, Verdict::Same)]
-#[case::bool_and_word(json!({"a": true}), json!({"a": "true"}), STRICT, Verdict::Same)]
-#[case::number_and_text(json!({"a": 1}), json!({"a": "1"}), STRICT, Verdict::Same)]
-#[case::text_and_number(json!({"a": "1"}), json!({"a": 1}), STRICT, Verdict::Different)]
-#[case::float_and_whole(json!({"a": 1.0}), json!({"a": 1}), STRICT, Verdict::Same)]
-#[case::quantity(json!({"a": "1024Mi"}), json!({"a": "1Gi"}), STRICT, Verdict::IfDefaulted)]
-#[case::number_for_a_quantity(json!({"a": 0.5}), json!({"a": "500m"}), STRICT, Verdict::IfDefaulted)]
-#[case::number_for_another_quantity(json!({"a": 0.5}), json!({"a": "600m"}), STRICT, Verdict::Different)]
-#[case::other_quantity(json!({"a": "1024Mi"}), json!({"a": "2Gi"}), STRICT, Verdict::Different)]
-#[case::map_and_list(json!({"a": {}}), json!({"a": [1]}), STRICT, Verdict::Different)]
-#[case::text_and_null(json!(""), json!(null), LAX, Verdict::IfDefaulted)]
-#[case::text_and_null_strict(json!(""), json!(null), STRICT, Verdict::Different)]
-#[case::null_and_false(json!(null), json!(false), LAX, Verdict::IfDefaulted)]
-#[case::null_and_true(json!(null), json!(true), LAX, Verdict::Different)]
-#[case::empty_list_and_null(json!([]), json!(null), STRICT, Verdict::Same)]
-#[case::list_and_null(json!([1]), json!(null), LAX, Verdict::Different)]
+#[case::false_and_absent(json!({"a": {"b": false}}), json!({"a": {}}), STRICT, Equality::IfDefaulted)]
+#[case::zero_and_absent(json!({"a": 0, "b": 1}), json!({"b": 1}), STRICT, Equality::IfDefaulted)]
+#[case::one_and_absent(json!({"a": 1}), json!({}), STRICT, Equality::Different)]
+#[case::empty_text_and_absent(json!({"a": ""}), json!({}), STRICT, Equality::Different)]
+#[case::empty_map_and_absent(json!({"a": {}}), json!({}), STRICT, Equality::Different)]
+#[case::empty_map_and_absent_lax(json!({"a": {}}), json!({}), LAX, Equality::IfDefaulted)]
+#[case::empty_list_and_absent(json!({"a": []}), json!({}), STRICT, Equality::IfDefaulted)]
+#[case::null_and_absent(json!({"a": null}), json!({}), STRICT, Equality::IfDefaulted)]
+#[case::other_volume(json!({"emptyDir": {}}), json!({"s3": {"bucket": "b"}}), STRICT, Equality::Different)]
+#[case::other_volume_lax(json!({"emptyDir": {}}), json!({"s3": {"bucket": "b"}}), LAX, Equality::IfServerAgrees)]
+#[case::live_has_more(json!({"a": 1}), json!({"a": 1, "b": 2}), STRICT, Equality::Different)]
+#[case::word_and_bool(json!({"a": "true"}), json!({"a": true}), STRICT, Equality::Same)]
+#[case::bool_and_word(json!({"a": true}), json!({"a": "true"}), STRICT, Equality::Same)]
+#[case::number_and_text(json!({"a": 1}), json!({"a": "1"}), STRICT, Equality::Same)]
+#[case::text_and_number(json!({"a": "1"}), json!({"a": 1}), STRICT, Equality::Different)]
+#[case::float_and_whole(json!({"a": 1.0}), json!({"a": 1}), STRICT, Equality::Same)]
+#[case::quantity(json!({"a": "1024Mi"}), json!({"a": "1Gi"}), STRICT, Equality::IfDefaulted)]
+#[case::number_for_a_quantity(json!({"a": 0.5}), json!({"a": "500m"}), STRICT, Equality::IfDefaulted)]
+#[case::number_for_another_quantity(json!({"a": 0.5}), json!({"a": "600m"}), STRICT, Equality::Different)]
+#[case::other_quantity(json!({"a": "1024Mi"}), json!({"a": "2Gi"}), STRICT, Equality::Different)]
+#[case::map_and_list(json!({"a": {}}), json!({"a": [1]}), STRICT, Equality::Different)]
+#[case::text_and_null(json!(""), json!(null), LAX, Equality::IfDefaulted)]
+#[case::text_and_null_strict(json!(""), json!(null), STRICT, Equality::Different)]
+#[case::null_and_false(json!(null), json!(false), LAX, Equality::IfDefaulted)]
+#[case::null_and_true(json!(null), json!(true), LAX, Equality::Different)]
+#[case::empty_list_and_null(json!([]), json!(null), STRICT, Equality::Same)]
+#[case::list_and_null(json!([1]), json!(null), LAX, Equality::Different)]
 fn equality(
     #[case] merged: Value,
     #[case] live: Value,
     #[case] zero: ZeroRule,
-    #[case] expected: Verdict,
+    #[case] expected: Equality,
 ) {
     assert_eq!(deep(&merged, &live, zero), expected);
 }

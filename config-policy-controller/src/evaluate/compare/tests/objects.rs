@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Says, compared, map, says};
 use crate::evaluate::compare::ComplianceType::{self, MustHave, MustNotHave, MustOnlyHave};
-use crate::evaluate::compare::{Desired, Mismatch, Shown, compare, matches, without_noise};
+use crate::evaluate::compare::{DesiredContent, Mismatch, Shown, compare, matches, without_noise};
 
 fn pod(spec: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
@@ -171,7 +171,7 @@ fn metadata_may_have_a_type_of_its_own() {
     let wanted = map(with_metadata(&json!({"labels": {"a": "1"}})));
     let live = with_metadata(&json!({"labels": {"a": "1", "b": "2"}}));
     let judged = |compliance, metadata| {
-        let desired = Desired {
+        let desired = DesiredContent {
             definition: &wanted,
             compliance,
             metadata_compliance: Some(metadata),
@@ -319,7 +319,7 @@ fn searching(#[case] compliance: ComplianceType, #[case] wanted: Value, #[case] 
     let live = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "labels": {"app": "x", "z": "1"}}, "spec": {"nodeName": "a"}});
     let mut definition = map(json!({"apiVersion": "v1", "kind": "Pod"}));
     definition.extend(map(wanted));
-    let desired = Desired {
+    let desired = DesiredContent {
         definition: &definition,
         compliance,
         metadata_compliance: None,

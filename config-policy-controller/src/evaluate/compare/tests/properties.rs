@@ -7,7 +7,7 @@ use super::{Says, compared, map, says};
 use crate::evaluate::compare::ComplianceType::{self, MustHave, MustNotHave, MustOnlyHave};
 use crate::evaluate::compare::equal::{deep, lists};
 use crate::evaluate::compare::{
-    Desired, Quantity, Verdict, ZeroRule, compare, matches, sprint, without_noise,
+    DesiredContent, Equality, Quantity, ZeroRule, compare, matches, sprint, without_noise,
 };
 
 fn scalar() -> impl Strategy<Value = Value> {
@@ -109,7 +109,7 @@ proptest! {
     fn an_object_is_as_itself(compliance in types(), live in object()) {
         prop_assert_eq!(says(&compared(compliance, &live, &live)), Says::Compliant);
         let definition = map(live.clone());
-        let desired = Desired { definition: &definition, compliance, metadata_compliance: None };
+        let desired = DesiredContent { definition: &definition, compliance, metadata_compliance: None };
         prop_assert!(matches(desired, &live));
     }
 
@@ -122,15 +122,15 @@ proptest! {
 
     #[test]
     fn equality_is_reflexive(value in value()) {
-        prop_assert_eq!(deep(&value, &value, ZeroRule::Distinct), Verdict::Same);
-        prop_assert_eq!(deep(&value, &value, ZeroRule::EqualsAbsent), Verdict::Same);
+        prop_assert_eq!(deep(&value, &value, ZeroRule::Distinct), Equality::Same);
+        prop_assert_eq!(deep(&value, &value, ZeroRule::EqualsAbsent), Equality::Same);
     }
 
     #[test]
     fn shuffled_lists_are_equal(items in prop::collection::vec(value(), 0..8).prop_shuffle()) {
         let mut other = items.clone();
         other.reverse();
-        prop_assert_eq!(lists(&items, &other), Verdict::Same);
+        prop_assert_eq!(lists(&items, &other), Equality::Same);
     }
 
     #[test]
@@ -145,7 +145,7 @@ proptest! {
         wanted.insert("kind".to_owned(), json!(kind));
         wanted.insert("metadata".to_owned(), odd.clone());
         wanted.insert("stringData".to_owned(), odd.clone());
-        let desired = Desired { definition: &wanted, compliance, metadata_compliance: None };
+        let desired = DesiredContent { definition: &wanted, compliance, metadata_compliance: None };
         for live in [live, json!({"metadata": odd, "data": odd, "stringData": 1})] {
             let comparison = compare(desired, &live);
             let _ = (comparison.to_write(&live), matches(desired, &live), without_noise(&live), sprint(&live));

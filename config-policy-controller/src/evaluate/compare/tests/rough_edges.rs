@@ -6,14 +6,14 @@ use super::{Says, compared, list, map, says};
 use crate::evaluate::compare::ComplianceType::{MustHave, MustOnlyHave};
 use crate::evaluate::compare::equal::{deep, lists};
 use crate::evaluate::compare::merge::merge_lists;
-use crate::evaluate::compare::{Desired, Verdict, ZeroRule, matches};
+use crate::evaluate::compare::{DesiredContent, Equality, ZeroRule, matches};
 
 #[test]
 fn rough_edge_9_unnamed_objects_follow_the_same_rules() {
     let definition =
         map(json!({"apiVersion": "v1", "kind": "RoleBinding", "roleRef": {"name": "r"}}));
     let mut live = json!({"apiVersion": "v1", "kind": "RoleBinding", "roleRef": {"name": "r"}});
-    let exactly = Desired {
+    let exactly = DesiredContent {
         definition: &definition,
         compliance: MustOnlyHave,
         metadata_compliance: None,
@@ -23,7 +23,7 @@ fn rough_edge_9_unnamed_objects_follow_the_same_rules() {
     assert!(!matches(exactly, &live));
 
     let secret = map(json!({"apiVersion": "v1", "kind": "Secret", "stringData": {"a": "text"}}));
-    let wanted = Desired {
+    let wanted = DesiredContent {
         definition: &secret,
         compliance: MustHave,
         metadata_compliance: None,
@@ -58,14 +58,14 @@ fn rough_edge_11_list_matching_finds_the_perfect_assignment() {
     let desired = list(json!([{"kind": "User"}, {"kind": "User", "id": 1}]));
     let live = list(json!([{"kind": "User", "id": 1}, {"kind": "User", "id": 2}]));
     let merged = merge_lists(&desired, &live, ZeroRule::Distinct);
-    assert_eq!(lists(&merged, &live), Verdict::Same);
+    assert_eq!(lists(&merged, &live), Equality::Same);
 
     // Two items of the same name: the live one that already fits is taken.
     let desired = list(json!([{"name": "a", "x": 1}]));
     let live = list(json!([{"name": "a", "x": 2}, {"name": "a", "x": 1}]));
     assert_eq!(
         lists(&merge_lists(&desired, &live, ZeroRule::Distinct), &live),
-        Verdict::Same
+        Equality::Same
     );
 }
 
@@ -74,9 +74,9 @@ fn rough_edge_11_equality_finds_the_perfect_assignment() {
     // Sorted by their text these would be paired crosswise.
     let a = list(json!([{"z": 1}, {"a": 0, "z": 2}]));
     let b = list(json!([{"z": 2}, {"a": 0, "z": 1}]));
-    assert_eq!(lists(&a, &b), Verdict::Different);
+    assert_eq!(lists(&a, &b), Equality::Different);
     let b = list(json!([{"a": 0, "z": 1}, {"a": 0, "z": 2}]));
-    assert_eq!(lists(&a, &b), Verdict::IfDefaulted);
+    assert_eq!(lists(&a, &b), Equality::IfDefaulted);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn rough_edge_12_identity_does_not_collide() {
     for (a, b) in texts {
         assert_eq!(
             lists(&list(a.clone()), &list(b.clone())),
-            Verdict::Different,
+            Equality::Different,
             "{a} {b}"
         );
     }
@@ -108,13 +108,16 @@ fn rough_edge_12_identity_does_not_collide() {
 #[test]
 fn rough_edge_13_live_only_keys_are_not_overlooked() {
     let strict = |a, b| deep(&a, &b, ZeroRule::Distinct);
-    assert_eq!(strict(json!({"a": 0}), json!({"b": 5})), Verdict::Different);
+    assert_eq!(
+        strict(json!({"a": 0}), json!({"b": 5})),
+        Equality::Different
+    );
     // In a list item of an object found by content there is no server to ask, so it is no match.
     let definition =
         map(json!({"apiVersion": "v1", "kind": "Pod", "spec": {"volumes": [{"emptyDir": {}}]}}));
     let live =
         json!({"apiVersion": "v1", "kind": "Pod", "spec": {"volumes": [{"s3": {"bucket": "b"}}]}});
-    let exactly = Desired {
+    let exactly = DesiredContent {
         definition: &definition,
         compliance: MustOnlyHave,
         metadata_compliance: None,

@@ -6,12 +6,12 @@ const STRICT: &str = "Role in version \"v1\" cannot be handled as a Role: strict
 
 #[rstest]
 #[case::misspelt(
-    Server { dry_run: Some(Refused::BadRequest(STRICT.to_owned())), ..Server::default() },
+    Server { dry_run: Some(WriteError::BadRequest(STRICT.to_owned())), ..Server::default() },
     vec![format!("NC | K8s update template error | Error validating the object r, the error is `{STRICT}`")],
     true
 )]
 #[case::gone(
-    Server { dry_run: Some(Refused::NotFound("gone".to_owned())), ..Server::default() },
+    Server { dry_run: Some(WriteError::NotFound("gone".to_owned())), ..Server::default() },
     vec![
         format!("NC | {LACKS} | roles [r] found but not as specified in namespace default"),
         "NC | K8s update template error | `Role` is not present and must be created".to_owned(),
@@ -19,7 +19,7 @@ const STRICT: &str = "Role in version \"v1\" cannot be handled as a Role: strict
     false
 )]
 #[case::dry_run_forbidden(
-    Server { dry_run: Some(Refused::Other("no".to_owned())), ..Server::default() },
+    Server { dry_run: Some(WriteError::Other("no".to_owned())), ..Server::default() },
     vec![
         format!("NC | {LACKS} | roles [r] found but not as specified in namespace default"),
         "NC | K8s update template error | Error issuing a dry run update request for the object `r`, the error is `no`".to_owned(),
@@ -27,88 +27,84 @@ const STRICT: &str = "Role in version \"v1\" cannot be handled as a Role: strict
     false
 )]
 #[case::update_failed(
-    Server { update: Some(Refused::Other("no".to_owned())), ..Server::default() },
+    Server { update: Some(WriteError::Other("no".to_owned())), ..Server::default() },
     vec![
         format!("NC | {LACKS} | roles [r] found but not as specified in namespace default"),
         "NC | K8s update template error | roles [r] in namespace default failed to update with the error `no`".to_owned(),
     ],
     false
 )]
-fn updates_that_fail(
-    #[case] server: Server,
-    #[case] expected: Vec<String>,
-    #[case] remembered: bool,
-) {
-    let wanted = wanted(MustHave, role(&["get"]));
-    let target = target(&wanted, Enforce);
-    let settled = play(&target, &present(role(&["list"])), &server);
-    assert_eq!(told(&target, &settled), expected);
+fn updates_that_fail(#[case] server: Server, #[case] expected: Vec<String>, #[case] memo: bool) {
+    let desired = desired(MustHave, role(&["get"]));
+    let target = target(&desired, Enforce);
+    let decision = play(&target, &present(role(&["list"])), &server);
+    assert_eq!(told(&target, &decision), expected);
     // Either the answer holds until something changes, or it has to be tried again.
     assert_eq!(
-        (settled.remember.is_some(), settled.failure.is_none()),
-        (remembered, remembered)
+        (decision.memo.is_some(), decision.failure.is_none()),
+        (memo, memo)
     );
 }
 
 #[rstest]
 #[case(
-    RecreateFailure::StillThere,
+    RecreateError::StillThere,
     "roles [r] in namespace default timed out waiting for the object to delete during recreate, will retry on the next policy evaluation"
 )]
-#[case(RecreateFailure::Delete(Refused::Other("no".to_owned())), "roles [r] in namespace default failed to delete when recreating with the error no")]
-#[case(RecreateFailure::Create(Refused::Other("no".to_owned())), "roles [r] in namespace default failed to recreate with the error `no`")]
-fn recreations_that_fail(#[case] failure: RecreateFailure, #[case] expected: &str) {
-    let mut wanted = wanted(MustHave, role(&["get"]));
-    wanted.recreate = Recreate::Always;
-    let target = target(&wanted, Enforce);
+#[case(RecreateError::Delete(WriteError::Other("no".to_owned())), "roles [r] in namespace default failed to delete when recreating with the error no")]
+#[case(RecreateError::Create(WriteError::Other("no".to_owned())), "roles [r] in namespace default failed to recreate with the error `no`")]
+fn recreations_that_fail(#[case] failure: RecreateError, #[case] expected: &str) {
+    let mut desired = desired(MustHave, role(&["get"]));
+    desired.recreate = Recreate::Always;
+    let target = target(&desired, Enforce);
     let server = Server {
         recreate: Some(failure),
         ..Server::default()
     };
-    let settled = play(&target, &present(role(&["list"])), &server);
-    let told = told(&target, &settled);
+    let decision = play(&target, &present(role(&["list"])), &server);
+    let told = told(&target, &decision);
     assert_eq!(
         told.last().unwrap(),
         &format!("NC | K8s update template error | {expected}")
     );
-    assert!(settled.failure.is_some());
+    assert!(decision.failure.is_some());
 }
 
 #[test]
 fn creations_that_fail_say_why() {
-    let wanted = wanted(MustHave, role(&["get"]));
-    let target = target(&wanted, Enforce);
-    let refused = Refused::Other("denied".to_owned());
+    let desired = desired(MustHave, role(&["get"]));
+    let target = target(&desired, Enforce);
+    let refused = WriteError::Other("denied".to_owned());
     let server = Server {
         create: Some(refused),
         ..Server::default()
     };
-    let settled = play(&target, &Ok(None), &server);
+    let decision = play(&target, &Ok(None), &server);
     assert_eq!(
-        told(&target, &settled).last().unwrap(),
+        told(&target, &decision).last().unwrap(),
         "NC | K8s creation error | roles [r] in namespace default is missing, and cannot be created, reason: `denied`"
     );
-    assert!(settled.failure.is_some());
+    assert!(decision.failure.is_some());
 }
 
 #[test]
 fn rough_edge_20_a_missing_namespace_is_waited_for_and_nothing_is_claimed() {
-    let wanted = wanted(MustHave, role(&["get"]));
-    let target = target(&wanted, Enforce);
-    let refused = Refused::NoNamespace("namespaces \"default\" not found".to_owned());
+    let desired = desired(MustHave, role(&["get"]));
+    let target = target(&desired, Enforce);
+    let refused = WriteError::NoNamespace("namespaces \"default\" not found".to_owned());
     let server = Server {
         create: Some(refused),
         ..Server::default()
     };
-    let settled = play(&target, &Ok(None), &server);
-    assert!(settled.awaits_namespace && settled.failure.is_none());
-    assert_eq!(settled.listed, Listed::With(None));
+    let decision = play(&target, &Ok(None), &server);
+    assert!(decision.awaits_namespace && decision.failure.is_none());
+    assert_eq!(decision.listed, RelatedEntry::Listed(None));
 }
 
 #[test]
 fn deletions_that_fail_say_why() {
-    let wanted = wanted(MustNotHave, role(&["get"]));
-    let target = target(&wanted, Enforce);
+    let desired = desired(MustNotHave, role(&["get"]));
+    let target = target(&desired, Enforce);
     let delete = |refused| {
         let server = Server {
             delete: Some(refused),
@@ -117,12 +113,12 @@ fn deletions_that_fail_say_why() {
         told(&target, &play(&target, &present(role(&["get"])), &server))
     };
     assert_eq!(
-        delete(Refused::Other("no".to_owned())),
+        delete(WriteError::Other("no".to_owned())),
         [
             "NC | K8s deletion error | roles [r] in namespace default exists, and cannot be deleted, reason: `no`"
         ]
     );
     assert!(
-        delete(Refused::NotFound("gone".to_owned()))[0].starts_with("C | K8s deletion success")
+        delete(WriteError::NotFound("gone".to_owned()))[0].starts_with("C | K8s deletion success")
     );
 }

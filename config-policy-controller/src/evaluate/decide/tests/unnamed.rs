@@ -20,7 +20,7 @@ fn searches(
             json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"nodeName": node}}),
         )
     };
-    let wanted = wanted(
+    let desired = desired(
         compliance,
         json!({"apiVersion": "v1", "kind": "Pod", "spec": {"nodeName": "x"}}),
     );
@@ -28,7 +28,7 @@ fn searches(
         .into_iter()
         .map(|(name, node)| pod(name, node))
         .collect();
-    let Search::Settled(finding) = search(&wanted, "pods", &listed) else {
+    let Search::Decided(finding) = search(&desired, "pods", &listed) else {
         panic!("one was found");
     };
     let related: Vec<String> = finding
@@ -46,7 +46,7 @@ fn searches(
         })
         .collect();
     assert_eq!(related, names);
-    let outcome = TemplateOutcome {
+    let outcome = TemplateFindings {
         resource: "pods".to_owned(),
         findings: vec![finding],
     };
@@ -64,14 +64,14 @@ fn a_single_hit_is_judged_but_never_changed() {
         json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"nodeName": "x"}}),
     ));
     let mut definition = json!({"apiVersion": "v1", "kind": "Pod", "spec": {"nodeName": "x"}});
-    let wanted_pod = wanted(MustNotHave, definition.take());
+    let wanted_pod = desired(MustNotHave, definition.take());
     let Search::One { target, live } = search(&wanted_pod, "pods", &[pod]) else {
         panic!("it was not found");
     };
     assert_eq!(target.mode, Inform);
-    let settled = play(&target, &Ok(Some(live)), &Server::default());
+    let decision = play(&target, &Ok(Some(live)), &Server::default());
     assert_eq!(
-        told(&target, &settled),
+        told(&target, &decision),
         ["NC | K8s has a `must not have` object | pods [a] found in namespace default"]
     );
 }

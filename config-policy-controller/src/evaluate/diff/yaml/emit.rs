@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Number, Value};
 
 use super::natural;
-use super::scalar::{Place, Style, is_break, is_printable, is_simple_key, style};
+use super::scalar::{Position, Style, is_break, is_printable, is_simple_key, style};
 use crate::evaluate::compare::print_float;
 
 /// Texts fold at the first blank beyond this column.
@@ -64,7 +64,7 @@ impl Emitter {
     fn value_text(&mut self, text: &str) {
         let outer = self.indent;
         self.indent = Some(outer.unwrap_or(0).saturating_add(STEP));
-        self.text(text, Place::Value);
+        self.text(text, Position::Value);
         self.indent = outer;
     }
 
@@ -73,7 +73,7 @@ impl Emitter {
             for (key, value) in natural::sort(entries.iter()) {
                 out.start_line();
                 if is_simple_key(key) {
-                    out.text(key, Place::SimpleKey);
+                    out.text(key, Position::SimpleKey);
                     out.put(':');
                     out.after_blank = false;
                     out.only_indentation = false;
@@ -155,11 +155,11 @@ impl Emitter {
         self.only_indentation = false;
     }
 
-    fn text(&mut self, text: &str, place: Place) {
-        match style(text, place) {
-            Style::Plain => self.folded(text, place, Quote::None),
-            Style::SingleQuoted => self.folded(text, place, Quote::Single),
-            Style::DoubleQuoted => self.folded(text, place, Quote::Double),
+    fn text(&mut self, text: &str, position: Position) {
+        match style(text, position) {
+            Style::Plain => self.folded(text, position, Quote::None),
+            Style::SingleQuoted => self.folded(text, position, Quote::Single),
+            Style::DoubleQuoted => self.folded(text, position, Quote::Double),
             Style::Literal => self.literal(text),
         }
         // A block that ends in a line break leaves us at the start of a line.
@@ -168,7 +168,7 @@ impl Emitter {
     }
 
     /// Writes a text between quotes, breaking long lines at blanks.
-    fn folded(&mut self, text: &str, place: Place, quote: Quote) {
+    fn folded(&mut self, text: &str, position: Position, quote: Quote) {
         self.blank_before();
         if let Some(mark) = quote.mark() {
             self.put(mark);
@@ -179,7 +179,7 @@ impl Emitter {
         while let Some(c) = chars.next() {
             if c == ' ' {
                 let next = chars.peek().copied();
-                let long = place == Place::Value && !after_space && self.column > WIDTH;
+                let long = position == Position::Value && !after_space && self.column > WIDTH;
                 if long && quote.may_fold(first, next) {
                     self.fold(quote, next);
                 } else {

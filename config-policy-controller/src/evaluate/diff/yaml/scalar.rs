@@ -12,7 +12,7 @@ pub(super) enum Style {
 
 /// Where a text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Position {
     /// A key written as `key:`.
     SimpleKey,
     /// Anything else.
@@ -28,7 +28,7 @@ pub(super) fn is_simple_key(key: &str) -> bool {
 }
 
 /// Chooses the notation.
-pub(super) fn style(text: &str, place: Place) -> Style {
+pub(super) fn style(text: &str, position: Position) -> Style {
     let allowed = Allowed::of(text);
     let wanted = if text.contains('\n') {
         Style::Literal
@@ -38,7 +38,7 @@ pub(super) fn style(text: &str, place: Place) -> Style {
         Style::DoubleQuoted
     };
     match wanted {
-        Style::Literal if allowed.block && place == Place::Value => Style::Literal,
+        Style::Literal if allowed.block && position == Position::Value => Style::Literal,
         Style::Literal | Style::DoubleQuoted => Style::DoubleQuoted,
         Style::Plain if allowed.plain => Style::Plain,
         _ if allowed.single_quoted => Style::SingleQuoted,

@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{Namespace, Terminating, select};
+use super::{Namespace, TerminatingInclusion, select_namespaces};
 
 fn cluster() -> Vec<Namespace> {
     [
@@ -29,7 +29,7 @@ fn cluster() -> Vec<Namespace> {
 
 fn chosen(selector: Value) -> Result<String, String> {
     let selector = serde_json::from_value(selector).unwrap();
-    select(&selector, &cluster(), Terminating::IfMatch)
+    select_namespaces(&selector, &cluster(), TerminatingInclusion::IfMatch)
         .map(|names| names.join(" "))
         .map_err(|error| error.to_string())
 }
@@ -69,6 +69,6 @@ fn selectors_that_make_no_sense(#[case] selector: Value, #[case] expected: &str)
 #[test]
 fn the_flag_decides_where_the_policy_does_not() {
     let selector = serde_json::from_value(json!({"include": ["range*"]})).unwrap();
-    let dropped = select(&selector, &cluster(), Terminating::Drop).unwrap();
+    let dropped = select_namespaces(&selector, &cluster(), TerminatingInclusion::Drop).unwrap();
     assert_eq!(dropped.join(" "), "range1 range2");
 }

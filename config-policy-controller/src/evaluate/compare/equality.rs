@@ -1,10 +1,10 @@
-//! How sure a comparison is.
+//! The result of comparing two values.
 
-/// What comparing a wanted value with a live one can say, from best to worst.
+/// How a desired value and a live one relate, from best to worst.
 ///
-/// The worst verdict of the parts is the verdict of the whole, so `max` combines them.
+/// The worst equality of the parts is the equality of the whole, so `max` combines them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum Equality {
     /// The same.
     Same,
     /// The same if the server fills in defaults and normalises: `false` or `0` against an absent field, or
