@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_read_as_go_reads_them() {
+    fn flags_parse_as_in_go() {
         let args = controller(&[
             "--leader-elect=false",
             "--target-kubeconfig-path=",
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn more_workers_may_ask_more() {
+    fn rate_limits_grow_with_evaluation_concurrency() {
         let args = controller(&["--evaluation-concurrency=4"]).unwrap();
         assert!((args.qps() - 60.0).abs() < f32::EPSILON);
         assert_eq!(args.burst(), 89);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn other_subcommands_are_told_apart() {
+    fn unknown_subcommands_are_kept_for_the_error() {
         let command = |args: &[&str]| Args::try_parse_from(args).unwrap().command;
         assert!(command(&["p"]).is_none());
         assert!(matches!(
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_of_the_uninstallation_are_checked() {
+    fn trigger_uninstall_flags_are_checked() {
         let wrong = |args: &[&str]| {
             let args = [&["p", "trigger-uninstall"], args].concat();
             match Args::try_parse_from(args).unwrap().command {

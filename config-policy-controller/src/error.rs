@@ -88,8 +88,8 @@ pub enum UninstallError {
 /// Why a policy has to be evaluated again. All of these are tried again.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
-    /// Objects could not be read or written; the status says so too.
-    #[error("cannot bring the objects of {policy} in line: {reasons}")]
+    /// Objects could not be read or written; the status has the reasons too.
+    #[error("cannot reconcile the objects of {policy}: {reasons}")]
     Objects {
         /// The policy.
         policy: ObjectKey,
@@ -126,8 +126,8 @@ pub enum PolicyError {
         /// The objects.
         objects: String,
     },
-    /// Whether the policy goes because its kind does is not known, so nothing is deleted with it.
-    #[error("cannot tell whether {policy} goes with the definition of its kind: {source}")]
+    /// Whether the CRD of the policy is being deleted is not known, so nothing is pruned.
+    #[error("cannot read whether the CRD of {policy} is being deleted: {source}")]
     Definition {
         /// The policy.
         policy: ObjectKey,

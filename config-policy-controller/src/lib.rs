@@ -1,5 +1,18 @@
 //! Evaluates `ConfigurationPolicy` objects: on a managed cluster as its controller, or over objects in memory by
 //! [`evaluate()`].
+//!
+//! - `manager` is the process: clients, servers, leases, watches and the queue that they feed, and the command
+//!   `trigger-uninstall`. `args` are its flags, `uninstall` watches for an uninstallation.
+//! - `configuration_policy` reconciles one policy: what triggers an evaluation, schedule and throttle, finalizer, hub
+//!   templates, selected namespaces. A reconciler of another kind is a folder beside it.
+//! - `evaluate` is one evaluation: `spec` reads the policy, `desired` determines its objects (with `selectors` and
+//!   `templates`), `evaluator` drives the pure `decide` (with `compare`, `diff` and `memo`) against a `cluster`, and
+//!   `prune` deletes objects that the policy no longer names.
+//! - `status` is the way from a `finding` to the user: `summary` words it, `update` computes the new status,
+//!   `publisher` writes status and events.
+//! - [`dryrun`] is the same evaluation without a cluster.
+//!
+//! `messages` has every text that a user can see, `metrics` the series.
 
 mod args;
 mod configuration_policy;

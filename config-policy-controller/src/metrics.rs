@@ -72,7 +72,7 @@ pub struct PolicyMetrics {
 pub enum Fault {
     /// The policy is invalid.
     InvalidTemplate,
-    /// The policy speaks of a kind that the cluster does not know.
+    /// The cluster does not serve a kind of the policy.
     NoSuchKind,
     /// The status could not be written.
     StatusUpdate,
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rough_edge_37_series_come_and_go_with_their_policy() {
+    fn cfg_175_series_are_removed_with_their_policy() {
         let metrics = Metrics::default();
         let ours = PolicyMetrics::new(&metrics);
         let policy = ObjectKey::new("managed", "p");

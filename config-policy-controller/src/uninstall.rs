@@ -14,7 +14,7 @@ use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Store, Watch};
 use tokio::sync::watch;
 
-/// The definition of the policies' kind.
+/// The CRD of the policies.
 const CRD_NAME: &str = "configurationpolicies.policy.open-cluster-management.io";
 /// How long the start waits for the first lists.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -57,16 +57,16 @@ impl UninstallWatch {
             due: watch::Sender::new(false),
             listener: Mutex::default(),
         });
-        let told = Arc::clone(&inner);
-        let work = definitions.run(tasks.stop(), move |_| told.refresh());
-        tasks.spawn_infallible("the watch of the policies' definition", work);
+        let watched = Arc::clone(&inner);
+        let work = definitions.run(tasks.stop(), move |_| watched.refresh());
+        tasks.spawn_infallible("the watch of the policies' CRD", work);
         if let Some((_, watch)) = deployment {
-            let told = Arc::clone(&inner);
-            let work = watch.run(tasks.stop(), move |_| told.refresh());
+            let watched = Arc::clone(&inner);
+            let work = watch.run(tasks.stop(), move |_| watched.refresh());
             tasks.spawn_infallible("the watch of the own Deployment", work);
         }
         let (first, stop) = (Arc::clone(&inner), tasks.stop());
-        tasks.spawn_infallible("the first refresh for an uninstallation", async move {
+        tasks.spawn_infallible("the first state of the uninstallation watch", async move {
             tokio::select! { () = stop.cancelled() => return, () = first.ready() => {} }
             // A watch reports no change for an object that does not exist.
             first.refresh();
@@ -76,7 +76,7 @@ impl UninstallWatch {
             .await
             .is_err()
         {
-            tracing::warn!("it is not known yet whether the add-on is being removed");
+            tracing::warn!("the watches of the uninstallation have not synced yet");
         }
         inner.refresh();
         Self(Some(inner))
@@ -158,7 +158,7 @@ impl Inner {
         tracing::info!(
             crd_is_terminating,
             uninstalls,
-            "policies let go of the cluster: {is_due}"
+            "uninstallation state changed"
         );
         if let Some(listener) = &*self.listener.lock() {
             listener();
@@ -178,7 +178,7 @@ mod tests {
     use kube::ResourceExt;
 
     #[test]
-    fn the_annotation_says_yes_unless_it_says_no() {
+    fn any_annotation_value_but_false_is_an_uninstallation() {
         let mut deployment = Deployment::default();
         assert!(!has_uninstall_annotation(&deployment));
         for (value, is_due) in [
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_default_is_never_due() {
+    async fn default_never_is_uninstalling() {
         let uninstall_watch = UninstallWatch::default();
         uninstall_watch.wait_until_not_uninstalling().await;
         assert!(!uninstall_watch.is_uninstalling());

@@ -1,6 +1,6 @@
 //! Resolves hub templates on the managed cluster, through a connection to the hub.
 //!
-//! What a policy's templates came to is cached in a Secret beside it, so that the policy goes on while the hub cannot
+//! The resolved policy is cached in a Secret beside the policy, so that the policy is evaluated while the hub cannot
 //! be reached, across restarts too. The policy owns the Secret.
 
 use std::collections::{BTreeMap, HashMap};
@@ -41,7 +41,6 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A hub for templates that are resolved on the managed cluster.
 #[derive(Clone)]
 pub struct Hub {
-    /// The connection.
     pub client: Client,
     /// This cluster's name there.
     pub cluster_name: String,
@@ -79,7 +78,7 @@ pub struct ResolvedPolicy {
 }
 
 impl HubTemplates {
-    /// Resolves through `hub`, if there is one. `enqueue` is called for policies whose answers from the hub changed.
+    /// Resolves through `hub`, if there is one. `enqueue` is called for policies whose reads from the hub changed.
     pub fn new(
         hosting: Client,
         hub: Option<Hub>,
@@ -189,14 +188,14 @@ impl HubTemplates {
             // The hub answers, so the cached result is outdated.
             let deleted = secrets.delete(&name, &DeleteParams::default()).await;
             if let Err(failure) = absent_is_none(deleted) {
-                tracing::warn!(secret = name, error = %failure, "cannot delete what hub templates came to before");
+                tracing::warn!(secret = name, error = %failure, "cannot delete the cached result of hub templates");
             }
             self.written.lock().remove(uid(policy));
             return Err(error);
         }
         match self.cached(policy).await? {
             Some(cached) => {
-                tracing::info!(policy = %ObjectKey::of(policy.as_ref()), "the hub cannot be reached: using what its templates came to before");
+                tracing::info!(policy = %ObjectKey::of(policy.as_ref()), "the hub cannot be reached: using the cached result of its templates");
                 Ok(cached)
             }
             None => Err(error),
@@ -327,7 +326,7 @@ impl ConnectedHub {
     }
 }
 
-/// A policy by what is cached of it: it is not known any more what was read.
+/// A policy from the cache. Which of its values are secret is not known, so all count as sensitive.
 fn from_cache(policy: Arc<ConfigurationPolicy>) -> ResolvedPolicy {
     ResolvedPolicy {
         policy,

@@ -45,7 +45,7 @@ use schedule::{Due, due};
 use throttle::{Effect, RunningEvaluation, Throttle};
 use triggers::triggers_evaluation;
 
-/// The shortest time between two evaluations that nothing asked for, whatever flags and intervals say.
+/// The shortest interval, whatever flags and policies set.
 const SHORTEST: Duration = Duration::from_millis(100);
 
 /// What reconciling a policy needs.
@@ -76,7 +76,7 @@ pub struct Reconciler {
     pub publisher: Publisher,
     /// Delays evaluations that changes of objects trigger.
     pub throttle: Arc<Throttle>,
-    /// The shortest time between evaluations that nothing asked for.
+    /// The shortest interval, from the flag.
     pub backoff: Duration,
     /// Whether policies lose their finalizers without pruning, because of an uninstallation.
     pub uninstall_watch: UninstallWatch,
@@ -220,14 +220,17 @@ impl Reconciler {
             objects.clear();
         }
         let cluster = self.cluster(&key, ReadMode::Watched);
-        let left = prune::prune(&cluster, policy, &objects).await;
+        let remaining = prune::prune(&cluster, policy, &objects).await;
         cluster.end();
-        if left.is_empty() {
+        if remaining.is_empty() {
             finalizer::remove(&self.hosting, policy).await?;
             self.watches.forget(&key);
             return Ok(Next::Done);
         }
-        let described: Vec<&str> = left.iter().map(|left| left.described.as_str()).collect();
+        let described: Vec<&str> = remaining
+            .iter()
+            .map(|object| object.described.as_str())
+            .collect();
         let objects = described.join(", ");
         let mut status = before.clone();
         let context = RecordContext {

@@ -31,7 +31,7 @@ struct TrackedSelection {
 }
 
 impl NamespaceSelections {
-    /// Chooses among the namespaces of a watch, which is to be ready before anybody asks.
+    /// Chooses among the namespaces of a watch, which must have synced before the first selection.
     pub fn new(namespaces: Store<Namespace>, terminating: TerminatingInclusion) -> Self {
         Self {
             namespaces,

@@ -9,7 +9,7 @@ use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicySt
 use crate::messages;
 use crate::status::interval::Interval;
 
-/// Whether to evaluate a policy that was asked for.
+/// Whether a policy that was enqueued is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
     /// The evaluation is due.
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deleted_policy_is_always_due() {
+    fn deleted_policy_is_always_due() {
         let mut policy = policy(None, Some("never"));
         let deleted = k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(NOON.parse().unwrap());
         policy.metadata.deletion_timestamp = Some(deleted);

@@ -122,7 +122,7 @@ impl Throttle {
                 None => return,
             },
         };
-        // An object that we wrote triggers_evaluation the policy once more, which then tells that it is as it should be.
+        // The watch of an object that the controller wrote enqueues the policy once more; that evaluation is cheap.
         let is_cheap = match effect {
             Effect::None => true,
             Effect::Read | Effect::Status => bucket.last == Effect::Write,
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn drifts_are_not_delayed() {
+    fn single_drifts_are_not_delayed() {
         let (throttle, policy, start) = throttle(5);
         for drift in 0..20 {
             let now = start + Duration::from_secs(10 * drift);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_28_a_drift_right_after_an_edit_is_not_delayed() {
+    fn cfg_35_drift_right_after_an_edit_is_not_delayed() {
         let (throttle, policy, now) = throttle(5);
         evaluate(&throttle, &policy, Effect::Write);
         for effect in [Effect::Status, Effect::Read, Effect::Write, Effect::Status] {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_storm_is_evaluated_at_most_once_per_backoff() {
+    fn constant_drift_is_evaluated_at_most_once_per_backoff() {
         let (throttle, policy, start) = throttle(2);
         let mut evaluated = 0;
         for tick in 0..133 {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_never_rests_is_looked_at_as_seldom() {
+    fn constantly_changing_object_is_evaluated_at_most_once_per_backoff() {
         let (throttle, policy, start) = throttle(2);
         let mut evaluated = 0;
         for tick in 0..200 {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wake_before_the_evaluation_is_not_lost_and_costs_nothing() {
+    fn change_before_the_evaluation_costs_nothing() {
         let (throttle, policy, now) = throttle(5);
         for _ in 0..10 {
             assert_eq!(throttle.delay(&policy, now), Duration::ZERO);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_backoff_nothing_waits() {
+    fn nothing_is_delayed_without_backoff() {
         let (throttle, policy, now) = throttle(0);
         for _ in 0..50 {
             assert!(throttle.delay(&policy, now).is_zero());
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn an_evaluation_that_is_given_up_costs_next_to_nothing() {
+    fn dropped_evaluation_costs_little() {
         let (throttle, policy, now) = throttle(5);
         for _ in 0..20 {
             assert!(throttle.delay(&policy, now).is_zero());
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_an_evaluation_brings_no_bucket_of_a_policy_back_that_is_gone() {
+    fn finished_evaluation_of_deleted_policy_creates_no_bucket() {
         let (throttle, policy, now) = throttle(5);
         let _ = throttle.delay(&policy, now);
         let running = throttle.start(&policy);

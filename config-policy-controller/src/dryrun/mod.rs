@@ -37,7 +37,7 @@ pub use offline::Offline;
 
 pub(crate) use offline::block_on;
 
-/// The interval of both states: nothing is watched, and no message says that it is the last.
+/// The interval of both states: polling mode, and no message notes that the policy is not evaluated again.
 const INTERVAL: &str = "10s";
 
 /// How policies are evaluated in memory.
@@ -81,7 +81,7 @@ impl Report {
 }
 
 /// Evaluates a policy over objects. Its `remediationAction` counts as inform: nothing in `objects`
-/// changes, and the report says what would be found.
+/// changes, and the report has the findings.
 pub fn evaluate(policy: &ConfigurationPolicy, objects: &Offline, options: &Options) -> Report {
     let mut policy = policy.clone();
     if !policy.spec.remediation_action.is_empty() {

@@ -23,7 +23,7 @@ use crate::evaluate::selectors::namespaces::Namespace;
 use crate::messages;
 use crate::status::finding::Location;
 
-/// LiveObjects in memory; clones share them.
+/// Objects in memory; clones share them.
 #[derive(Clone, Debug)]
 pub struct Offline(Arc<Contents>);
 
@@ -45,7 +45,7 @@ pub enum AddError {
         /// The missing field.
         field: &'static str,
     },
-    /// Nobody said which resource serves its kind.
+    /// The given kinds do not include its kind.
     #[error("the kind of {object} is not known: {kind}")]
     UnknownKind {
         /// The object.

@@ -48,7 +48,6 @@ pub struct Evaluator {
 
 /// The object templates of a policy, ready to be evaluated.
 pub struct EvaluationInput<'a> {
-    /// The policy.
     pub policy: &'a ConfigurationPolicy,
     /// Its object templates; those of `object-templates-raw` are resolved by now.
     pub templates: &'a [ObjectTemplate],
@@ -91,7 +90,7 @@ struct Run<'a, C> {
     work: &'a EvaluationInput<'a>,
     version: PolicyVersion,
     mode: RemediationAction,
-    /// What the status says of objects.
+    /// The properties of objects in the latest status.
     before: HashMap<[&'a str; 4], &'a ObjectProperties>,
     outcome: Evaluation,
     known: HashMap<ComparisonKey, ComparisonMemo>,
@@ -249,8 +248,8 @@ impl<C: Cluster> Run<'_, C> {
         }
         if let Some(diff) = &decision.log {
             let object = &comparison.object.1;
-            let line = messages::logged_diff(diff, &self.version.key, object, target.resource);
-            tracing::info!("{line}");
+            let text = messages::logged_diff(diff, &self.version.key, object, target.resource);
+            tracing::info!("{text}");
         }
         self.outcome.failures.extend(decision.failure.clone());
         let finding = target.finding(&decision);
@@ -260,7 +259,7 @@ impl<C: Cluster> Run<'_, C> {
         finding
     }
 
-    /// What the status would say of an object that this policy created, if the process had not been killed before it
+    /// The properties of an object that this policy created, if the process was killed before it
     /// had written it. The object has the field manager.
     async fn unrecorded_creation(
         &self,
@@ -406,13 +405,13 @@ impl<C: Cluster> Run<'_, C> {
     }
 }
 
-/// What was read to evaluate_objects one description.
+/// The read objects of one desired object.
 enum Read {
     One(ReadResult),
     Several(Result<Vec<Arc<Value>>, ReadError>),
 }
 
-/// What the policy's status says about the object, in whatever version it named it.
+/// The object's properties in the policy's status, whatever version of its kind the status names.
 fn properties_of<'b>(
     before: &HashMap<[&'b str; 4], &'b ObjectProperties>,
     target: &Target<'_>,

@@ -48,11 +48,8 @@ struct PolicyMemos {
 /// Which version of a policy is being evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyVersion {
-    /// Its name.
     pub key: ObjectKey,
-    /// Its UID.
     pub uid: String,
-    /// Its generation.
     pub generation: Option<i64>,
 }
 

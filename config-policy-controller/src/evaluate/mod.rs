@@ -175,25 +175,25 @@ impl<C: Cluster, S: PublishStatus> PolicyEvaluation<'_, C, S> {
 
     /// Deletes what the policy no longer names. An object that still exists stays a related object, so that a later evaluation deletes it.
     async fn prune(&self, evaluation: &mut Evaluation) {
-        let gone = prune::candidates(self.policy, self.related_before(), &evaluation.related);
-        if gone.is_empty() {
+        let stale = prune::candidates(self.policy, self.related_before(), &evaluation.related);
+        if stale.is_empty() {
             return;
         }
-        let left: Vec<RelatedObject> = if evaluation.incomplete {
+        let remaining: Vec<RelatedObject> = if evaluation.incomplete {
             // An incomplete evaluation does not know whether the policy still names them.
-            gone.into_iter().cloned().collect()
+            stale.into_iter().cloned().collect()
         } else {
             evaluation.wrote = true;
-            let left = prune::prune(self.cluster, self.policy, &gone).await;
-            if left
+            let existing = prune::prune(self.cluster, self.policy, &stale).await;
+            if existing
                 .iter()
-                .any(|left| left.reason != RemainingReason::Terminating)
+                .any(|object| object.reason != RemainingReason::Terminating)
             {
                 evaluation.again = Some(evaluation.again.unwrap_or(PRUNE_AGAIN));
             }
-            left.into_iter().map(|left| left.entry).collect()
+            existing.into_iter().map(|object| object.entry).collect()
         };
-        add_related(&mut evaluation.related, left);
+        add_related(&mut evaluation.related, remaining);
         sort_related(&mut evaluation.related);
     }
 

@@ -100,14 +100,14 @@ pub fn candidates<'b>(
         .collect();
     // The same object may be served by several groups.
     let kept_uids: HashSet<&str> = kept.iter().filter_map(uid).collect();
-    let gone = |entry: &&RelatedObject| {
+    let is_stale = |entry: &&RelatedObject| {
         let object = entry.object.as_ref();
         !object.is_some_and(|object| kept_objects.contains(&identity(object)))
             && !uid(entry).is_some_and(|uid| kept_uids.contains(uid))
     };
     before
         .iter()
-        .filter(gone)
+        .filter(is_stale)
         .filter(|entry| may_prune(entry.properties.as_ref(), behavior))
         .collect()
 }
@@ -140,7 +140,7 @@ pub async fn prune<C: Cluster>(
     objects: &[&RelatedObject],
 ) -> Vec<RemainingObject> {
     let behavior = PruneBehavior::of(policy);
-    let mut left = Vec::new();
+    let mut remaining = Vec::new();
     for entry in objects {
         let Some((kind, location)) = entry.object.as_ref().and_then(identify) else {
             continue;
@@ -154,14 +154,14 @@ pub async fn prune<C: Cluster>(
             let at = (location.namespace.as_str(), location.name.as_str());
             let described = messages::pruned_object(&kind.group, &kind.version, &kind.kind, at);
             tracing::info!(object = described, ?reason, "the object is not deleted yet");
-            left.push(RemainingObject {
+            remaining.push(RemainingObject {
                 entry: (*entry).clone(),
                 described,
                 reason,
             });
         }
     }
-    left
+    remaining
 }
 
 /// Deletes one object and makes sure that it is gone. `only` is the UID that it must have.
@@ -251,7 +251,7 @@ mod tests {
     #[case::inform("DeleteAll", "inform", "")]
     #[case::created("DeleteIfCreated", "enforce", "created")]
     #[case::all("DeleteAll", "Enforce", "created changed")]
-    fn rough_edge_3_only_objects_that_were_the_policys_are_deleted(
+    fn cfg_53_2_only_objects_of_the_policy_are_deleted(
         #[case] behavior: &str,
         #[case] action: &str,
         #[case] expected: &str,

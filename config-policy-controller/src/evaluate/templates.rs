@@ -41,7 +41,6 @@ pub struct TemplateContext {
 /// A resolved document.
 #[derive(Clone, PartialEq)]
 pub struct Rendered {
-    /// The document.
     pub value: Value,
     /// Whether a Secret was read or a value decrypted, whether or not it shows.
     pub sensitivity: Sensitivity,
@@ -54,7 +53,6 @@ pub struct Rendered {
 pub struct TemplateResult {
     /// The template called `skipObject`, which counts even if the template failed later.
     pub skipped: bool,
-    /// The document.
     pub result: Result<Rendered, TemplateError>,
 }
 
@@ -110,7 +108,6 @@ enum Document<'a> {
 /// This cluster as the hub knows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ManagedCluster {
-    /// Its name.
     pub name: String,
     /// The labels of its `ManagedCluster`.
     pub labels: BTreeMap<String, String>,
@@ -376,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_in_a_context_are_a_map_of_strings_and_nil_without_any() {
+    fn managed_cluster_labels_are_a_string_map_and_nil_when_empty() {
         let member = |labels: &[(&str, &str)]| {
             let labels = labels.iter();
             let member = ManagedCluster {
@@ -393,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn object_that_does_not_exist_is_a_nil_map_in_a_context() {
+    fn missing_object_is_a_nil_map_in_context() {
         let frame = TemplateContext {
             name: Some("a".to_owned()),
             ..TemplateContext::default()
@@ -403,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_decrypted_is_taken_out_of_errors() {
+    fn decrypted_values_are_redacted_from_errors() {
         let keys = DecryptionKeys {
             key: vec![7; 32].into(),
             previous: None,

@@ -1,4 +1,4 @@
-//! What enforcing policies do to objects and to their own status from one turn to the next, over a cluster in memory
+//! Evaluations of enforcing policies one after the other: objects and status, over a cluster in memory
 //! that can be written to.
 
 use std::collections::BTreeMap;
@@ -212,7 +212,7 @@ impl Cluster for Cell {
     }
 }
 
-/// WrittenStatuses as they are written, one after the other.
+/// Statuses as they are written, one after the other.
 #[derive(Default)]
 struct Written(Mutex<Vec<ConfigurationPolicyStatus>>);
 
@@ -232,7 +232,7 @@ impl PublishStatus for Written {
     fn emit_policy_event(&self, _: &ConfigurationPolicy, _: &ConfigurationPolicyStatus) {}
 }
 
-/// A policy that enforces, turn by turn.
+/// A policy in enforce mode and its status between evaluations.
 struct Enforced {
     cell: Cell,
     evaluator: Evaluator,
@@ -253,23 +253,23 @@ impl Enforced {
         }
     }
 
-    /// The turn of a policy with these fields.
+    /// Evaluates the policy with these fields.
     fn turn(&mut self, prune: &str, definitions: &[&str]) -> Evaluation {
         let templates = definitions.iter().map(|definition| {
             format!("- complianceType: musthave\n  objectDefinition: {definition}\n")
         });
         let templates: String = templates.collect();
-        self.turn_of(&format!(
+        self.evaluate_spec(&format!(
             "pruneObjectBehavior: {prune}\nobject-templates:\n{templates}"
         ))
     }
 
-    fn turn_of(&mut self, spec: &str) -> Evaluation {
-        self.turn_with(spec, Secrets::default())
+    fn evaluate_spec(&mut self, spec: &str) -> Evaluation {
+        self.evaluate_with(spec, Secrets::default())
     }
 
-    /// The turn of a policy whose hub templates read these secrets.
-    fn turn_with(&mut self, spec: &str, secrets: Secrets) -> Evaluation {
+    /// Evaluates the policy, whose hub templates read these secrets.
+    fn evaluate_with(&mut self, spec: &str, secrets: Secrets) -> Evaluation {
         let mut policy = policy_of(&format!("remediationAction: enforce\n{spec}"));
         policy.metadata.uid = Some("policy".to_owned());
         let turn = PolicyEvaluation {
@@ -312,7 +312,7 @@ fn entry(name: &str, created: bool) -> (String, Option<bool>) {
 }
 
 #[test]
-fn what_the_policy_no_longer_names_is_deleted() {
+fn object_is_pruned_when_policy_no_longer_names_it() {
     let mut policy = Enforced::new();
     policy.turn("DeleteIfCreated", &[A, B]);
     assert_eq!(policy.cell.names(), ["a", "b"]);
@@ -322,7 +322,7 @@ fn what_the_policy_no_longer_names_is_deleted() {
 }
 
 #[test]
-fn an_object_that_cannot_be_watched_is_not_taken_for_one_that_the_policy_no_longer_names() {
+fn unwatchable_object_is_not_pruned() {
     for prune in ["DeleteIfCreated", "DeleteAll"] {
         let mut policy = Enforced::new();
         policy.turn(prune, &[A]);
@@ -335,7 +335,7 @@ fn an_object_that_cannot_be_watched_is_not_taken_for_one_that_the_policy_no_long
 }
 
 #[test]
-fn a_template_without_a_name_that_cannot_be_listed_deletes_nothing() {
+fn nothing_is_pruned_when_unnamed_template_cannot_be_listed() {
     let mut policy = Enforced::new();
     policy.turn("DeleteAll", &[A]);
     let unnamed = "{apiVersion: config.example.com/v1, kind: Widget, metadata: {namespace: shop}}";
@@ -344,7 +344,7 @@ fn a_template_without_a_name_that_cannot_be_listed_deletes_nothing() {
 }
 
 #[test]
-fn an_object_is_not_forgotten_while_another_one_fails() {
+fn related_object_is_kept_while_another_one_fails() {
     let mut policy = Enforced::new();
     policy.turn("DeleteIfCreated", &[A]);
     policy.cell.refuse(&["b"]);
@@ -357,7 +357,7 @@ fn an_object_is_not_forgotten_while_another_one_fails() {
 }
 
 #[test]
-fn an_object_is_not_forgotten_while_its_template_is_broken() {
+fn related_object_is_kept_while_its_template_is_invalid() {
     let mut policy = Enforced::new();
     policy.turn("DeleteIfCreated", &[A, B]);
     let broken = B.replace("name: b", r#"name: '{{ fail "no" }}'"#);
@@ -368,7 +368,7 @@ fn an_object_is_not_forgotten_while_its_template_is_broken() {
 }
 
 #[test]
-fn an_object_that_is_named_in_another_version_is_still_named() {
+fn object_is_kept_when_template_changes_its_api_version() {
     for prune in ["DeleteIfCreated", "DeleteAll"] {
         let mut policy = Enforced::new();
         let beta = A.replace("v1,", "v1beta1,");
@@ -382,7 +382,7 @@ fn an_object_that_is_named_in_another_version_is_still_named() {
 }
 
 #[test]
-fn two_templates_about_one_object_do_not_make_the_policy_forget_that_it_created_it() {
+fn created_by_policy_is_kept_when_two_templates_name_one_object() {
     let mut policy = Enforced::new();
     let labelled = A.replace("namespace: shop", "namespace: shop, labels: {l: x}");
     policy.turn("DeleteIfCreated", &[A, &labelled]);
@@ -394,7 +394,7 @@ fn two_templates_about_one_object_do_not_make_the_policy_forget_that_it_created_
 }
 
 #[test]
-fn what_could_not_be_deleted_is_tried_again() {
+fn failed_deletion_is_retried() {
     let mut policy = Enforced::new();
     policy.turn("DeleteIfCreated", &[A, B]);
     policy.cell.refuse(&["b"]);
@@ -407,13 +407,13 @@ fn what_could_not_be_deleted_is_tried_again() {
     assert_eq!(policy.cell.names(), ["a"]);
 }
 
-/// The status after a turn that is cut off after its first report.
+/// The status after an evaluation that ended after its first status update.
 fn cut_off(interval: &str) -> (ConfigurationPolicy, ConfigurationPolicyStatus) {
     let mut policy = Enforced::new();
     let spec = format!(
         "evaluationInterval: {{noncompliant: {interval}}}\nobject-templates:\n- complianceType: musthave\n  objectDefinition: {A}\n"
     );
-    policy.turn_of(&spec);
+    policy.evaluate_spec(&spec);
     let first = policy.written.0.lock().remove(0);
     assert_eq!(first.compliant.as_deref(), Some("NonCompliant"));
     assert_eq!(policy.status.compliant.as_deref(), Some("Compliant"));
@@ -422,7 +422,7 @@ fn cut_off(interval: &str) -> (ConfigurationPolicy, ConfigurationPolicyStatus) {
 }
 
 #[test]
-fn a_turn_that_was_cut_off_between_two_reports_is_due_again() {
+fn evaluation_is_due_when_it_ended_between_two_status_updates() {
     for interval in ["never", "2h", "watch"] {
         let (policy, status) = cut_off(interval);
         assert_eq!(
@@ -462,10 +462,10 @@ fn a_turn_that_was_cut_off_between_two_reports_is_due_again() {
 fn no_error_quotes_what_hub_templates_read(#[case] spec: &str) {
     let mut policy = Enforced::new();
     let secrets: Secrets = [String::from("hunter2")].into_iter().collect();
-    let evaluation = policy.turn_with(spec, secrets);
-    let told = serde_json::to_string(&policy.status).unwrap();
-    assert!(told.contains("violation"), "{told}");
-    assert!(!told.contains("hunter2"), "{told}");
+    let evaluation = policy.evaluate_with(spec, secrets);
+    let text = serde_json::to_string(&policy.status).unwrap();
+    assert!(text.contains("violation"), "{text}");
+    assert!(!text.contains("hunter2"), "{text}");
     // They go into the log.
     let failures = evaluation.failures.join("; ");
     assert!(!failures.contains("hunter2"), "{failures}");

@@ -136,7 +136,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
 
 /// The checked settings from flags and environment.
 struct Settings {
-    /// Where policies are looked for; one empty name is everywhere.
+    /// The watched namespaces; one empty name is all of them.
     namespaces: Vec<String>,
     terminating: TerminatingInclusion,
     /// The own Deployment, in a cluster.
@@ -232,7 +232,7 @@ fn deployment_name() -> Result<String, Error> {
     Ok(name)
 }
 
-/// Another cluster, asked as hard as the first.
+/// Connects to another cluster, with the rate limit of the first.
 async fn connect_to(
     kubeconfig: &Path,
     options: &ClientOptions,
@@ -263,9 +263,9 @@ async fn target(
     if !uninstall_watch.is_uninstalling() {
         return Err(error);
     }
-    tracing::warn!(%error, "the target cluster cannot be reached while policies let go of it");
+    tracing::warn!(%error, "the target cluster cannot be reached during an uninstallation");
     let (uninstall_watch, stop) = (uninstall_watch.clone(), tasks.stop());
-    tasks.spawn_infallible("the work without a target cluster", async move {
+    tasks.spawn_infallible("the uninstallation without a target cluster", async move {
         tokio::select! { () = stop.cancelled() => {}, () = uninstall_watch.wait_until_not_uninstalling() => {} }
     });
     let nobody = client::unavailable(&error.to_string());

@@ -21,7 +21,7 @@ use crate::error::{Error, UninstallError};
 /// The pause between two lists of the policies.
 const PAUSE: Duration = Duration::from_millis(500);
 /// When policies that still have their finalizer are annotated again.
-const AGAIN: Duration = Duration::from_secs(5);
+const REANNOTATE_AFTER: Duration = Duration::from_secs(5);
 
 type Metadata = PartialObjectMeta<ConfigurationPolicy>;
 
@@ -37,8 +37,8 @@ pub async fn run(args: UninstallArgs, stop: CancellationToken) -> Result<(), Err
         nearby: Nearby::default(),
     };
     let client = client::connect(&options).await?;
-    let patience = Duration::from_secs(u64::from(args.timeout_seconds));
-    let work = tokio::time::timeout(patience, prepare(&client, &args));
+    let timeout = Duration::from_secs(u64::from(args.timeout_seconds));
+    let work = tokio::time::timeout(timeout, prepare(&client, &args));
     let outcome = tokio::select! {
         () = stop.cancelled() => return Err(UninstallError::Incomplete.into()),
         outcome = work => outcome,
@@ -57,19 +57,20 @@ async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallE
         source,
     })?;
     let namespaces: Vec<&str> = args.namespaces();
-    let mut told: Option<Instant> = None;
+    let mut annotated_at: Option<Instant> = None;
     loop {
-        let is_time = told.is_none_or(|told| told.elapsed() >= AGAIN);
+        let annotate =
+            annotated_at.is_none_or(|annotated_at| annotated_at.elapsed() >= REANNOTATE_AFTER);
         let mut remaining = 0;
         for namespace in &namespaces {
             let held = held_policies(client, namespace).await?;
             remaining += held.len();
-            if is_time {
+            if annotate {
                 annotate_policies(client, namespace, &held).await?;
             }
         }
-        if is_time {
-            told = Some(Instant::now());
+        if annotate {
+            annotated_at = Some(Instant::now());
         }
         if remaining == 0 {
             tracing::info!("no policy has the finalizer: the uninstallation may go on");

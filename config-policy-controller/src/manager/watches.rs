@@ -1,4 +1,4 @@
-//! From what the process has to a reconciler at spawn_workers: the watches of policies, the workers, and what wakes them.
+//! Starts the watches, the queue they feed, and the workers of the reconciler.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use crate::metrics::PolicyMetrics;
 use crate::status::publisher::Publisher;
 use crate::uninstall::UninstallWatch;
 
-/// What the process gives to its reconciler.
+/// What the reconciler needs of the process.
 pub struct ReconcilerDeps {
     /// The cluster that policies live on, with their statuses, their events and the Secrets that belong to them.
     pub hosting: ClusterClients,
@@ -41,13 +41,13 @@ pub struct ReconcilerDeps {
     pub target: ClusterClients,
     /// The hub whose objects hub templates may read, if there is a connection to one.
     pub hub: Option<Hub>,
-    /// Where policies are looked for; one empty name is everywhere.
+    /// The watched namespaces; one empty name is all of them.
     pub namespaces: Vec<String>,
     /// Whether namespaces that are being deleted are selected, where the policy leaves it open.
     pub terminating: TerminatingInclusion,
     /// Template functions that fail when called, besides the engine's own.
     pub denied_functions: Vec<String>,
-    /// The pace of evaluations that changes deps a policy ask for.
+    /// The pace of evaluations that changes of objects trigger.
     pub backoff: Duration,
     /// Policies evaluated at once.
     pub workers: usize,
@@ -55,7 +55,7 @@ pub struct ReconcilerDeps {
     pub uninstall_watch: UninstallWatch,
     /// Writes events.
     pub events: EventWriter,
-    /// What is dependency_watches.
+    /// The metrics of policies.
     pub metrics: PolicyMetrics,
     /// The registry for the number of watches on the target cluster.
     pub registry: Metrics,

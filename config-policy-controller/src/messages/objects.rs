@@ -3,7 +3,7 @@
 /// A Secret whose `data` is not a map of strings.
 pub const SECRET_DATA: &str = "Error accessing encoded data";
 
-/// A list or map is wanted where the object holds something else.
+/// A list or map is desired where the object holds something else.
 pub fn different_types(key: &str) -> String {
     format!(
         "Error merging changes into key \"{key}\": object type of template and existing do not match"
@@ -61,12 +61,12 @@ pub fn about_objects(resource: &str, names: &[&str], end: &str) -> String {
     }
 }
 
-/// A verdict by comparison alone: the API server did not let the controller ask what an update would change.
+/// A verdict without a dry run, which the API server refused.
 pub fn unverified(error: &str) -> String {
     format!("compared without a dry run: {error}")
 }
 
-/// What a message says when a verdict of it was not verified.
+/// The note in a message with an unverified verdict.
 pub const UNVERIFIED_NOTE: &str = ". This was not verified by a dry run, as the controller may not request updates of the objects.";
 
 /// Objects that could not be deleted with their policy.
@@ -181,13 +181,13 @@ pub fn recreate_timed_out(object: &str) -> String {
 /// By this a recreation that is still to be finished is known.
 pub const RECREATE_TIMED_OUT: &str = "timed out waiting for the object to delete during recreate";
 
-/// What a message says when it is the last word on a compliant policy.
+/// The note that a compliant policy is not evaluated again.
 pub const NEVER_AGAIN_COMPLIANT: &str = ". This policy will not be evaluated again due to spec.evaluationInterval.compliant being set to \"never\".";
 
-/// What a message says when it is the last word on a violated policy.
+/// The note that a noncompliant policy is not evaluated again.
 pub const NEVER_AGAIN_NONCOMPLIANT: &str = ". This policy will not be evaluated again due to spec.evaluationInterval.noncompliant being set to \"never\".";
 
-/// The compliance message before there is anything to say.
+/// The compliance message before the first evaluation.
 pub const STATE_UNKNOWN: &str = "ComplianceState is still unknown";
 
 /// The end of a message that was cut.

@@ -1,4 +1,4 @@
-//! Texts of the process: what is wrong with flags and environment, and what only the log says.
+//! Texts of the process: errors of flags and environment, and log lines.
 
 use reeve_runtime::object::ObjectKey;
 

@@ -113,7 +113,7 @@ pub const DELETION_ERROR: &str = "K8s deletion error";
 /// Reason: an object could not be updated, or compared.
 pub const UPDATE_ERROR: &str = "K8s update template error";
 
-/// Reason: nothing is asked for.
+/// Reason: the policy has no object templates.
 pub const NO_TEMPLATES_REASON: &str = "No object templates";
 
 /// Reason: the objects that a selector chooses cannot be listed.

@@ -1,4 +1,4 @@
-//! Texts about policies and their object templates, before there is any object to speak of.
+//! Texts about policies and their object templates, before objects are known.
 
 use super::in_namespaces;
 
@@ -50,7 +50,7 @@ pub fn raw_unparsable(error: &str) -> String {
     format!("Error parsing object-templates-raw YAML: {error}")
 }
 
-/// What the templates of `object-templates-raw` came to is not what it should be.
+/// The resolved `object-templates-raw` is not a list of object templates.
 pub fn raw_no_list(error: &str) -> String {
     format!("failed unmarshalling resolved object-templates-raw template: {error}")
 }
@@ -121,7 +121,7 @@ pub fn undecodable(index: usize, policy: &str, error: &str) -> String {
     )
 }
 
-/// A namespaced object whose namespace came to nothing.
+/// A namespaced object whose namespace template resolved to an empty text.
 pub fn no_namespace_resolved(name: &str, kind: &str) -> String {
     let name = if name.is_empty() {
         String::new()
@@ -138,7 +138,7 @@ pub fn no_managed_cluster(name: &str) -> String {
     format!("the ManagedCluster {name:?} was not found on the hub")
 }
 
-/// What hub templates came to is no policy.
+/// The policy with resolved hub templates cannot be read.
 pub fn hub_resolution_unreadable(error: &str) -> String {
     format!("failed to read the policy with its hub templates resolved: {error}")
 }
@@ -181,7 +181,7 @@ pub fn namespace_selector_error(error: &str) -> String {
     format!("Error filtering namespaces with provided namespaceSelector: {error}")
 }
 
-/// A policy that asks for nothing.
+/// A policy without object templates.
 pub fn no_templates(policy: &str) -> String {
     format!("{policy} contains no object templates to check, and thus has no violations")
 }

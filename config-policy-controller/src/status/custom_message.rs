@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::status::finding::Location;
 
-/// LiveObjects as an evaluation left them, by kind (`apiVersion kind`) and location.
+/// Objects as an evaluation left them, by kind (`apiVersion kind`) and location.
 pub type LiveObjects = HashMap<(String, Location), Arc<Value>>;
 
 /// What a custom message may use up: it is computed between two writes.

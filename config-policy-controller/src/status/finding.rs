@@ -29,7 +29,6 @@ impl ObjectEvent {
         }
     }
 
-    /// A violation.
     pub fn violation(reason: Reason) -> Self {
         Self {
             compliant: false,
@@ -60,9 +59,7 @@ impl ObjectEvent {
 /// Where an object is: a namespace (empty for cluster-scoped objects) and a name (empty for "any").
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location {
-    /// The namespace.
     pub namespace: String,
-    /// The name.
     pub name: String,
 }
 
@@ -152,7 +149,7 @@ pub fn related(
     }
 }
 
-/// Adds related objects to a list. Of two entries about one object the later one stays, if it says anything else; that
+/// Adds related objects to a list. Of two entries about one object the later one stays, if it differs; that
 /// the policy created the object is true for both.
 pub fn add_related(all: &mut Vec<RelatedObject>, new: Vec<RelatedObject>) {
     for mut entry in new {

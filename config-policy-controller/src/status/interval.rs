@@ -15,7 +15,7 @@ const LONGEST_DURATION: Duration = Duration::from_nanos(i64::MAX.unsigned_abs())
 /// How a policy in some state is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interval {
-    /// Whenever something it looked at changes.
+    /// Whenever an object that it read changes.
     Watch,
     /// Not again until the policy changes.
     Never,

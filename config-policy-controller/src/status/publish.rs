@@ -35,7 +35,7 @@ fn context(policy: &ConfigurationPolicy) -> RecordContext<'_> {
     }
 }
 
-fn verdicts(changed: bool) -> ConditionChange {
+fn condition_change(changed: bool) -> ConditionChange {
     if changed {
         ConditionChange::Changed
     } else {
@@ -51,35 +51,35 @@ pub async fn publish_templates<S: PublishStatus>(
     templates: &[TemplateFindings],
     related: &[RelatedObject],
 ) -> Result<ConfigurationPolicyStatus, PolicyError> {
-    let mut published = before.clone();
+    let mut written = before.clone();
     let mut status = before.clone();
-    let mut news = truncate_templates(&mut status, templates.len());
+    let mut changed = truncate_templates(&mut status, templates.len());
     for (index, outcome) in templates.iter().enumerate() {
         let all = summary::verdicts(outcome);
         let Some((last, earlier)) = all.split_last() else {
             continue;
         };
         let context = context(evaluated.policy);
-        let is_newer_than_history = || record(&mut status.clone(), index, last, context);
-        if !earlier.is_empty() && !last.compliant && !is_newer_than_history() {
+        let changes_condition = || record(&mut status.clone(), index, last, context);
+        if !earlier.is_empty() && !last.compliant && !changes_condition() {
             // The same failure as before: its steps were published then.
             continue;
         }
         for verdict in earlier {
             if record(&mut status, index, verdict, context) {
-                published = publisher
-                    .publish_status(evaluated, &published, status, ConditionChange::Interim)
+                written = publisher
+                    .publish_status(evaluated, &written, status, ConditionChange::Interim)
                     .await?;
-                status = published.clone();
-                news = false;
+                status = written.clone();
+                changed = false;
             }
         }
-        news |= record(&mut status, index, last, context);
+        changed |= record(&mut status, index, last, context);
     }
     let related = related.to_vec();
     status.related_objects = Some(related).filter(|related| !related.is_empty());
     publisher
-        .publish_status(evaluated, &published, status, verdicts(news))
+        .publish_status(evaluated, &written, status, condition_change(changed))
         .await
 }
 
@@ -112,7 +112,7 @@ pub async fn publish_changed<S: PublishStatus>(
     (status, changed): (ConfigurationPolicyStatus, bool),
 ) -> Result<ConfigurationPolicyStatus, PolicyError> {
     let status = publisher
-        .publish_status(evaluated, before, status, verdicts(changed))
+        .publish_status(evaluated, before, status, condition_change(changed))
         .await?;
     if changed {
         publisher.emit_policy_event(evaluated.policy, &status);

@@ -1,4 +1,4 @@
-//! EvaluatedPolicy users: the status of the policy, the compliance event for its parent, and events about itself.
+//! Writes the status of a policy, the compliance event for its parent, and events on the policy itself.
 
 mod written;
 
@@ -37,7 +37,7 @@ pub struct Publisher {
     client: Client,
     events: EventWriter,
     metrics: PolicyMetrics,
-    /// The statuses written last: the watch may not have brought them back yet.
+    /// The statuses written last: the watch may not have delivered them yet.
     written: WrittenStatuses,
     /// Policies that another process may have reported on: those that were there before this one,
     /// by UID, until this one has written their status.
@@ -67,7 +67,7 @@ impl PublishStatus for Publisher {
                 Some(at) => update = status_update(evaluated, before, after, verdicts, at),
                 None => {
                     self.emit_compliance_event(policy, &event, update.at)
-                        .await?
+                        .await?;
                 }
             }
         }
@@ -111,7 +111,7 @@ impl Publisher {
         self.written.latest(read)
     }
 
-    /// The watch brought a version of a policy: a status that is in it does not have to be kept here.
+    /// Removes the status of a policy once the watch has delivered it.
     pub fn caught_up(&self, policy: &ConfigurationPolicy) {
         self.written.caught_up(policy);
     }

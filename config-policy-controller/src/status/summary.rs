@@ -116,7 +116,7 @@ fn quote(entries: &[&SummaryEntry<'_>]) -> String {
 
 /// The verdicts on one template, in the order things happened: what was found, then what was done about it.
 ///
-/// A location with fewer events than others takes part in the later verdicts only, so that what was in order all along
+/// A location with fewer events than others takes part in the later verdicts only, so that what complied from the start
 /// is not reported with the violations of others.
 pub fn verdicts(outcome: &TemplateFindings) -> Vec<TemplateVerdict> {
     let most = outcome
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_in_order_all_along_joins_the_last_verdict() {
+    fn compliant_object_joins_the_last_verdict() {
         let outcome = TemplateFindings {
             resource: "configmaps".to_owned(),
             findings: vec![

@@ -1,4 +1,4 @@
-//! The status of a policy: how verdicts change it and what it says. Pure; the time is passed in.
+//! The status of a policy: conditions, compliance message and history. Pure; the time is passed in.
 
 use jiff::Timestamp;
 use reeve_api::Compliance;
@@ -117,7 +117,6 @@ pub fn truncate_templates(status: &mut ConfigurationPolicyStatus, templates: usi
 pub struct RecordContext<'a> {
     /// The policy's intervals: the message notes when the policy is not evaluated again.
     pub intervals: Option<&'a EvaluationInterval>,
-    /// The time.
     pub now: Timestamp,
 }
 
@@ -208,7 +207,7 @@ fn truncate(message: &str) -> String {
     )
 }
 
-/// Adds a report, latest_message first.
+/// Adds a history entry, newest first.
 pub fn add_history(status: &mut ConfigurationPolicyStatus, message: &str, at: Timestamp) {
     let history = status.history.get_or_insert_default();
     let entry = HistoryEntry {
@@ -219,7 +218,7 @@ pub fn add_history(status: &mut ConfigurationPolicyStatus, message: &str, at: Ti
     history.truncate(MAX_HISTORY);
 }
 
-/// Whether something found at this time is newer than the latest_message report.
+/// Whether this time is after that of the newest history entry.
 pub fn is_newer_than_history(status: &ConfigurationPolicyStatus, at: Timestamp) -> bool {
     let latest_message = status.history.as_ref().and_then(|history| history.first());
     let latest_message = latest_message.and_then(|entry| entry.last_timestamp.as_deref());
@@ -236,7 +235,7 @@ fn micros(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
-/// The latest_message report.
+/// The message of the newest history entry.
 pub fn latest_message(status: &ConfigurationPolicyStatus) -> Option<&str> {
     status.history.as_ref()?.first()?.message.as_deref()
 }

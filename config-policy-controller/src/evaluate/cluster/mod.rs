@@ -30,7 +30,7 @@ pub enum ReadMode {
 /// What reading an object returned: the object, or `None` if it does not exist.
 pub type ReadResult = Result<Option<Arc<Value>>, ReadError>;
 
-/// The cluster that a policy speaks about, as one evaluation of the policy sees it.
+/// The target cluster of a policy, as one evaluation of the policy sees it.
 pub trait Cluster: Clone + Send + Sync + 'static {
     /// Whether the policy is evaluated in watch mode or polling mode.
     fn read_mode(&self) -> ReadMode;

@@ -135,7 +135,7 @@ impl<'a> ObjectApi<'a> {
     }
 }
 
-/// The condition that the object is the one that was looked at.
+/// The condition that the object is the one that was read.
 fn only_this_one(uid: &str) -> DeleteParams {
     DeleteParams::default().preconditions(Preconditions {
         uid: Some(uid.to_owned()).filter(|uid| !uid.is_empty()),

@@ -53,7 +53,7 @@ fn pair_by_key(
 pub(crate) struct Pairing<C> {
     rights: usize,
     compare: C,
-    /// ConditionChange asked for so far: judging two large items is the expensive part.
+    /// Results so far: comparing two large items is the expensive part.
     known: HashMap<(usize, usize), Equality>,
     /// For each right item, the left item it belongs to.
     owner: Vec<Option<usize>>,

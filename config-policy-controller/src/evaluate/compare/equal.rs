@@ -98,7 +98,7 @@ fn strings(merged: &str, live: Option<&Value>) -> Equality {
         Some(Value::String(live)) if live == merged => Equality::Same,
         Some(Value::String(live)) if same_amount(merged, live) => Equality::IfDefaulted,
         Some(Value::String(_)) | None => Equality::Different,
-        // "1" wants a text; a number in its location is something else. Words (`"true"`) are not so strict.
+        // "1" wants a text; a number in its place is something else. Words (`"true"`) are not so strict.
         Some(_) if Quantity::parse(merged).is_some() => Equality::Different,
         Some(live) => same_or_different(same_text(&Value::String(merged.to_owned()), live)),
     }

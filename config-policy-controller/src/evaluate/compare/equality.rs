@@ -8,9 +8,9 @@ pub enum Equality {
     /// The same.
     Same,
     /// The same if the server fills in defaults and normalises: `false` or `0` against an absent field, or
-    /// quantities spelled differently. Only a dry run can tell.
+    /// quantities spelled differently. Only a dry run can decide.
     IfDefaulted,
-    /// Live fields were left out of the wanted value, which is as long as the live one. Only a dry run can tell,
+    /// Live fields were left out of the desired value, which is as long as the live one. Only a dry run can decide,
     /// and without one it is not the same.
     IfServerAgrees,
     /// Not the same.

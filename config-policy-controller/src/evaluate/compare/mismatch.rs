@@ -1,4 +1,4 @@
-//! Field by field, what differs: for people and programs that want more than a equality.
+//! The fields that differ.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const MAX_MISMATCHES: usize = 50;
 pub struct Mismatch {
     /// Where, such as `spec.containers[name=web].image` or `rules[2]`.
     pub path: String,
-    /// What the policy wants there.
+    /// The desired value.
     pub want: Shown,
     /// What is there.
     pub got: Shown,
@@ -177,7 +177,7 @@ fn same_item(wanted: &Value, live: &Value) -> bool {
     deep(wanted, live, ZeroRule::EqualsAbsent) != Equality::Different
 }
 
-/// DecryptionKeys with dots, slashes or brackets are quoted, so that a path can be read back.
+/// Keys with dots, slashes or brackets are quoted, so that a path can be read back.
 fn join(path: &str, key: &str) -> String {
     if key.contains(['.', '/', '[', ']', '"']) {
         format!("{path}[{key:?}]")

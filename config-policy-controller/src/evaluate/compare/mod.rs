@@ -1,8 +1,8 @@
 //! Compares desired objects with live ones. Pure: no client, no clock.
 //!
 //! [`compare`] answers for one object, [`matches()`] for the search of an object without a name. Both follow the same
-//! rules, key by key at the top level: merge the wanted value into the live one, then ask whether the result
-//! means the same as the live one.
+//! rules, key by key at the top level: merge the wanted value into the live one, then compare the result
+//! with the live one.
 
 mod assign;
 mod equal;

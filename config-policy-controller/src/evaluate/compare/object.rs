@@ -21,16 +21,16 @@ pub struct DesiredContent<'a> {
     pub metadata_compliance: Option<ComplianceType>,
 }
 
-/// How a live object relates to what a policy wants.
+/// How a live object relates to the desired content.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Comparison {
-    /// The live object with the wanted content merged in, the wanted `status` among it: what a diff shows.
+    /// The live object with the desired content merged in, including the desired `status`: what a diff shows.
     pub candidate: Value,
     /// Content other than `status` differs.
     pub update_needed: bool,
-    /// Something wanted is absent in a way that may come to the same: only a dry run can tell.
+    /// A desired field is absent and may equal a default: only a dry run can decide.
     pub missing: bool,
-    /// The wanted `status` differs. It is checked, never written.
+    /// The desired `status` differs. It is checked, never written.
     pub status_mismatch: bool,
     /// The comparison could not be made. It counts as a violation, the other fields describe what was
     /// compared until then.
@@ -66,7 +66,7 @@ impl Comparison {
                 self.status_mismatch = true;
             }
             Equality::Different => self.update_needed = true,
-            // Nothing is written to the status, so there is nothing to ask the server about.
+            // Nothing is written to the status, so no dry run is needed.
             Equality::IfDefaulted | Equality::IfServerAgrees => self.missing |= !is_status,
         }
     }

@@ -1,4 +1,4 @@
-//! Kubernetes quantities (`500m`, `1Gi`, `1e3`): enough to tell whether two texts mean the same amount.
+//! Kubernetes quantities (`500m`, `1Gi`, `1e3`): parsed far enough to compare amounts.
 //!
 //! Source of the format: `k8s.io/apimachinery/pkg/api/resource`.
 

@@ -2,6 +2,7 @@
 
 /// How much of the object the policy determines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(clippy::enum_variant_names)] // the words of the API
 pub enum ComplianceType {
     /// The object exists and has at least the given content.
     MustHave,

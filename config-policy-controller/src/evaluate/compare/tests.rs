@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 use super::{Comparison, ComplianceType, DesiredContent, compare};
 
 mod blocks;
+mod differences;
 mod objects;
 mod oracle;
 mod properties;
-mod rough_edges;
 
 fn map(value: Value) -> Map<String, Value> {
     match value {

@@ -1,4 +1,4 @@
-//! LiveObjects that were missing, or should be absent.
+//! Objects that were missing, or should be absent.
 
 use reeve_api::configuration_policy::ObjectProperties;
 use serde_json::Value;

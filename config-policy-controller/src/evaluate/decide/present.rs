@@ -27,7 +27,7 @@ struct ObjectState {
     fields: Vec<FieldDifference>,
     lasting: Lasting,
     failure: Option<String>,
-    /// Why the API server was not asked what an update would change.
+    /// Why no dry run was sent.
     unverified: Option<String>,
 }
 

@@ -134,7 +134,7 @@ fn play(target: &Target<'_>, live: &ReadResult, server: &Server) -> Decision {
 }
 
 /// `reason | message` of each verdict that would be published.
-fn told(target: &Target<'_>, decision: &Decision) -> Vec<String> {
+fn texts(target: &Target<'_>, decision: &Decision) -> Vec<String> {
     let outcome = TemplateFindings {
         resource: target.resource.to_owned(),
         findings: vec![target.finding(decision)],
@@ -148,6 +148,7 @@ fn told(target: &Target<'_>, decision: &Decision) -> Vec<String> {
         .collect()
 }
 
+#[allow(clippy::unnecessary_wraps)] // cases take the result of a read
 fn present(object: Value) -> ReadResult {
     Ok(Some(Arc::new(live(object))))
 }
@@ -185,12 +186,12 @@ fn roles(
     let desired = desired(compliance, role(&["get"]));
     let target = target(&desired, mode);
     let decision = play(&target, &live, &Server::default());
-    assert_eq!(told(&target, &decision), expected);
+    assert_eq!(texts(&target, &decision), expected);
     assert_eq!(decision.failure, None);
 }
 
 #[test]
-fn what_could_not_be_read_is_neither_absent_nor_touched() {
+fn unreadable_object_is_neither_absent_nor_written() {
     for compliance in [MustHave, MustNotHave, MustOnlyHave] {
         let desired = desired(compliance, role(&["get"]));
         let target = target(&desired, Enforce);
@@ -202,7 +203,7 @@ fn what_could_not_be_read_is_neither_absent_nor_touched() {
             panic!("{step:?}")
         };
         assert_eq!(
-            told(&target, &decision),
+            texts(&target, &decision),
             [
                 "NC | api error | Error retrieving an object for object-template at index [0]: the server is busy"
             ]
@@ -213,7 +214,7 @@ fn what_could_not_be_read_is_neither_absent_nor_touched() {
 }
 
 #[test]
-fn that_the_policy_created_an_object_survives_a_failed_read() {
+fn created_by_policy_is_kept_after_failed_read() {
     let desired = desired(MustHave, role(&["get"]));
     let created = ObjectProperties {
         created_by_policy: Some(true),
@@ -233,7 +234,7 @@ fn that_the_policy_created_an_object_survives_a_failed_read() {
 }
 
 #[test]
-fn kinds_that_cannot_be_watched_say_what_would_help() {
+fn unwatchable_kind_reports_evaluation_interval() {
     let desired = desired(MustHave, role(&["get"]));
     let target = target(&desired, Enforce);
     let live = Err(ReadError::Unwatchable(
@@ -241,7 +242,7 @@ fn kinds_that_cannot_be_watched_say_what_would_help() {
     ));
     let decision = play(&target, &live, &Server::default());
     assert_eq!(
-        told(&target, &decision),
+        texts(&target, &decision),
         [
             "NC | unwatchable resource | Error with object-template at index [0], it may require evaluationInterval to be set: v1, Kind=X cannot be watched: watch not supported on this resource"
         ]
@@ -260,7 +261,7 @@ fn properties(decision: &Decision) -> ObjectProperties {
 }
 
 #[test]
-fn a_difference_that_the_server_would_not_store_is_none() {
+fn object_is_compliant_when_dry_run_changes_nothing() {
     let desired = desired(MustHave, role(&["get"]));
     for mode in [Inform, Enforce] {
         let target = target(&desired, mode);
@@ -270,7 +271,7 @@ fn a_difference_that_the_server_would_not_store_is_none() {
         };
         let decision = play(&target, &present(role(&["list"])), &server);
         assert_eq!(
-            told(&target, &decision),
+            texts(&target, &decision),
             [format!(
                 "C | {EXISTS} | roles [r] found as specified in namespace default"
             )]
@@ -281,7 +282,7 @@ fn a_difference_that_the_server_would_not_store_is_none() {
 }
 
 #[test]
-fn the_difference_is_recorded_and_stays_after_the_update() {
+fn diff_is_recorded_and_kept_after_update() {
     let desired = desired(MustOnlyHave, role(&["get"]));
     let target = target(&desired, Enforce);
     let decision = play(&target, &present(role(&["list"])), &Server::default());
@@ -321,7 +322,7 @@ fn an_unchanged_object_is_not_compared_again() {
     // It would be compliant if it were compared.
     let decision = play(&target, &present(role(&["get"])), &Server::default());
     assert_eq!(
-        told(&target, &decision),
+        texts(&target, &decision),
         ["NC | K8s update template error | as before"]
     );
     assert_eq!(properties(&decision).diff.as_deref(), Some("the diff"));
@@ -354,13 +355,13 @@ fn updates_that_are_not_valid(
         ..Server::default()
     };
     let decision = play(&target, &present(role(&["list"])), &server);
-    assert_eq!(told(&target, &decision), expected);
+    assert_eq!(texts(&target, &decision), expected);
     assert!(properties(&decision).diff.is_some());
     assert!(decision.memo.is_some());
 }
 
 #[test]
-fn a_recreated_object_keeps_its_origin() {
+fn recreated_object_keeps_created_by_policy() {
     let mut desired = desired(MustHave, role(&["get"]));
     desired.recreate = Recreate::Always;
     let mut before = ObjectProperties {
@@ -383,7 +384,7 @@ fn a_recreated_object_keeps_its_origin() {
 }
 
 #[test]
-fn rough_edge_21_an_object_that_others_created_anew_is_not_ours() {
+fn cfg_32_2_object_recreated_by_others_is_not_created_by_policy() {
     let desired = desired(MustHave, role(&["get"]));
     let before = ObjectProperties {
         created_by_policy: Some(true),
@@ -403,7 +404,7 @@ fn rough_edge_21_an_object_that_others_created_anew_is_not_ours() {
 }
 
 #[test]
-fn invalid_labels_make_two_reports() {
+fn invalid_labels_make_two_events() {
     let mut object = role(&["get"]);
     object["metadata"]["labels"] = json!({"a": 1});
     let desired = desired(MustHave, object);
@@ -411,7 +412,7 @@ fn invalid_labels_make_two_reports() {
         let target = target(&desired, mode);
         let decision = play(&target, &present(role(&["get"])), &Server::default());
         assert_eq!(
-            told(&target, &decision),
+            texts(&target, &decision),
             [
                 format!("NC | {LACKS} | roles [r] found but not as specified in namespace default"),
                 "NC | K8s update template error | invalid label, error: contains non-string value in the map under key \"a\": 1 is of the type int64, expected string".to_owned(),
@@ -429,7 +430,7 @@ fn pod(fields: Value) -> Value {
 }
 
 #[test]
-fn defaults_are_filled_in_without_a_violation() {
+fn defaults_are_written_without_a_violation() {
     let desired = desired(MustHave, pod(json!({"spec": {"hostIPC": false}})));
     let target = target(&desired, Enforce);
     let decision = play(
@@ -442,7 +443,7 @@ fn defaults_are_filled_in_without_a_violation() {
 }
 
 #[test]
-fn a_wrong_status_is_a_violation_that_nothing_is_done_about() {
+fn status_mismatch_is_a_violation_and_not_written() {
     let desired = desired(MustHave, pod(json!({"status": {"phase": "Failed"}})));
     for mode in [Inform, Enforce] {
         let target = target(&desired, mode);
@@ -466,7 +467,7 @@ fn a_wrong_status_is_a_violation_that_nothing_is_done_about() {
 }
 
 #[test]
-fn after_an_update_the_status_still_has_to_follow() {
+fn status_mismatch_remains_after_update() {
     let desired = desired(
         MustHave,
         pod(json!({"spec": {"nodeName": "n"}, "status": {"phase": "Failed"}})),
@@ -480,7 +481,7 @@ fn after_an_update_the_status_still_has_to_follow() {
 }
 
 #[test]
-fn a_created_object_with_a_wanted_status_is_not_compliant_yet() {
+fn created_object_with_status_is_noncompliant_until_compared() {
     let desired = desired(MustHave, pod(json!({"status": {"phase": "Running"}})));
     let target = Target {
         resource: "pods",
@@ -489,7 +490,7 @@ fn a_created_object_with_a_wanted_status_is_not_compliant_yet() {
     assert_eq!(target.to_create().get("status"), None);
     let decision = play(&target, &Ok(None), &Server::default());
     assert_eq!(
-        told(&target, &decision).last().unwrap(),
+        texts(&target, &decision).last().unwrap(),
         "NC | K8s creation success, status unchecked | pods [p] in namespace default was created successfully, the status of the object will be verified in the next evaluation"
     );
 }
@@ -513,7 +514,7 @@ fn secrets_do_not_show(
 }
 
 #[test]
-fn creation_takes_the_place_and_leaves_the_status() {
+fn created_object_has_its_location_and_no_status() {
     let mut desired = desired(MustHave, pod(json!({"status": {}})));
     desired.location.name = String::new();
     let target = Target {

@@ -29,7 +29,6 @@ use resolve::resolve;
 
 /// What determining desired objects needs.
 pub struct Deps<'a, C> {
-    /// The cluster.
     pub cluster: &'a C,
     /// Resolves templates.
     pub templates: &'a Templates,

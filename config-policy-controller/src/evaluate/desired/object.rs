@@ -15,7 +15,6 @@ pub struct DesiredObject {
     pub index: usize,
     /// The object as the policy describes it, all templates resolved, with name and kind trimmed.
     pub definition: Map<String, Value>,
-    /// Its kind.
     pub kind: GroupVersionKind,
     /// Its name, empty if any object that matches the definition will do, and its namespace, empty for a kind
     /// without.

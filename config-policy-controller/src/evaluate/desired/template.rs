@@ -19,11 +19,10 @@ use reeve_template_reads::Secrets;
 pub struct ParsedTemplate<'a> {
     /// Its position in the policy, from 0.
     pub index: usize,
-    /// What the policy says.
+    /// The template in the spec.
     pub template: &'a ObjectTemplate,
     /// The object, or the part of it that matters.
     pub definition: &'a Map<String, Value>,
-    /// Its kind.
     pub kind: GroupVersionKind,
     /// Its name; empty if there is none, or if a template makes it.
     pub name: String,
@@ -201,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_told_from_longer_ones() {
+    fn variables_are_distinguished_from_longer_names() {
         let uses = |text: &str| {
             let Uses {
                 object,

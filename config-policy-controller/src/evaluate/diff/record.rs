@@ -11,7 +11,7 @@ pub enum RecordDiff {
     Log,
     /// It is not even computed.
     None,
-    /// It holds sensitive data: the status only says so.
+    /// It holds sensitive data: the status only has a note.
     Censored,
 }
 
@@ -36,7 +36,7 @@ impl Sensitivity {
 
 /// Decides what becomes of the differences of one object template.
 ///
-/// `asked` is the template's `recordDiff`, which wins; otherwise the kind and the sensitivity decide. An unknown word
+/// `asked` is the template's `recordDiff`, which takes precedence; otherwise the kind and the sensitivity decide. An unknown word
 /// is treated as not given.
 pub fn effective_record_diff(
     asked: Option<&str>,
@@ -61,7 +61,7 @@ fn default(definition: &Map<String, Value>, sensitivity: Sensitivity) -> RecordD
         ("", "ConfigMap" | "Secret")
         | (
             "oauth.openshift.io",
-            // The plural is what older releases looked for.
+            // The plural is what older releases matched.
             "OAuthAccessToken" | "OAuthAuthorizeToken" | "OAuthAuthorizeTokens",
         )
         | ("route.openshift.io", "Route") => RecordDiff::Censored,

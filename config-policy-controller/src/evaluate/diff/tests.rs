@@ -165,7 +165,7 @@ fn where_differences_go(
 }
 
 #[test]
-fn rough_edge_40_both_spellings_of_the_authorize_token_are_censored() {
+fn cfg_132_both_spellings_of_the_authorize_token_are_censored() {
     for kind in ["OAuthAuthorizeToken", "OAuthAuthorizeTokens"] {
         let definition = json!({"apiVersion": "oauth.openshift.io/v1", "kind": kind});
         let decided =
@@ -175,7 +175,7 @@ fn rough_edge_40_both_spellings_of_the_authorize_token_are_censored() {
 }
 
 #[test]
-fn without_a_kind_there_is_no_difference() {
+fn no_diff_is_recorded_without_a_kind() {
     assert_eq!(
         effective_record_diff(None, &serde_json::Map::new(), Sensitivity::Plain),
         RecordDiff::None

@@ -1,4 +1,4 @@
-//! What an evaluation asks of the cluster, and how often.
+//! How many requests an evaluation sends.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,7 +12,7 @@ use crate::dryrun::{Offline, block_on, builtin};
 use crate::evaluate::cluster::RecreateError;
 use crate::evaluate::templates::Templates;
 
-/// A cluster that counts what it is asked to replace, and answers as it is told.
+/// A cluster that counts updates and dry runs, and answers updates with `update`.
 #[derive(Clone)]
 struct Counting {
     objects: Offline,
@@ -187,7 +187,7 @@ fn evaluator() -> Evaluator {
 }
 
 #[test]
-fn rough_edge_8_somebody_who_always_writes_first_does_not_hold_an_evaluation() {
+fn cfg_104_evaluation_ends_after_repeated_conflicts() {
     let cluster = Counting::new(vec![live()], |_| {
         Err(WriteError::Conflict("changed".to_owned()))
     });
@@ -200,7 +200,7 @@ fn rough_edge_8_somebody_who_always_writes_first_does_not_hold_an_evaluation() {
 }
 
 #[test]
-fn rough_edge_32_what_a_template_comes_to_is_compared_once() {
+fn cfg_99_unchanged_object_is_compared_once() {
     let cluster = Counting::new(vec![live()], |object| Ok(object.clone()));
     let evaluator = evaluator();
     let policy = policy("inform", r#"{{ fromConfigMap "default" "c" "b" }}"#);

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_said_in_the_words_of_kubernetes() {
+    fn invalid_selectors_have_errors_of_kubernetes() {
         let expression =
             |operator: &str| json!({"matchExpressions": [{"key": "a", "operator": operator}]});
         assert_eq!(
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_one_value_and_a_key_one_key() {
+    fn selector_values_and_keys_are_checked() {
         for selector in [
             json!({"matchLabels": {"a": "1,b"}}),
             json!({"matchLabels": {"a": " 1"}}),

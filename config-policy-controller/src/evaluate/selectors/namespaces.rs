@@ -15,7 +15,7 @@ use pattern::Pattern;
 /// The names of the namespaces that a policy's selector chose, sorted, or why none could be chosen.
 pub type SelectedNamespaces = Result<Arc<[String]>, SelectorError>;
 
-/// What a selector looks at.
+/// The fields of a Namespace that selectors read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Namespace {
     /// The name.

@@ -104,13 +104,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_an_empty_list() {
+    fn null_is_an_empty_list() {
         assert_eq!(parse("").unwrap(), []);
         assert_eq!(resolved(Value::Null).unwrap(), []);
     }
 
     #[test]
-    fn what_is_no_list_is_said() {
+    fn value_that_is_no_list_is_an_error() {
         let error = resolved(serde_json::json!({"a": 1})).unwrap_err();
         assert_eq!(
             error,
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_16_an_item_that_is_null_is_an_error() {
+    fn cfg_73_null_item_is_an_error() {
         let error = resolved(serde_json::json!([null])).unwrap_err();
         assert!(error.contains("item 0"), "{error}");
     }

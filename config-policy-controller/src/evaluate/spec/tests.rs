@@ -1,4 +1,4 @@
-//! What policies ask for, and what they may not ask for yet.
+//! Reading specs and object templates, and the errors of invalid ones.
 // The `json!` of a case stands in the call, where it is read.
 #![allow(clippy::needless_pass_by_value)]
 
@@ -55,7 +55,7 @@ fn parsed(policy: &ConfigurationPolicy) -> Vec<Result<ParsedTemplate<'_>, Evalua
 }
 
 #[test]
-fn a_template_is_read_with_its_names_trimmed() {
+fn template_names_are_trimmed() {
     let policy = with_template(json!({
         "complianceType": "MustOnlyHave", "metadataComplianceType": "musthave", "recreateOption": "IfRequired",
         "objectDefinition": {"apiVersion": "apps/v1", "kind": "Deployment\n", "metadata": {"name": "d\n", "namespace": "n"}},
@@ -86,13 +86,13 @@ fn a_template_is_read_with_its_names_trimmed() {
 #[case::namespace_is_no_text(with_definition(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": 1}})), "K8s decode object definition error | Error parsing the namespace from the object definition")]
 #[case::no_object(with_definition(json!("x")), "K8s decode object definition error | Error parsing the namespace from the object definition")]
 #[case::hub_template(with_definition(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "{{hub .x hub}}"}})), "Hub template resolution failure | the governance-standalone-hub-templating addon must be enabled to resolve hub templates on the managed cluster")]
-#[case::rough_edge_16_unknown_compliance_type(policy(json!({"remediationAction": "inform", "object-templates-raw": "- complianceType: maybe\n  objectDefinition: {apiVersion: v1, kind: Pod}"})), "Error processing template | The complianceType \"maybe\" of the object template at index [0] is not musthave, mustnothave or mustonlyhave")]
+#[case::cfg_75_3_unknown_compliance_type(policy(json!({"remediationAction": "inform", "object-templates-raw": "- complianceType: maybe\n  objectDefinition: {apiVersion: v1, kind: Pod}"})), "Error processing template | The complianceType \"maybe\" of the object template at index [0] is not musthave, mustnothave or mustonlyhave")]
 fn refusals(#[case] policy: ConfigurationPolicy, #[case] expected: &str) {
     assert_eq!(refusal(&policy), expected);
 }
 
 #[test]
-fn a_selector_beside_a_name_is_ignored() {
+fn selector_is_ignored_when_template_has_a_name() {
     let policy = with_template(json!({
         "complianceType": "musthave", "objectSelector": {},
         "objectDefinition": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}},
@@ -101,7 +101,7 @@ fn a_selector_beside_a_name_is_ignored() {
 }
 
 #[test]
-fn with_templates_disabled_braces_are_plain_text() {
+fn braces_are_plain_text_when_templates_are_disabled() {
     let mut policy = with_definition(json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": "{{ .b }}"},
     }));
@@ -117,7 +117,7 @@ fn with_templates_disabled_braces_are_plain_text() {
 }
 
 #[test]
-fn one_bad_template_does_not_spoil_the_others() {
+fn invalid_template_does_not_affect_the_others() {
     let policy = policy(json!({"remediationAction": "inform", "object-templates": [
         {"complianceType": "musthave", "objectDefinition": {"kind": "Pod"}},
         {"complianceType": "musthave", "objectDefinition": {"apiVersion": "v1", "kind": "Pod"}},

@@ -1,4 +1,4 @@
-//! What is told, and when.
+//! The status updates of evaluations, and the status patch.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use reeve_api::configuration_policy::{
@@ -44,7 +44,7 @@ fn evaluated<'t>(policy: &'t ConfigurationPolicy, objects: &'t LiveObjects) -> E
 }
 
 /// One evaluation with these verdicts.
-fn told(
+fn update_of(
     policy: &ConfigurationPolicy,
     before: &ConfigurationPolicyStatus,
     verdicts: &[TemplateVerdict],
@@ -70,12 +70,12 @@ fn told(
 }
 
 #[test]
-fn a_first_verdict_makes_events_and_history() {
+fn first_verdict_emits_events_and_adds_history() {
     let verdicts = [
         verdict(false, "pods [a] not found in namespace default"),
         verdict(true, "namespaces [default] found as specified"),
     ];
-    let update = told(&policy(), &ConfigurationPolicyStatus::default(), &verdicts);
+    let update = update_of(&policy(), &ConfigurationPolicyStatus::default(), &verdicts);
     let message = "NonCompliant; violation - pods [a] not found in namespace default; notification - namespaces [default] found as specified";
     assert!(update.events && update.write);
     assert_eq!(update.message, message);
@@ -104,35 +104,35 @@ fn a_first_verdict_makes_events_and_history() {
 }
 
 #[test]
-fn the_same_verdict_again_is_not_told() {
+fn repeated_verdict_publishes_nothing() {
     let verdicts = [verdict(false, "still missing")];
-    let first = told(&policy(), &ConfigurationPolicyStatus::default(), &verdicts);
-    let again = told(&policy(), &first.status, &verdicts);
+    let first = update_of(&policy(), &ConfigurationPolicyStatus::default(), &verdicts);
+    let again = update_of(&policy(), &first.status, &verdicts);
     assert!(!again.events && !again.write);
     assert_eq!(again.status.history, first.status.history);
 }
 
 #[test]
-fn with_an_interval_the_time_is_written_and_nothing_is_told() {
+fn interval_writes_last_evaluated_without_events() {
     let mut policy = policy();
     policy.spec.evaluation_interval = Some(EvaluationInterval {
         compliant: Some("10s".to_owned()),
         noncompliant: None,
     });
     let verdicts = [verdict(true, "fine")];
-    let first = told(&policy, &ConfigurationPolicyStatus::default(), &verdicts);
-    let again = told(&policy, &first.status, &verdicts);
+    let first = update_of(&policy, &ConfigurationPolicyStatus::default(), &verdicts);
+    let again = update_of(&policy, &first.status, &verdicts);
     assert!(again.write && !again.events);
     assert_eq!(again.status.history, first.status.history);
 }
 
 #[test]
-fn an_edit_is_answered_even_if_nothing_else_changed() {
+fn new_generation_emits_events() {
     let verdicts = [verdict(true, "fine")];
-    let first = told(&policy(), &ConfigurationPolicyStatus::default(), &verdicts);
+    let first = update_of(&policy(), &ConfigurationPolicyStatus::default(), &verdicts);
     let mut edited = policy();
     edited.metadata.generation = Some(2);
-    let again = told(&edited, &first.status, &verdicts);
+    let again = update_of(&edited, &first.status, &verdicts);
     assert!(again.events && again.write);
     assert_eq!(again.status.history.unwrap().len(), 2);
 }
@@ -141,7 +141,7 @@ fn an_edit_is_answered_even_if_nothing_else_changed() {
 fn history_keeps_the_newest_ten() {
     let mut status = ConfigurationPolicyStatus::default();
     for round in 0..12 {
-        status = told(
+        status = update_of(
             &policy(),
             &status,
             &[verdict(false, &format!("round {round}"))],
@@ -157,13 +157,13 @@ fn history_keeps_the_newest_ten() {
 }
 
 #[test]
-fn the_last_word_says_that_it_is() {
+fn message_notes_when_policy_is_not_evaluated_again() {
     let mut policy = policy();
     policy.spec.evaluation_interval = Some(EvaluationInterval {
         compliant: Some("never".to_owned()),
         noncompliant: None,
     });
-    let update = told(
+    let update = update_of(
         &policy,
         &ConfigurationPolicyStatus::default(),
         &[verdict(true, "fine")],
@@ -183,7 +183,7 @@ fn custom_messages_replace_the_default() {
             noncompliant: Some(text.to_owned()),
         });
         let verdicts = [verdict(false, "bad")];
-        told(&policy, &ConfigurationPolicyStatus::default(), &verdicts).message
+        update_of(&policy, &ConfigurationPolicyStatus::default(), &verdicts).message
     };
     assert_eq!(message("call us"), "NonCompliant; call us");
     assert_eq!(message("NonCompliant; call us"), "NonCompliant; call us");
@@ -205,16 +205,17 @@ fn custom_messages_replace_the_default() {
 }
 
 #[test]
-fn long_messages_are_cut_between_characters() {
+fn long_messages_are_truncated_between_characters() {
     for filler in ["x", "é", "日本", "😀"] {
         let verdicts = [verdict(false, &filler.repeat(5000))];
-        let message = told(&policy(), &ConfigurationPolicyStatus::default(), &verdicts).message;
+        let message =
+            update_of(&policy(), &ConfigurationPolicyStatus::default(), &verdicts).message;
         assert!(message.ends_with("...[truncated]"));
         assert!((4090..=4096).contains(&message.len()), "{}", message.len());
     }
     let verdicts = [verdict(false, &"x".repeat(5000))];
     assert_eq!(
-        told(&policy(), &ConfigurationPolicyStatus::default(), &verdicts)
+        update_of(&policy(), &ConfigurationPolicyStatus::default(), &verdicts)
             .message
             .len(),
         4096
@@ -222,9 +223,9 @@ fn long_messages_are_cut_between_characters() {
 }
 
 #[test]
-fn a_verdict_on_the_whole_replaces_those_on_templates() {
+fn policy_verdict_replaces_template_verdicts() {
     let verdicts = [verdict(true, "one"), verdict(true, "two")];
-    let before = told(&policy(), &ConfigurationPolicyStatus::default(), &verdicts).status;
+    let before = update_of(&policy(), &ConfigurationPolicyStatus::default(), &verdicts).status;
     let mut after = before.clone();
     let context = RecordContext {
         intervals: None,
@@ -247,8 +248,8 @@ fn a_verdict_on_the_whole_replaces_those_on_templates() {
 }
 
 #[test]
-fn the_parent_gets_the_event_that_status_sync_reads() {
-    let update = told(
+fn compliance_event_has_the_form_that_status_sync_reads() {
+    let update = update_of(
         &policy(),
         &ConfigurationPolicyStatus::default(),
         &[verdict(false, "bad")],
@@ -272,7 +273,7 @@ fn the_parent_gets_the_event_that_status_sync_reads() {
 }
 
 #[test]
-fn the_patch_replaces_the_whole_status_of_the_policy_it_means_and_of_no_other() {
+fn status_patch_replaces_the_status_of_one_uid_only() {
     let status = ConfigurationPolicyStatus {
         compliant: Some("Compliant".to_owned()),
         ..ConfigurationPolicyStatus::default()
@@ -290,7 +291,7 @@ fn the_patch_replaces_the_whole_status_of_the_policy_it_means_and_of_no_other() 
 }
 
 #[test]
-fn rough_edge_23_a_detail_that_says_nothing_hides_no_other() {
+fn cfg_146_detail_without_condition_hides_no_other() {
     let status = ConfigurationPolicyStatus {
         compliancy_details: Some(vec![TemplateStatus::default()]),
         ..ConfigurationPolicyStatus::default()

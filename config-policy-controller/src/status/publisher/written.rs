@@ -1,4 +1,4 @@
-//! WrittenStatuses that were written and that the watch has not brought back yet.
+//! Statuses that were written and that the watch has not delivered yet.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ struct Written {
 impl WrittenStatuses {
     /// A policy as `read` finds it, and its latest status: the one in it, or the one that was written since.
     ///
-    /// While it is read nothing is taken for brought back: what was read before that would be evaluated with the status
+    /// The lock is held while it is read: otherwise a policy read before the watch delivered the status would have the status
     /// of before, and an entry of its history would be lost.
     pub(super) fn latest(
         &self,
@@ -51,7 +51,7 @@ impl WrittenStatuses {
         }
     }
 
-    /// The watch brought a version of a policy: a status that is in it does not have to be kept here.
+    /// Removes the status of a policy once the watch has delivered it.
     pub(super) fn caught_up(&self, policy: &ConfigurationPolicy) {
         let version = version(policy);
         let uid = policy.metadata.uid.as_deref().unwrap_or_default();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn written_status_counts_until_the_watch_brings_it() {
+    fn written_status_is_latest_until_the_watch_delivers_it() {
         let statuses = WrittenStatuses::default();
         statuses.remember(&policy("9", "Compliant"), &status("Compliant"));
         let older = policy("8", "NonCompliant");
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn status_that_is_brought_back_while_an_older_policy_is_read_counts() {
+    fn written_status_is_latest_while_the_watch_delivers_it() {
         let statuses = WrittenStatuses::default();
         statuses.remember(&policy("9", "Compliant"), &status("Compliant"));
         std::thread::scope(|scope| {

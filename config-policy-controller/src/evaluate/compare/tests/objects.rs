@@ -1,4 +1,4 @@
-//! Whole objects: the worked cases of the contract, metadata, the kinds with rules of their own.
+//! Whole objects: metadata, the kinds with rules of their own.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ fn top_level_scalars(#[case] wanted: Value, #[case] live: Value, #[case] expecte
 }
 
 #[test]
-fn an_absent_empty_list_is_for_the_server_to_judge() {
+fn absent_empty_list_needs_a_dry_run() {
     let binding = json!({"apiVersion": "v1", "kind": "RoleBinding", "roleRef": {"name": "r"}});
     let mut wanted = binding.clone();
     wanted["subjects"] = json!([]);
@@ -83,7 +83,7 @@ fn an_absent_empty_list_is_for_the_server_to_judge() {
 }
 
 #[test]
-fn mustonlyhave_removes_what_the_definition_does_not_have() {
+fn mustonlyhave_removes_keys_outside_the_definition() {
     let wanted = json!({"apiVersion": "v1", "kind": "RoleBinding", "metadata": {"name": "b"}, "roleRef": {"name": "r"}});
     let mut live = wanted.clone();
     live["subjects"] = json!([{"kind": "User", "name": "u"}]);
@@ -105,7 +105,7 @@ fn mustonlyhave_removes_what_the_definition_does_not_have() {
 }
 
 #[test]
-fn mustonlyhave_leaves_what_the_token_controller_adds() {
+fn mustonlyhave_keeps_fields_of_the_token_controller() {
     let wanted = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"}});
     let mut live = wanted.clone();
     live["secrets"] = json!([{"name": "token"}]);
@@ -167,7 +167,7 @@ fn metadata_that_is_not_text(#[case] wanted: Value, #[case] expected: &str) {
 }
 
 #[test]
-fn metadata_may_have_a_type_of_its_own() {
+fn metadata_compliance_type_applies_to_metadata_only() {
     let wanted = map(with_metadata(&json!({"labels": {"a": "1"}})));
     let live = with_metadata(&json!({"labels": {"a": "1", "b": "2"}}));
     let judged = |compliance, metadata| {
@@ -225,7 +225,7 @@ fn secrets(
 }
 
 #[test]
-fn writing_string_data_does_not_touch_binary_values() {
+fn string_data_update_keeps_binary_values() {
     let live = secret(&json!({"data": {"a": "dGV4dA==", "b": "/w=="}}));
     let comparison = compared(
         MustHave,
@@ -260,7 +260,7 @@ fn mismatches_of_secrets_show_no_value() {
 }
 
 #[test]
-fn mismatches_say_where() {
+fn mismatches_have_paths() {
     let live = pod(
         &json!({"containers": [{"name": "b"}, {"name": "a", "image": "x"}], "labels": {"a.b/c": "1"}}),
     );
@@ -284,7 +284,7 @@ fn mismatches_say_where() {
 }
 
 #[test]
-fn status_is_checked_and_not_written() {
+fn status_is_compared_and_not_written() {
     let wanted = json!({"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Failed"}});
     let live =
         json!({"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Running", "ip": "1"}});
@@ -298,7 +298,7 @@ fn status_is_checked_and_not_written() {
 }
 
 #[test]
-fn noise_is_dropped() {
+fn uncompared_metadata_is_removed() {
     let object = json!({"metadata": {
         "name": "n", "managedFields": [], "generation": 3,
         "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}

@@ -106,7 +106,7 @@ proptest! {
     }
 
     #[test]
-    fn an_object_is_as_itself(compliance in types(), live in object()) {
+    fn object_complies_with_itself(compliance in types(), live in object()) {
         prop_assert_eq!(says(&compared(compliance, &live, &live)), Says::Compliant);
         let definition = map(live.clone());
         let desired = DesiredContent { definition: &definition, compliance, metadata_compliance: None };

@@ -38,7 +38,7 @@ fn updates_that_fail(#[case] server: Server, #[case] expected: Vec<String>, #[ca
     let desired = desired(MustHave, role(&["get"]));
     let target = target(&desired, Enforce);
     let decision = play(&target, &present(role(&["list"])), &server);
-    assert_eq!(told(&target, &decision), expected);
+    assert_eq!(texts(&target, &decision), expected);
     // Either the answer holds until something changes, or it has to be tried again.
     assert_eq!(
         (decision.memo.is_some(), decision.failure.is_none()),
@@ -62,16 +62,16 @@ fn recreations_that_fail(#[case] failure: RecreateError, #[case] expected: &str)
         ..Server::default()
     };
     let decision = play(&target, &present(role(&["list"])), &server);
-    let told = told(&target, &decision);
+    let texts = texts(&target, &decision);
     assert_eq!(
-        told.last().unwrap(),
+        texts.last().unwrap(),
         &format!("NC | K8s update template error | {expected}")
     );
     assert!(decision.failure.is_some());
 }
 
 #[test]
-fn creations_that_fail_say_why() {
+fn failed_creation_reports_reason() {
     let desired = desired(MustHave, role(&["get"]));
     let target = target(&desired, Enforce);
     let refused = WriteError::Other("denied".to_owned());
@@ -81,14 +81,14 @@ fn creations_that_fail_say_why() {
     };
     let decision = play(&target, &Ok(None), &server);
     assert_eq!(
-        told(&target, &decision).last().unwrap(),
+        texts(&target, &decision).last().unwrap(),
         "NC | K8s creation error | roles [r] in namespace default is missing, and cannot be created, reason: `denied`"
     );
     assert!(decision.failure.is_some());
 }
 
 #[test]
-fn rough_edge_20_a_missing_namespace_is_waited_for_and_nothing_is_claimed() {
+fn cfg_93_missing_namespace_is_watched_and_creation_not_reported() {
     let desired = desired(MustHave, role(&["get"]));
     let target = target(&desired, Enforce);
     let refused = WriteError::NoNamespace("namespaces \"default\" not found".to_owned());
@@ -102,7 +102,7 @@ fn rough_edge_20_a_missing_namespace_is_waited_for_and_nothing_is_claimed() {
 }
 
 #[test]
-fn deletions_that_fail_say_why() {
+fn failed_deletion_reports_reason() {
     let desired = desired(MustNotHave, role(&["get"]));
     let target = target(&desired, Enforce);
     let delete = |refused| {
@@ -110,7 +110,7 @@ fn deletions_that_fail_say_why() {
             delete: Some(refused),
             ..Server::default()
         };
-        told(&target, &play(&target, &present(role(&["get"])), &server))
+        texts(&target, &play(&target, &present(role(&["get"])), &server))
     };
     assert_eq!(
         delete(WriteError::Other("no".to_owned())),

@@ -59,7 +59,7 @@ fn searches(
 }
 
 #[test]
-fn a_single_hit_is_judged_but_never_changed() {
+fn single_match_is_compared_and_never_written() {
     let pod = Arc::new(live(
         json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"nodeName": "x"}}),
     ));
@@ -71,7 +71,7 @@ fn a_single_hit_is_judged_but_never_changed() {
     assert_eq!(target.mode, Inform);
     let decision = play(&target, &Ok(Some(live)), &Server::default());
     assert_eq!(
-        told(&target, &decision),
+        texts(&target, &decision),
         ["NC | K8s has a `must not have` object | pods [a] found in namespace default"]
     );
 }

@@ -70,7 +70,7 @@ impl Allowed {
     }
 }
 
-/// Whether some character and the next one are as asked.
+/// Whether some character and the next one match.
 fn has_pair(text: &str, wanted: impl Fn(char, char) -> bool) -> bool {
     text.chars()
         .zip(text.chars().skip(1))

@@ -67,7 +67,7 @@ fn selectors_that_make_no_sense(#[case] selector: Value, #[case] expected: &str)
 }
 
 #[test]
-fn the_flag_decides_where_the_policy_does_not() {
+fn terminating_inclusion_flag_is_the_default() {
     let selector = serde_json::from_value(json!({"include": ["range*"]})).unwrap();
     let dropped = select_namespaces(&selector, &cluster(), TerminatingInclusion::Drop).unwrap();
     assert_eq!(dropped.join(" "), "range1 range2");

@@ -1,4 +1,4 @@
-//! What upstream gets wrong and this comparison does not, numbered as in the contract's list of rough edges.
+//! Rules in which this comparison differs from upstream.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::evaluate::compare::merge::merge_lists;
 use crate::evaluate::compare::{DesiredContent, Equality, ZeroRule, matches};
 
 #[test]
-fn rough_edge_9_unnamed_objects_follow_the_same_rules() {
+fn cfg_130_unnamed_objects_follow_the_same_rules() {
     let definition =
         map(json!({"apiVersion": "v1", "kind": "RoleBinding", "roleRef": {"name": "r"}}));
     let mut live = json!({"apiVersion": "v1", "kind": "RoleBinding", "roleRef": {"name": "r"}});
@@ -34,7 +34,7 @@ fn rough_edge_9_unnamed_objects_follow_the_same_rules() {
 }
 
 #[test]
-fn rough_edge_10_texts_that_are_equal_amounts_go_to_the_server() {
+fn cfg_127_equal_quantities_need_a_dry_run() {
     let config_map =
         |value: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"version": value}});
     assert_eq!(
@@ -53,7 +53,7 @@ fn rough_edge_10_texts_that_are_equal_amounts_go_to_the_server() {
 }
 
 #[test]
-fn rough_edge_11_list_matching_finds_the_perfect_assignment() {
+fn cfg_117_list_merge_finds_the_perfect_assignment() {
     // The general item comes first and fits both live items; only one choice leaves one for the special item.
     let desired = list(json!([{"kind": "User"}, {"kind": "User", "id": 1}]));
     let live = list(json!([{"kind": "User", "id": 1}, {"kind": "User", "id": 2}]));
@@ -70,7 +70,7 @@ fn rough_edge_11_list_matching_finds_the_perfect_assignment() {
 }
 
 #[test]
-fn rough_edge_11_equality_finds_the_perfect_assignment() {
+fn cfg_117_list_equality_finds_the_perfect_assignment() {
     // Sorted by their text these would be paired crosswise.
     let a = list(json!([{"z": 1}, {"a": 0, "z": 2}]));
     let b = list(json!([{"z": 2}, {"a": 0, "z": 1}]));
@@ -80,7 +80,7 @@ fn rough_edge_11_equality_finds_the_perfect_assignment() {
 }
 
 #[test]
-fn rough_edge_12_a_zero_value_in_any_list_item_asks_the_server() {
+fn cfg_109_zero_value_in_any_list_item_needs_a_dry_run() {
     let pod = |items: serde_json::Value| json!({"apiVersion": "v1", "kind": "Pod", "spec": {"items": items}});
     // The first item needs the server, the last one does not.
     let wanted = pod(json!([{"id": 1, "flag": false}, {"id": 2}]));
@@ -89,7 +89,7 @@ fn rough_edge_12_a_zero_value_in_any_list_item_asks_the_server() {
 }
 
 #[test]
-fn rough_edge_12_identity_does_not_collide() {
+fn cfg_109_identical_items_do_not_collide() {
     let texts = [
         (json!([{"a": "1 b:2"}]), json!([{"a": "1", "b": "2"}])),
         (json!([["a b"]]), json!([["a", "b"]])),
@@ -106,13 +106,13 @@ fn rough_edge_12_identity_does_not_collide() {
 }
 
 #[test]
-fn rough_edge_13_live_only_keys_are_not_overlooked() {
+fn cfg_125_keys_of_the_live_object_only_are_compared() {
     let strict = |a, b| deep(&a, &b, ZeroRule::Distinct);
     assert_eq!(
         strict(json!({"a": 0}), json!({"b": 5})),
         Equality::Different
     );
-    // In a list item of an object found by content there is no server to ask, so it is no match.
+    // In a list item of an object found by content there is no dry run, so it is no match.
     let definition =
         map(json!({"apiVersion": "v1", "kind": "Pod", "spec": {"volumes": [{"emptyDir": {}}]}}));
     let live =
@@ -126,7 +126,7 @@ fn rough_edge_13_live_only_keys_are_not_overlooked() {
 }
 
 #[test]
-fn rough_edge_14_a_wanted_status_is_never_written() {
+fn cfg_103_status_is_never_written() {
     let wanted = json!({"apiVersion": "v1", "kind": "X", "spec": {"a": 1}, "status": {"ok": true}});
     let live = json!({"apiVersion": "v1", "kind": "X", "spec": {"a": 2}});
     let comparison = compared(MustHave, &wanted, &live);
@@ -138,7 +138,7 @@ fn rough_edge_14_a_wanted_status_is_never_written() {
 }
 
 #[test]
-fn rough_edge_16_of_several_wrong_labels_the_first_in_order_is_reported() {
+fn cfg_122_first_invalid_label_in_order_is_reported() {
     let wanted =
         json!({"apiVersion": "v1", "kind": "X", "metadata": {"labels": {"z": 1, "b": 2, "c": 3}}});
     let live = json!({"apiVersion": "v1", "kind": "X", "metadata": {}});
