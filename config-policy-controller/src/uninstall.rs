@@ -151,13 +151,14 @@ impl Inner {
                 .get_valid(own)
                 .is_some_and(|annotated| *annotated)
         });
-        let is_due = crd_is_terminating || uninstalls;
-        if self.due.send_replace(is_due) == is_due {
+        let is_uninstalling = crd_is_terminating || uninstalls;
+        if self.due.send_replace(is_uninstalling) == is_uninstalling {
             return;
         }
         tracing::info!(
             crd_is_terminating,
             uninstalls,
+            is_uninstalling,
             "uninstallation state changed"
         );
         if let Some(listener) = &*self.listener.lock() {

@@ -20,7 +20,7 @@ const SLACK: f64 = 1.8;
 /// The part of a token that a cheap evaluation costs.
 const CHEAP: f64 = 0.1;
 
-/// What an evaluation effect.
+/// The effect of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
     /// Nothing: the policy was not due.
@@ -48,7 +48,7 @@ pub struct RunningEvaluation<'t> {
 }
 
 impl RunningEvaluation<'_> {
-    /// The evaluation effect this much, or more.
+    /// Records an effect; the strongest one counts.
     pub fn record(&mut self, effect: Effect) {
         self.effect = self.effect.max(effect);
     }
@@ -68,7 +68,7 @@ struct Bucket {
     planned: Option<Instant>,
     /// The evaluation that is under way had to have a token.
     charged: bool,
-    /// What the last evaluation effect.
+    /// The effect of the last evaluation.
     last: Effect,
 }
 

@@ -85,7 +85,7 @@ impl<C: FnMut(usize, usize) -> Equality> Pairing<C> {
         self.freeze();
     }
 
-    /// The best equality under which every left item has a partner of its own; `Different` if there is none.
+    /// The best result under which every left item has a partner of its own; `Different` if there is none.
     pub(crate) fn best_perfect(mut self) -> Equality {
         for allowed in [
             Equality::Same,
@@ -99,7 +99,7 @@ impl<C: FnMut(usize, usize) -> Equality> Pairing<C> {
         Equality::Different
     }
 
-    /// Finds a partner for `left` whose equality is `allowed` or better, moving earlier pairs if needed.
+    /// Finds a partner for `left` whose result is `allowed` or better, moving earlier pairs if needed.
     pub(crate) fn pair(&mut self, left: usize, allowed: Equality) -> bool {
         for right in 0..self.rights {
             if self.is_free(right) && self.equality(left, right) <= allowed {
@@ -110,7 +110,7 @@ impl<C: FnMut(usize, usize) -> Equality> Pairing<C> {
         self.pair_by_moving(left, allowed)
     }
 
-    /// Pairs the two without asking for a equality.
+    /// Pairs the two without comparing them.
     pub(crate) fn give(&mut self, right: usize, left: usize) {
         if let (Some(owner), Some(held)) = (self.owner.get_mut(right), self.held.get_mut(left)) {
             *owner = Some(left);

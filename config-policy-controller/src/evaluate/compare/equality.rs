@@ -2,7 +2,7 @@
 
 /// How a desired value and a live one relate, from best to worst.
 ///
-/// The worst equality of the parts is the equality of the whole, so `max` combines them.
+/// The worst result of the parts is the result of the whole, so `max` combines them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Equality {
     /// The same.

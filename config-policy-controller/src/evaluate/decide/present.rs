@@ -450,7 +450,7 @@ fn decided(target: &Target<'_>, object: &Value, state: ObjectState) -> Step {
     })
 }
 
-/// Whether the policy created this very object. A recreated object has a new UID and the sensitivity of the old one.
+/// Whether the policy created this very object. A recreated object has a new UID and keeps `createdByPolicy`.
 fn created_by_policy(target: &Target<'_>, uid: &str, changed: bool) -> bool {
     target.before.is_some_and(|before| {
         before.created_by_policy == Some(true) && (changed || before.uid.as_deref() == Some(uid))

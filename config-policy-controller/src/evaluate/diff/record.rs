@@ -36,8 +36,8 @@ impl Sensitivity {
 
 /// Decides what becomes of the differences of one object template.
 ///
-/// `asked` is the template's `recordDiff`, which takes precedence; otherwise the kind and the sensitivity decide. An unknown word
-/// is treated as not given.
+/// `asked` is the template's `recordDiff`, which takes precedence; otherwise the kind and the sensitivity decide. An unknown
+/// word is treated as not given.
 pub fn effective_record_diff(
     asked: Option<&str>,
     definition: &Map<String, Value>,

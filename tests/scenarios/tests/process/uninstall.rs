@@ -9,7 +9,8 @@ use anyhow::{Context, Result, ensure};
 use kube::Client;
 use reeve_api::names::UNINSTALLING_ANNOTATION;
 use reeve_config_policy_controller::{
-    UninstallWatch, ClusterClients, FINALIZER, PolicyMetrics, ReconcilerDeps, TerminatingInclusion, start_reconciler,
+    ClusterClients, FINALIZER, PolicyMetrics, ReconcilerDeps, TerminatingInclusion, UninstallWatch,
+    start_reconciler,
 };
 use reeve_runtime::CancellationToken;
 use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
