@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use reeve_runtime::client::Nearby;
+use reeve_runtime::client::InProcessServers;
 use reeve_runtime::flags::{ListenAddress, LogArgs, TlsArgs, go_bool, listen_address};
 
 use crate::error::Error;
@@ -177,7 +177,7 @@ pub struct ControllerArgs {
     pub kubeconfig: Option<PathBuf>,
     /// Servers in this process that the kubeconfigs may lead to. Not a flag.
     #[arg(skip)]
-    pub nearby: Nearby,
+    pub in_process: InProcessServers,
     /// TLS settings.
     #[command(flatten)]
     pub tls: TlsArgs,

@@ -5,7 +5,7 @@ use reeve_runtime::leader::LeaderError;
 use reeve_runtime::logging::InvalidLevel;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::serving::{ServeError, TlsError};
-use reeve_runtime::supervisor::Ended;
+use reeve_runtime::supervisor::TaskError;
 use reeve_templates_engine::resolver::HalfDelimiters;
 
 use crate::messages;
@@ -50,7 +50,7 @@ pub enum Error {
     Templates(#[from] HalfDelimiters),
     /// A task ended.
     #[error(transparent)]
-    Ended(#[from] Ended),
+    Task(#[from] TaskError),
 }
 
 /// Why an uninstallation could not be prepared.

@@ -67,12 +67,12 @@ impl UninstallWatch {
         }
         let (first, stop) = (Arc::clone(&inner), tasks.stop());
         tasks.spawn_infallible("the first state of the uninstallation watch", async move {
-            tokio::select! { () = stop.cancelled() => return, () = first.ready() => {} }
+            tokio::select! { () = stop.cancelled() => return, () = first.wait_for_cache_sync() => {} }
             // A watch reports no change for an object that does not exist.
             first.refresh();
             stop.cancelled().await;
         });
-        if tokio::time::timeout(START_TIMEOUT, inner.ready())
+        if tokio::time::timeout(START_TIMEOUT, inner.wait_for_cache_sync())
             .await
             .is_err()
         {
@@ -132,10 +132,10 @@ impl UninstallWatch {
 }
 
 impl Inner {
-    async fn ready(&self) {
-        self.definitions.ready().await;
+    async fn wait_for_cache_sync(&self) {
+        self.definitions.wait_for_cache_sync().await;
         if let Some((_, deployment)) = &self.deployment {
-            deployment.ready().await;
+            deployment.wait_for_cache_sync().await;
         }
     }
 
@@ -144,7 +144,7 @@ impl Inner {
         let definition = self.definitions.get_valid(&ObjectKey::new("", CRD_NAME));
         let crd_is_terminating = match definition {
             Some(definition) => definition.terminating,
-            None => self.definitions.is_ready(),
+            None => self.definitions.has_synced(),
         };
         let uninstalls = self.deployment.as_ref().is_some_and(|(own, deployment)| {
             deployment

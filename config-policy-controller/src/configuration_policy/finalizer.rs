@@ -4,7 +4,7 @@ use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
 use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_runtime::decode::AnyDepth;
-use reeve_runtime::object::{ObjectKey, Refusal};
+use reeve_runtime::object::{ObjectKey, StatusReason};
 use serde_json::{Value, json};
 
 use crate::error::PolicyError;
@@ -86,10 +86,10 @@ async fn change(
                 &Patch::<()>::Json(patch),
             )
             .await;
-        match patched.map_err(|error| (Refusal::of(&error), error)) {
-            Ok(_) | Err((Refusal::NotFound, _)) => return Ok(()),
+        match patched.map_err(|error| (StatusReason::of(&error), error)) {
+            Ok(_) | Err((StatusReason::NotFound, _)) => return Ok(()),
             // Another version is there by now.
-            Err((Refusal::Conflict | Refusal::Invalid, _)) if tries < TRIES => {
+            Err((StatusReason::Conflict | StatusReason::Invalid, _)) if tries < TRIES => {
                 let found = api.get_opt(&key.name).await.map_err(failed)?;
                 read = found.map(|AnyDepth(found)| found);
                 if read.is_none() {

@@ -18,7 +18,7 @@ use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicySp
 use reeve_runtime::decode;
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::discovery::Discovery;
-use reeve_runtime::object::{ObjectKey, absent_is_none, api_message};
+use reeve_runtime::object::{ObjectKey, not_found_as_none, status_message};
 use reeve_templates_engine::resolver::{Config, HalfDelimiters, Resolver};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -159,14 +159,14 @@ impl HubTemplates {
     /// Stops watching the hub for a policy that was deleted or has no hub templates.
     pub fn unwatch(&self, policy: &ConfigurationPolicy) {
         if let Some(hub) = &self.hub {
-            hub.watches.forget(&ObjectKey::of(policy));
+            hub.watches.unwatch(&ObjectKey::of(policy));
         }
     }
 
     /// Removes the entries of a deleted policy.
     pub fn forget(&self, key: &ObjectKey, uid: &str) {
         if let Some(hub) = &self.hub {
-            hub.watches.forget(key);
+            hub.watches.unwatch(key);
         }
         self.written.lock().remove(uid);
     }
@@ -187,7 +187,7 @@ impl HubTemplates {
         if hub.is_reachable().await {
             // The hub answers, so the cached result is outdated.
             let deleted = secrets.delete(&name, &DeleteParams::default()).await;
-            if let Err(failure) = absent_is_none(deleted) {
+            if let Err(failure) = not_found_as_none(deleted) {
                 tracing::warn!(secret = name, error = %failure, "cannot delete the cached result of hub templates");
             }
             self.written.lock().remove(uid(policy));
@@ -208,7 +208,7 @@ impl HubTemplates {
         policy: &Arc<ConfigurationPolicy>,
     ) -> Result<Option<Arc<ConfigurationPolicy>>, String> {
         let secret = self.secrets(policy).get(&secret_name(policy)).await;
-        let secret = absent_is_none(secret).map_err(|error| api_message(&error))?;
+        let secret = not_found_as_none(secret).map_err(|error| status_message(&error))?;
         let cached = secret.and_then(|secret| secret.data?.remove(CACHE_KEY));
         let cached: Option<Value> =
             cached.and_then(|cached| decode::from_str(std::str::from_utf8(&cached.0).ok()?).ok());
@@ -232,8 +232,8 @@ impl HubTemplates {
         let secrets = self.secrets(policy);
         let name = secret_name(policy);
         let data = BTreeMap::from([(CACHE_KEY.to_owned(), ByteString(text))]);
-        let in_words = |error: kube::Error| api_message(&error);
-        match absent_is_none(secrets.get(&name).await).map_err(in_words)? {
+        let in_words = |error: kube::Error| status_message(&error);
+        match not_found_as_none(secrets.get(&name).await).map_err(in_words)? {
             None => {
                 let secret = secret(policy, &name, data);
                 secrets
@@ -294,7 +294,7 @@ impl ConnectedHub {
         let served = hub
             .kind(&kind)
             .await
-            .map_err(|error| reeve_runtime::object::chain(&error))?;
+            .map_err(|error| reeve_runtime::object::error_chain(&error))?;
         let location = Location::new("", &self.cluster_name);
         let cluster = hub.get(&served, &location).await;
         let cluster = cluster.map_err(|error| error.text().to_owned())?;

@@ -16,8 +16,8 @@ use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicySt
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::queue::Next;
-use reeve_runtime::watch::{Change, Known, Store};
+use reeve_runtime::queue::Action;
+use reeve_runtime::watch::{Change, Cached, Store};
 use reeve_templates_engine::resolver::Resolver;
 
 use crate::error::PolicyError;
@@ -84,24 +84,24 @@ pub struct Reconciler {
 
 impl Reconciler {
     /// Reconciles one policy.
-    pub async fn reconcile(self: Arc<Self>, key: ObjectKey) -> Result<Next, PolicyError> {
+    pub async fn reconcile(self: Arc<Self>, key: ObjectKey) -> Result<Action, PolicyError> {
         let mut running = self.throttle.start(&key);
         let read = || self.policies.iter().find_map(|policies| policies.get(&key));
         let (policy, before) = match self.publisher.latest(read) {
-            Some((Known::Valid(policy), before)) => (policy, before),
+            Some((Cached::Valid(policy), before)) => (policy, before),
             // The watch has logged the decode error. The spec is unknown, so nothing is done or published.
-            Some((Known::Invalid(_), _)) => {
-                self.watches.forget(&key);
-                return Ok(Next::Done);
+            Some((Cached::Invalid(_), _)) => {
+                self.watches.unwatch(&key);
+                return Ok(Action::AwaitChange);
             }
             None => {
                 self.forget(&key);
-                return Ok(Next::Done);
+                return Ok(Action::AwaitChange);
             }
         };
         if self.uninstall_watch.is_uninstalling() {
             finalizer::remove(&self.hosting, &policy).await?;
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         }
         let resolved = match self.hub.resolve(&policy).await {
             Ok(resolved) => resolved,
@@ -124,8 +124,8 @@ impl Reconciler {
         }
         let due = due(&policy, &before, Timestamp::now());
         let next = match due {
-            Due::In(rest) if !self.selection_has_changed(&policy, &key) => Next::After(rest),
-            Due::Never if !self.selection_has_changed(&policy, &key) => Next::Done,
+            Due::In(rest) if !self.selection_has_changed(&policy, &key) => Action::RequeueAfter(rest),
+            Due::Never if !self.selection_has_changed(&policy, &key) => Action::AwaitChange,
             _ => self.evaluate(&resolved, before, &mut running).await?,
         };
         Ok(match resolved.retry_after {
@@ -139,7 +139,7 @@ impl Reconciler {
         resolved: &ResolvedPolicy,
         before: ConfigurationPolicyStatus,
         running: &mut RunningEvaluation<'_>,
-    ) -> Result<Next, PolicyError> {
+    ) -> Result<Action, PolicyError> {
         let policy = resolved.policy.as_ref();
         let key = &ObjectKey::of(policy);
         let started = Instant::now();
@@ -178,7 +178,7 @@ impl Reconciler {
         metrics.state(key, severity, state);
         let interval = Interval::of(intervals, state);
         if outcome.only_edits_matter || interval != Interval::Watch {
-            self.watches.forget(key);
+            self.watches.unwatch(key);
         }
         if !outcome.evaluation.failures.is_empty() {
             let reasons = outcome.evaluation.failures.join("; ");
@@ -186,11 +186,11 @@ impl Reconciler {
             return Err(PolicyError::Objects { policy, reasons });
         }
         if outcome.only_edits_matter {
-            return Ok(Next::Done);
+            return Ok(Action::AwaitChange);
         }
         if interval == Interval::Watch && read_mode == ReadMode::Polled {
             // This evaluation watched nothing, so no event would enqueue the policy.
-            return Ok(Next::After(Duration::ZERO));
+            return Ok(Action::RequeueAfter(Duration::ZERO));
         }
         let again = outcome
             .evaluation
@@ -200,7 +200,7 @@ impl Reconciler {
         let next = interval
             .next()
             .map(|next| next.max(self.backoff).max(SHORTEST));
-        Ok(again.or(next).map_or(Next::Done, Next::After))
+        Ok(again.or(next).map_or(Action::AwaitChange, Action::RequeueAfter))
     }
 
     /// Deletes the objects of a policy that is being deleted, then removes its finalizer.
@@ -208,11 +208,11 @@ impl Reconciler {
         &self,
         policy: &ConfigurationPolicy,
         before: &ConfigurationPolicyStatus,
-    ) -> Result<Next, PolicyError> {
+    ) -> Result<Action, PolicyError> {
         let key = ObjectKey::of(policy);
         if !finalizer::is_set(policy) {
-            self.watches.forget(&key);
-            return Ok(Next::Done);
+            self.watches.unwatch(&key);
+            return Ok(Action::AwaitChange);
         }
         let related = before.related_objects.as_deref().unwrap_or_default();
         let mut objects = prune::candidates(policy, related, &[]);
@@ -224,8 +224,8 @@ impl Reconciler {
         cluster.end();
         if remaining.is_empty() {
             finalizer::remove(&self.hosting, policy).await?;
-            self.watches.forget(&key);
-            return Ok(Next::Done);
+            self.watches.unwatch(&key);
+            return Ok(Action::AwaitChange);
         }
         let described: Vec<&str> = remaining
             .iter()
@@ -261,7 +261,7 @@ impl Reconciler {
         policy: &ConfigurationPolicy,
         before: &ConfigurationPolicyStatus,
         reason: String,
-    ) -> Result<Next, PolicyError> {
+    ) -> Result<Action, PolicyError> {
         let verdict = TemplateVerdict::violation(messages::HUB_TEMPLATE_FAILURE, reason.clone());
         let none = LiveObjects::new();
         let evaluated = EvaluatedPolicy {
@@ -312,8 +312,8 @@ impl Reconciler {
     }
 
     fn forget(&self, key: &ObjectKey) {
-        self.watches.forget(key);
-        self.kinds.forget(key);
+        self.watches.unwatch(key);
+        self.kinds.unwatch(key);
         self.evaluator.comparisons.forget(key);
         self.evaluator.metrics.forget(key);
         self.selections.forget(key);

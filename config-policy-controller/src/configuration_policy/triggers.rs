@@ -49,7 +49,7 @@ mod tests {
 
     use reeve_api::configuration_policy::ConfigurationPolicyStatus;
     use reeve_runtime::object::ObjectKey;
-    use reeve_runtime::watch::Known;
+    use reeve_runtime::watch::Cached;
     use rstest::rstest;
 
     use super::*;
@@ -81,8 +81,8 @@ mod tests {
     fn updates(#[case] new: ConfigurationPolicy, #[case] expected: bool) {
         let change = Change {
             key: ObjectKey::new("n", "p"),
-            old: Some(Known::Valid(Arc::new(policy(|_| {})))),
-            new: Some(Known::Valid(Arc::new(new))),
+            old: Some(Cached::Valid(Arc::new(policy(|_| {})))),
+            new: Some(Cached::Valid(Arc::new(new))),
         };
         assert_eq!(triggers_evaluation(&change), expected);
     }

@@ -176,7 +176,7 @@ async fn delete<C: Cluster>(
         // With the kind, all its objects are gone.
         Err(error) if error.is_absent() => return Ok(()),
         Err(error) => {
-            return Err(RemainingReason::Failed(reeve_runtime::object::chain(
+            return Err(RemainingReason::Failed(reeve_runtime::object::error_chain(
                 &error,
             )));
         }
@@ -248,7 +248,7 @@ mod tests {
 
     #[rstest]
     #[case::none("None", "enforce", "")]
-    #[case::inform("DeleteAll", "inform", "")]
+    #[case::emit_event("DeleteAll", "inform", "")]
     #[case::created("DeleteIfCreated", "enforce", "created")]
     #[case::all("DeleteAll", "Enforce", "created changed")]
     fn cfg_53_2_only_objects_of_the_policy_are_deleted(

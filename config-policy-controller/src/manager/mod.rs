@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use kube::Client;
 use reeve_runtime::CancellationToken;
-use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
-use reeve_runtime::client::{self, ClientError, ClientOptions, Nearby};
-use reeve_runtime::events::EventWriter;
+use reeve_runtime::events::{EventBroadcasterMetrics, EventBroadcaster};
+use reeve_runtime::client::{self, ClientError, ClientOptions, InProcessServers};
+use reeve_runtime::events::EventRecorder;
 use reeve_runtime::flags::TlsArgs;
-use reeve_runtime::leader::{self, Election, Fence, LeaderError, LeaseTimings};
-use reeve_runtime::lease::AddonLease;
+use reeve_runtime::leader::{self, Election, LeaderError, LeaseTimings};
+use reeve_runtime::addon_lease::AddonLease;
 use reeve_runtime::metrics::{ControllerMetrics, Metrics};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::probes::{self, Probes};
@@ -56,7 +56,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
         qps: args.qps(),
         burst: args.burst(),
         user_agent: USER_AGENT,
-        nearby: args.nearby.clone(),
+        in_process: args.in_process.clone(),
     };
     let fence = Fence::default();
     let client = client::connect_fenced(&options, &fence).await?;
@@ -69,14 +69,14 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     };
 
     let metrics = Metrics::default();
-    let controllers = ControllerMetrics::new(&metrics).observed_by(args.nearby.component());
+    let controllers = ControllerMetrics::new(&metrics).tracked_by(args.in_process.component());
     let ours = PolicyMetrics::new(&metrics);
     let mut tasks = Supervisor::new(stop.clone());
     // Informational events have a rate limit of their own and never delay a status.
     let background = client::connect_fenced(&options, &fence).await?;
-    let counted = AnnouncementMetrics::new(&metrics);
-    let announcements = Announcements::start(background, counted, &mut tasks);
-    let events = EventWriter::new(client.clone(), CONTROLLER, announcements);
+    let counted = EventBroadcasterMetrics::new(&metrics);
+    let broadcaster = EventBroadcaster::start(background, counted, &mut tasks);
+    let events = EventRecorder::new(client.clone(), CONTROLLER, broadcaster);
     let namespace = settings.pod.as_ref().map(|own| own.namespace.as_str());
     let tls = serving::tls_settings(&args.tls, &client, namespace, &mut tasks).await?;
     let uninstall_watch = UninstallWatch::start(&client, settings.pod.clone(), &mut tasks).await;
@@ -205,7 +205,7 @@ impl Settings {
         let mut probes = Probes::default();
         if let Some(path) = &self.target {
             match tracked(path) {
-                Ok(unchanged) => probes = probes.healthy("target kubeconfig", unchanged),
+                Ok(unchanged) => probes = probes.healthz("target kubeconfig", unchanged),
                 // During an uninstallation the credentials of the target cluster may be gone.
                 Err(_) if uninstall_watch.is_uninstalling() => {}
                 Err(error) => return Err(error),
@@ -214,10 +214,10 @@ impl Settings {
         // Upstream checks these two files for its leases only.
         if let Some(path) = &self.lease_hub {
             if let Some(path) = &self.standalone_hub {
-                probes = probes.healthy("standalone hub kubeconfig", tracked(path)?);
+                probes = probes.healthz("standalone hub kubeconfig", tracked(path)?);
             }
             if let Ok(unchanged) = tracked(path) {
-                probes = probes.healthy("hub kubeconfig", unchanged);
+                probes = probes.healthz("hub kubeconfig", unchanged);
             }
         }
         Ok(probes)
@@ -304,7 +304,7 @@ async fn keep_leases(
         qps: 5.0,
         burst: 10,
         user_agent: USER_AGENT,
-        nearby: Nearby::default(),
+        in_process: InProcessServers::default(),
     };
     let hub = match hub {
         Some(_) => match client::connect(&options).await {

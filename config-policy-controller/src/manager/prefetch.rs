@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use kube::core::GroupVersionKind;
 use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
-use reeve_runtime::dependencies::{DependencyWatches, MANY};
+use reeve_runtime::dependencies::{DependencyWatches, SHARED_WATCH_THRESHOLD};
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::Store;
@@ -43,7 +43,7 @@ pub async fn open_shared_watches(
     for object in named {
         *counts.entry(object).or_default() += 1;
     }
-    counts.retain(|_, count| *count >= MANY);
+    counts.retain(|_, count| *count >= SHARED_WATCH_THRESHOLD);
     if counts.is_empty() {
         return;
     }
@@ -62,11 +62,11 @@ pub async fn open_shared_watches(
     }))
     .await;
     batch.end();
-    kinds.forget(&owner);
+    kinds.unwatch(&owner);
     let watches = watches.clone();
     tokio::spawn(async move {
         tokio::time::sleep(HOLD).await;
-        watches.forget(&owner);
+        watches.unwatch(&owner);
     });
 }
 

@@ -8,10 +8,10 @@ use kube::core::PartialObjectMeta;
 use kube::{Client, ResourceExt};
 use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_runtime::CancellationToken;
-use reeve_runtime::client::{self, ClientOptions, Nearby};
-use reeve_runtime::object::{ObjectKey, absent_is_none};
-use reeve_runtime::uninstallation;
-use reeve_runtime::{decode, unread};
+use reeve_runtime::client::{self, ClientOptions, InProcessServers};
+use reeve_runtime::object::{ObjectKey, not_found_as_none};
+use reeve_runtime::uninstall_annotation;
+use reeve_runtime::{decode, writes};
 use tokio::time::Instant;
 
 use crate::args::UninstallArgs;
@@ -34,7 +34,7 @@ pub async fn run(args: UninstallArgs, stop: CancellationToken) -> Result<(), Err
         qps: 5.0,
         burst: 10,
         user_agent: "config-policy-controller",
-        nearby: Nearby::default(),
+        in_process: InProcessServers::default(),
     };
     let client = client::connect(&options).await?;
     let timeout = Duration::from_secs(u64::from(args.timeout_seconds));
@@ -51,7 +51,7 @@ async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallE
         args.deployment_namespace.as_str(),
         args.deployment_name.as_str(),
     );
-    let annotated = uninstallation::annotate_deployment(client, &own, &now()).await;
+    let annotated = uninstall_annotation::annotate_deployment(client, &own, &now()).await;
     annotated.map_err(|source| UninstallError::Deployment {
         deployment: own,
         source,
@@ -90,7 +90,7 @@ fn now() -> String {
 async fn held_policies(client: &Client, namespace: &str) -> Result<Vec<String>, UninstallError> {
     let policies: Api<ConfigurationPolicy> = Api::namespaced(client.clone(), namespace);
     let listed = decode::list_metadata(&policies).await;
-    let listed = absent_is_none(listed).map_err(|source| UninstallError::List {
+    let listed = not_found_as_none(listed).map_err(|source| UninstallError::List {
         namespace: namespace.to_owned(),
         source,
     })?;
@@ -108,12 +108,12 @@ async fn annotate_policies(
 ) -> Result<(), UninstallError> {
     let policies: Api<ConfigurationPolicy> = Api::namespaced(client.clone(), namespace);
     for name in names {
-        let annotation = uninstallation::annotation(&now());
-        let patched = unread::patch_with(&policies, name, &annotation).await;
-        match absent_is_none(patched) {
+        let annotation = uninstall_annotation::annotation(&now());
+        let patched = writes::patch_with(&policies, name, &annotation).await;
+        match not_found_as_none(patched) {
             Ok(_) => {}
             // The next pass tries it again.
-            Err(error) if uninstallation::may_pass(&error) => {
+            Err(error) if uninstall_annotation::may_pass(&error) => {
                 tracing::info!(policy = name, %error, "trying again");
             }
             Err(source) => {

@@ -10,7 +10,7 @@ use kube::Client;
 use kube::api::Api;
 use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_runtime::dependencies::DependencyWatches;
-use reeve_runtime::events::EventWriter;
+use reeve_runtime::events::EventRecorder;
 use reeve_runtime::guarded::Guarded;
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::metrics::Metrics;
@@ -54,7 +54,7 @@ pub struct ReconcilerDeps {
     /// Whether policies lose their finalizers without pruning, because of an uninstallation.
     pub uninstall_watch: UninstallWatch,
     /// Writes events.
-    pub events: EventWriter,
+    pub events: EventRecorder,
     /// The metrics of policies.
     pub metrics: PolicyMetrics,
     /// The registry for the number of watches on the target cluster.
@@ -152,7 +152,7 @@ fn watch_for_keys(
     let mut ready: Vec<CacheSync> = Vec::new();
     for watch in keys {
         let (reconciler, queue, store) = (Arc::clone(reconciler), queue.clone(), watch.store());
-        ready.push(Box::pin(async move { store.ready().await }));
+        ready.push(Box::pin(async move { store.wait_for_cache_sync().await }));
         let watching = watch.run(tasks.stop(), move |change| {
             for policy in reconciler.policies_with_encryption(&change.key.namespace) {
                 queue.add(policy);
@@ -177,7 +177,7 @@ fn watch_for_namespaces(
         }
     });
     tasks.spawn_infallible("the watch of namespaces", watching);
-    Box::pin(async move { store.ready().await })
+    Box::pin(async move { store.wait_for_cache_sync().await })
 }
 
 /// Starts the workers once the caches have synced.
@@ -198,7 +198,7 @@ fn spawn_workers(
             () = reconciler.uninstall_watch.wait_until_uninstalling() => {}
         }
         for store in &stores {
-            tokio::select! { () = stop.cancelled() => return, () = store.ready() => {} }
+            tokio::select! { () = stop.cancelled() => return, () = store.wait_for_cache_sync() => {} }
             let uids = store.collect(|_, policy| policy.metadata.uid.clone());
             reconciler.publisher.inherit(uids);
         }

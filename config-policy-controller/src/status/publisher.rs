@@ -13,9 +13,9 @@ use parking_lot::Mutex;
 use reeve_api::Compliance;
 use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
 use reeve_runtime::decode::AnyDepth;
-use reeve_runtime::events::{ComplianceEvent, EventWriter, Information, unique_now};
-use reeve_runtime::object::{ObjectKey, Refusal};
-use reeve_runtime::watch::Known;
+use reeve_runtime::events::{ComplianceEvent, EventRecorder, InformationalEvent, unique_now};
+use reeve_runtime::object::{ObjectKey, StatusReason};
+use reeve_runtime::watch::Cached;
 use serde_json::json;
 
 use crate::error::PolicyError;
@@ -35,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Writes statuses and events.
 pub struct Publisher {
     client: Client,
-    events: EventWriter,
+    events: EventRecorder,
     metrics: PolicyMetrics,
     /// The statuses written last: the watch may not have delivered them yet.
     written: WrittenStatuses,
@@ -80,19 +80,19 @@ impl PublishStatus for Publisher {
 
     fn emit_policy_event(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
         let state = status.compliance().or_else(|| update::overall(status));
-        let event = Information {
+        let event = InformationalEvent {
             reason: messages::INFO_EVENT,
             action: &messages::info_action(&policy.name_any()),
             note: &update::default_message(status, state),
             warning: state != Some(Compliance::Compliant),
         };
-        self.events.inform(&policy.object_ref(&()), &event);
+        self.events.emit_event(&policy.object_ref(&()), &event);
     }
 }
 
 impl Publisher {
     /// Writes on behalf of a controller.
-    pub fn new(client: Client, events: EventWriter, metrics: PolicyMetrics) -> Self {
+    pub fn new(client: Client, events: EventRecorder, metrics: PolicyMetrics) -> Self {
         Self {
             client,
             events,
@@ -106,8 +106,8 @@ impl Publisher {
     /// A policy as `read` finds it, and its latest status: the one in it, or the one that was written since.
     pub fn latest(
         &self,
-        read: impl FnOnce() -> Option<Known<ConfigurationPolicy>>,
-    ) -> Option<(Known<ConfigurationPolicy>, ConfigurationPolicyStatus)> {
+        read: impl FnOnce() -> Option<Cached<ConfigurationPolicy>>,
+    ) -> Option<(Cached<ConfigurationPolicy>, ConfigurationPolicyStatus)> {
         self.written.latest(read)
     }
 
@@ -139,7 +139,7 @@ impl Publisher {
             source,
         };
         // The status gets the same time: those who read both see one report, not two.
-        self.events.compliance_at(event, at).await.map_err(failed)?;
+        self.events.emit_compliance_event_at(event, at).await.map_err(failed)?;
         let uid = policy.metadata.uid.clone().unwrap_or_default();
         let told = (event.message.clone(), at);
         self.unwritten.lock().insert(uid, told);
@@ -167,20 +167,20 @@ impl Publisher {
             policy: ObjectKey::of(policy),
             source,
         };
-        let told = self.events.already_told(event).await.map_err(failed)?;
+        let told = self.events.already_emitted(event).await.map_err(failed)?;
         Ok(told.filter(|at| update::is_newer_than_history(before, *at)))
     }
 
     fn emit_status_event(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
         let (reason, action) = messages::STATUS_EVENT;
         let state = status.compliant.as_deref().unwrap_or_default();
-        let event = Information {
+        let event = InformationalEvent {
             reason,
             action,
             note: &messages::status_note(state, &condition_messages(status)),
             warning: state == Compliance::NonCompliant.as_str(),
         };
-        self.events.inform(&policy.object_ref(&()), &event);
+        self.events.emit_event(&policy.object_ref(&()), &event);
     }
 
     async fn write(
@@ -205,10 +205,10 @@ impl Publisher {
                 }
                 Err(error) => error,
             };
-            match Refusal::of(&error) {
-                Refusal::NotFound => return Ok(()),
+            match StatusReason::of(&error) {
+                StatusReason::NotFound => return Ok(()),
                 // The test in the patch fails when another one has its name by now.
-                Refusal::Conflict | Refusal::Invalid if !is_there(&api, policy).await => {
+                StatusReason::Conflict | StatusReason::Invalid if !is_there(&api, policy).await => {
                     return Ok(());
                 }
                 _ if tries < TRIES => {

@@ -7,7 +7,7 @@ use kube::core::GroupVersionKind;
 use reeve_runtime::dependencies::{Batch, ReadError as WatchError};
 use reeve_runtime::discovery::{Discovery, DiscoveryError, ServedKind};
 use reeve_runtime::kinds::Kinds;
-use reeve_runtime::object::{ObjectKey, api_message};
+use reeve_runtime::object::{ObjectKey, status_message};
 use reeve_runtime::strict::Write;
 use serde_json::Value;
 
@@ -44,7 +44,7 @@ impl KindLookup {
 
     fn invalidate(&self, kind: &GroupVersionKind) {
         match self {
-            Self::Watched(kinds, _) => kinds.distrust(kind),
+            Self::Watched(kinds, _) => kinds.invalidate(kind),
             Self::Discovery(discovery) => discovery.forget(kind),
         }
     }
@@ -88,7 +88,7 @@ impl Live {
             WatchError::Refused(refused) => {
                 // The kind may have been removed: the next evaluation looks it up again.
                 self.kinds.invalidate(&gvk(kind));
-                ReadError::Failed(api_message(refused))
+                ReadError::Failed(status_message(refused))
             }
             WatchError::Undecodable { .. } | WatchError::Ended => {
                 ReadError::Failed(error.to_string())
@@ -131,7 +131,7 @@ impl Cluster for Live {
         if self.reads_directly(kind) {
             let location = Location::new(namespace, "");
             let listed = self.objects(kind, &location).list(selector).await;
-            let listed = listed.map_err(|error| ReadError::Failed(api_message(&error)))?;
+            let listed = listed.map_err(|error| ReadError::Failed(status_message(&error)))?;
             return Ok(listed.into_iter().map(Arc::new).collect());
         }
         let listed = self.batch.list(kind, namespace, selector).await;
@@ -142,7 +142,7 @@ impl Cluster for Live {
         if self.reads_directly(kind) {
             let location = Location::new("", "");
             let named = self.objects(kind, &location).named(name).await;
-            let named = named.map_err(|error| ReadError::Failed(api_message(&error)))?;
+            let named = named.map_err(|error| ReadError::Failed(status_message(&error)))?;
             return Ok(named.map(Arc::new));
         }
         let found = self.batch.find(kind, name).await;
@@ -155,7 +155,7 @@ impl Cluster for Live {
         location: &Location,
     ) -> Result<Option<Value>, ReadError> {
         let found = self.objects(kind, location).get(&location.name).await;
-        found.map_err(|error| ReadError::Failed(api_message(&error)))
+        found.map_err(|error| ReadError::Failed(status_message(&error)))
     }
 
     async fn create(

@@ -6,9 +6,9 @@ use kube::Client;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, PostParams, Preconditions};
 use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::discovery::ServedKind;
-use reeve_runtime::object::{Refusal, absent_is_none, api_message, is_about_namespace};
+use reeve_runtime::object::{StatusReason, not_found_as_none, status_message, is_about_namespace};
 use reeve_runtime::strict::{self, Write};
-use reeve_runtime::unread;
+use reeve_runtime::writes;
 use serde_json::Value;
 
 use super::error::{RecreateError, WriteError};
@@ -39,7 +39,7 @@ impl<'a> ObjectApi<'a> {
 
     /// The object, from the API server and not from a cache; `None` if it does not exist.
     pub async fn get(&self, name: &str) -> Result<Option<Value>, kube::Error> {
-        let found = absent_is_none(self.api.get(name).await)?;
+        let found = not_found_as_none(self.api.get(name).await)?;
         Ok(found.map(|AnyDepth(object)| plain(&object, self.kind)))
     }
 
@@ -101,7 +101,7 @@ impl<'a> ObjectApi<'a> {
 
     /// Deletes the object with this UID. Another object of that name is not deleted: that is a conflict.
     pub async fn delete(&self, name: &str, uid: &str) -> Result<(), WriteError> {
-        let deleted = unread::delete(&self.api, name, &only_this_one(uid)).await;
+        let deleted = writes::delete(&self.api, name, &only_this_one(uid)).await;
         deleted.map_err(|error| refused(&error))
     }
 
@@ -124,7 +124,7 @@ impl<'a> ObjectApi<'a> {
             };
             match self.api.create(&params, &object).await {
                 Ok(AnyDepth(created)) => return Ok(plain(&created, self.kind)),
-                Err(error) if Refusal::of(&error) != Refusal::AlreadyExists => {
+                Err(error) if StatusReason::of(&error) != StatusReason::AlreadyExists => {
                     return Err(RecreateError::Create(refused(&error)));
                 }
                 Err(_) if tries < RECREATE_TRIES => tokio::time::sleep(RECREATE_PAUSE).await,
@@ -162,15 +162,15 @@ fn typed(object: &Value) -> Result<DynamicObject, WriteError> {
 }
 
 fn refused(error: &kube::Error) -> WriteError {
-    let text = api_message(error);
+    let text = status_message(error);
     if is_about_namespace(error) {
         return WriteError::NoNamespace(text);
     }
-    match (Refusal::of(error), error) {
-        (Refusal::NotFound, _) => WriteError::NotFound(text),
-        (Refusal::Conflict | Refusal::AlreadyExists, _) => WriteError::Conflict(text),
-        (Refusal::Invalid, _) => WriteError::Invalid(text),
-        (Refusal::Forbidden, _) => WriteError::Forbidden(text),
+    match (StatusReason::of(error), error) {
+        (StatusReason::NotFound, _) => WriteError::NotFound(text),
+        (StatusReason::Conflict | StatusReason::AlreadyExists, _) => WriteError::Conflict(text),
+        (StatusReason::Invalid, _) => WriteError::Invalid(text),
+        (StatusReason::Forbidden, _) => WriteError::Forbidden(text),
         (_, kube::Error::Api(status)) if status.code == 400 => WriteError::BadRequest(text),
         _ => WriteError::Other(text),
     }

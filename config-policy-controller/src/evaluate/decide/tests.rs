@@ -333,7 +333,7 @@ fn an_unchanged_object_is_not_compared_again() {
 }
 
 #[rstest]
-#[case::inform(Inform, Recreate::Never, vec![format!("NC | {LACKS} | roles [r] found but not as specified in namespace default")])]
+#[case::emit_event(Inform, Recreate::Never, vec![format!("NC | {LACKS} | roles [r] found but not as specified in namespace default")])]
 #[case::enforce(Enforce, Recreate::Never, vec![
     "NC | K8s update template error | roles [r] in namespace default cannot be updated, likely due to immutable fields not matching, you may set spec[\"object-templates\"][].recreateOption to recreate the object".to_owned(),
 ])]

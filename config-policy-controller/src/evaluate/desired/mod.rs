@@ -19,7 +19,7 @@ use crate::evaluate::spec::{EvaluationError, Retry};
 use crate::evaluate::templates::{TemplateContext, Templates};
 use crate::messages;
 use crate::status::finding::{Location, ObjectEvent, related};
-use reeve_runtime::object::chain;
+use reeve_runtime::object::error_chain;
 
 pub use object::{DesiredObject, Recreate};
 pub use template::{ObjectIdentity, ParsedTemplate, is_templated};
@@ -125,7 +125,7 @@ async fn no_kind<C: Cluster>(
         let message = messages::no_mapping(&kind.kind, &kind.api_version());
         (message, Retry::WhenKindAppears)
     } else {
-        (chain(error), Retry::Soon)
+        (error_chain(error), Retry::Soon)
     };
     let event = ObjectEvent::error(messages::K8S_ERROR, message);
     Err((String::new(), EvaluationError { event, retry }))

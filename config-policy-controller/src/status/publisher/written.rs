@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kube::ResourceExt as _;
 use parking_lot::Mutex;
 use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
-use reeve_runtime::watch::Known;
+use reeve_runtime::watch::Cached;
 
 /// The statuses written last, by UID.
 #[derive(Default)]
@@ -25,13 +25,13 @@ impl WrittenStatuses {
     /// of before, and an entry of its history would be lost.
     pub(super) fn latest(
         &self,
-        read: impl FnOnce() -> Option<Known<ConfigurationPolicy>>,
-    ) -> Option<(Known<ConfigurationPolicy>, ConfigurationPolicyStatus)> {
+        read: impl FnOnce() -> Option<Cached<ConfigurationPolicy>>,
+    ) -> Option<(Cached<ConfigurationPolicy>, ConfigurationPolicyStatus)> {
         let written = self.0.lock();
         let known = read()?;
         let status = match &known {
-            Known::Valid(policy) => latest(&written, policy),
-            Known::Invalid(_) => ConfigurationPolicyStatus::default(),
+            Cached::Valid(policy) => latest(&written, policy),
+            Cached::Invalid(_) => ConfigurationPolicyStatus::default(),
         };
         Some((known, status))
     }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     fn found(statuses: &WrittenStatuses, policy: ConfigurationPolicy) -> Option<String> {
-        let read = || Some(Known::Valid(Arc::new(policy)));
+        let read = || Some(Cached::Valid(Arc::new(policy)));
         statuses.latest(read)?.1.compliant
     }
 
@@ -134,7 +134,7 @@ mod tests {
                 scope.spawn(|| statuses.caught_up(&policy("9", "Compliant")));
                 // Time enough for it, if it does not have to wait.
                 std::thread::sleep(Duration::from_millis(200));
-                Some(Known::Valid(Arc::new(older)))
+                Some(Cached::Valid(Arc::new(older)))
             };
             let (_, latest) = statuses.latest(read).unwrap();
             assert_eq!(latest.compliant.as_deref(), Some("Compliant"));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use reeve_runtime::CancellationToken;
-use reeve_runtime::lease::AddonLease;
+use reeve_runtime::addon_lease::AddonLease;
 use reeve_testkit::{Plane, eventually};
 
 use crate::{Planes, SOON};

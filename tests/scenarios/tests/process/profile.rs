@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use reeve_runtime::CancellationToken;
-use reeve_runtime::client::{ClientOptions, Nearby, connect};
+use reeve_runtime::client::{ClientOptions, InProcessServers, connect};
 use reeve_runtime::flags::TlsArgs;
 use reeve_runtime::serving::{TLS_PROFILE, tls_settings};
 use reeve_runtime::supervisor::Supervisor;
@@ -80,7 +80,7 @@ pub(crate) async fn denied(planes: Arc<Planes>) -> Result<()> {
         qps: 50.0,
         burst: 50,
         user_agent: "reeve-tests",
-        nearby: Nearby::default(),
+        in_process: InProcessServers::default(),
     };
     let client = connect(&options).await?;
     let mut tasks = Supervisor::new(CancellationToken::new());

@@ -13,9 +13,9 @@ use reeve_config_policy_controller::{
     start_reconciler,
 };
 use reeve_runtime::CancellationToken;
-use reeve_runtime::announcements::{AnnouncementMetrics, Announcements};
+use reeve_runtime::events::{EventBroadcasterMetrics, EventBroadcaster};
 use reeve_runtime::client;
-use reeve_runtime::events::EventWriter;
+use reeve_runtime::events::EventRecorder;
 use reeve_runtime::metrics::{ControllerMetrics, Metrics};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Queue;
@@ -90,8 +90,8 @@ async fn controller(plane: &Plane, namespace: &str) -> Result<Supervisor> {
     let mut tasks = Supervisor::new(CancellationToken::new());
     let metrics = Metrics::default();
     let queue = Queue::new("uninstalled", &ControllerMetrics::new(&metrics));
-    let counted = AnnouncementMetrics::new(&metrics);
-    let announcements = Announcements::start(plane.client(), counted, &mut tasks);
+    let counted = EventBroadcasterMetrics::new(&metrics);
+    let broadcaster = EventBroadcaster::start(plane.client(), counted, &mut tasks);
     let own = ObjectKey::new(namespace, NAME);
     let deps = ReconcilerDeps {
         hosting: both(&plane.client()),
@@ -104,7 +104,7 @@ async fn controller(plane: &Plane, namespace: &str) -> Result<Supervisor> {
         backoff: Duration::from_secs(1),
         workers: 2,
         uninstall_watch: UninstallWatch::start(&plane.client(), Some(own), &mut tasks).await,
-        events: EventWriter::new(plane.client(), "uninstalled", announcements),
+        events: EventRecorder::new(plane.client(), "uninstalled", broadcaster),
         metrics: PolicyMetrics::new(&metrics),
         registry: metrics,
     };
