@@ -85,7 +85,6 @@ impl UninstallArgs {
     }
 
     /// Where policies are looked for, each namespace once.
-    #[must_use]
     pub fn namespaces(&self) -> Vec<&str> {
         let mut namespaces = vec![self.policy_namespace.as_str()];
         for also in &self.additional_namespace {
@@ -189,13 +188,11 @@ pub struct ControllerArgs {
 
 impl ControllerArgs {
     /// Policies evaluated at once.
-    #[must_use]
     pub fn workers(&self) -> u16 {
         self.evaluation_concurrency.unwrap_or(2)
     }
 
     /// Requests per second to the API server.
-    #[must_use]
     pub fn qps(&self) -> f32 {
         let derived = self
             .evaluation_concurrency
@@ -204,7 +201,6 @@ impl ControllerArgs {
     }
 
     /// Requests at once after a pause.
-    #[must_use]
     pub fn burst(&self) -> u32 {
         let derived = self
             .evaluation_concurrency
@@ -226,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_read_as_go_reads_them() {
+    fn flags_parse_as_in_go() {
         let args = controller(&[
             "--leader-elect=false",
             "--target-kubeconfig-path=",
@@ -268,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn more_workers_may_ask_more() {
+    fn rate_limits_grow_with_evaluation_concurrency() {
         let args = controller(&["--evaluation-concurrency=4"]).unwrap();
         assert!((args.qps() - 60.0).abs() < f32::EPSILON);
         assert_eq!(args.burst(), 89);
@@ -277,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn other_subcommands_are_told_apart() {
+    fn unknown_subcommands_are_kept_for_the_error() {
         let command = |args: &[&str]| Args::try_parse_from(args).unwrap().command;
         assert!(command(&["p"]).is_none());
         assert!(matches!(
@@ -296,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_of_the_uninstallation_are_checked() {
+    fn trigger_uninstall_flags_are_checked() {
         let wrong = |args: &[&str]| {
             let args = [&["p", "trigger-uninstall"], args].concat();
             match Args::try_parse_from(args).unwrap().command {

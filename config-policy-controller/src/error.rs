@@ -1,11 +1,8 @@
 //! What can go wrong, by what was being done to which object.
 
-use reeve_runtime::client::ClientError;
-use reeve_runtime::leader::LeaderError;
-use reeve_runtime::logging::InvalidLevel;
+use reeve_runtime::manager::ManagerError;
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::serving::{ServeError, TlsError};
-use reeve_runtime::supervisor::TaskError;
+use reeve_runtime::serving::TlsError;
 use reeve_templates_engine::resolver::HalfDelimiters;
 
 use crate::messages;
@@ -33,24 +30,12 @@ pub enum Error {
     /// A flag or a variable is wrong.
     #[error("{0}")]
     Settings(String),
-    /// The log level is invalid.
+    /// The process could not start, or ended.
     #[error(transparent)]
-    Logging(#[from] InvalidLevel),
-    /// The cluster cannot be reached.
-    #[error(transparent)]
-    Client(#[from] ClientError),
-    /// A port is taken or a certificate is missing.
-    #[error(transparent)]
-    Serve(#[from] ServeError),
-    /// Leadership could not be had.
-    #[error(transparent)]
-    Leader(#[from] LeaderError),
+    Manager(#[from] ManagerError),
     /// The template engine refuses its settings.
     #[error(transparent)]
     Templates(#[from] HalfDelimiters),
-    /// A task ended.
-    #[error(transparent)]
-    Task(#[from] TaskError),
 }
 
 /// Why an uninstallation could not be prepared.
@@ -88,8 +73,8 @@ pub enum UninstallError {
 /// Why a policy has to be evaluated again. All of these are tried again.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
-    /// Objects could not be read or written; the status says so too.
-    #[error("cannot bring the objects of {policy} in line: {reasons}")]
+    /// Objects could not be read or written; the status has the reasons too.
+    #[error("cannot reconcile the objects of {policy}: {reasons}")]
     Objects {
         /// The policy.
         policy: ObjectKey,
@@ -126,8 +111,8 @@ pub enum PolicyError {
         /// The objects.
         objects: String,
     },
-    /// Whether the policy goes because its kind does is not known, so nothing is deleted with it.
-    #[error("cannot tell whether {policy} goes with the definition of its kind: {source}")]
+    /// Whether the CRD of the policy is being deleted is not known, so nothing is pruned.
+    #[error("cannot read whether the CRD of {policy} is being deleted: {source}")]
     Definition {
         /// The policy.
         policy: ObjectKey,

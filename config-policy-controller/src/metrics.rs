@@ -11,6 +11,8 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use reeve_api::Compliance;
+use reeve_api::configuration_policy::ConfigurationPolicy;
+use reeve_api::names::PARENT_POLICY_LABEL;
 use reeve_runtime::metrics::Metrics;
 use reeve_runtime::object::ObjectKey;
 
@@ -65,12 +67,12 @@ pub struct PolicyMetrics {
     owned: Arc<Mutex<HashMap<ObjectKey, Owned>>>,
 }
 
-/// Whose fault an error is, and its kind.
+/// The error series that is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The policy is invalid.
     InvalidTemplate,
-    /// The policy speaks of a kind that the cluster does not know.
+    /// The cluster does not serve a kind of the policy.
     NoSuchKind,
     /// The status could not be written.
     StatusUpdate,
@@ -78,7 +80,6 @@ pub enum Fault {
 
 impl PolicyMetrics {
     /// The series, in a process's registry.
-    #[must_use]
     pub fn new(metrics: &Metrics) -> Self {
         let ours = Self::default();
         // The encoder appends `_total` to counters.
@@ -158,22 +159,25 @@ impl PolicyMetrics {
             .insert(labels);
     }
 
-    /// Something went wrong with a policy. `parent` is empty for a policy that stands alone.
-    pub fn failed(&self, policy: &ObjectKey, parent: &str, fault: Fault) {
+    /// Counts an error of a policy, under the name of its parent policy.
+    pub fn failed(&self, policy: &ConfigurationPolicy, fault: Fault) {
+        let labels = policy.metadata.labels.as_ref();
+        let parent = labels.and_then(|labels| labels.get(PARENT_POLICY_LABEL));
+        let key = ObjectKey::of(policy);
         let (family, kind) = match fault {
             Fault::InvalidTemplate => (&self.user_errors, "invalid-template"),
             Fault::NoSuchKind => (&self.user_errors, "no-object-CRD"),
             Fault::StatusUpdate => (&self.system_errors, "status-update-failed"),
         };
         let labels = Failed {
-            policy: parent.to_owned(),
-            template: policy.name.clone(),
+            policy: parent.cloned().unwrap_or_default(),
+            template: key.name.clone(),
             r#type: kind,
         };
         family.get_or_create(&labels).inc();
         self.owned
             .lock()
-            .entry(policy.clone())
+            .entry(key)
             .or_default()
             .failed
             .insert(labels);
@@ -206,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rough_edge_37_series_come_and_go_with_their_policy() {
+    fn cfg_175_series_are_removed_with_their_policy() {
         let metrics = Metrics::default();
         let ours = PolicyMetrics::new(&metrics);
         let policy = ObjectKey::new("managed", "p");
@@ -214,7 +218,12 @@ mod tests {
         ours.state(&policy, "low", Some(Compliance::Compliant));
         ours.state(&policy, "high", Some(Compliance::NonCompliant));
         ours.compared(&policy, "n", "pods.a".to_owned(), Duration::from_millis(1));
-        ours.failed(&policy, "parent", Fault::NoSuchKind);
+        let owned = serde_json::json!({
+            "metadata": {"name": "p", "namespace": "managed", "labels": {PARENT_POLICY_LABEL: "parent"}},
+            "spec": {},
+        });
+        let owned = serde_json::from_value(owned).unwrap();
+        ours.failed(&owned, Fault::NoSuchKind);
         let text = metrics.text();
         for line in [
             r#"cluster_policy_governance_info{kind="ConfigurationPolicy",policy="p",policy_namespace="managed",severity="high"} 1"#,

@@ -1,132 +1,203 @@
-//! `trigger-uninstall`: makes a running controller let go of the cluster, and waits until it has.
+//! Whether the add-on is being uninstalled or the CRD of the policies is being deleted.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::Client;
 use kube::api::Api;
-use kube::core::PartialObjectMeta;
-use kube::{Client, ResourceExt};
-use reeve_api::configuration_policy::ConfigurationPolicy;
-use reeve_runtime::CancellationToken;
-use reeve_runtime::client::{self, ClientOptions, InProcessServers};
-use reeve_runtime::object::{ObjectKey, not_found_as_none};
-use reeve_runtime::uninstall_annotation;
-use reeve_runtime::{decode, writes};
-use tokio::time::Instant;
+use parking_lot::Mutex;
+use reeve_api::names::UNINSTALLING_ANNOTATION;
+use reeve_runtime::definitions::{Crd, Definition};
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::supervisor::Supervisor;
+use reeve_runtime::watch::{Store, Watch};
+use tokio::sync::watch;
 
-use crate::args::UninstallArgs;
-use crate::error::{Error, UninstallError};
-use crate::finalizer::FINALIZER;
+/// The CRD of the policies.
+const CRD_NAME: &str = "configurationpolicies.policy.open-cluster-management.io";
+/// How long the start waits for the first lists.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long between two looks at the policies.
-const PAUSE: Duration = Duration::from_millis(500);
-/// How long until the controller is told again of a policy that it has not let go.
-const AGAIN: Duration = Duration::from_secs(5);
+/// Whether policies lose their finalizers without pruning, because of an uninstallation. Clones share it. The
+/// default never is uninstalling.
+#[derive(Clone, Default)]
+pub struct UninstallWatch(Option<Arc<Inner>>);
 
-type Metadata = PartialObjectMeta<ConfigurationPolicy>;
-
-/// Runs the command.
-pub async fn run(args: UninstallArgs, stop: CancellationToken) -> Result<(), Error> {
-    reeve_runtime::logging::start(&args.log)?;
-    args.check()?;
-    let options = ClientOptions {
-        kubeconfig: args.kubeconfig.clone(),
-        qps: 5.0,
-        burst: 10,
-        user_agent: "config-policy-controller",
-        in_process: InProcessServers::default(),
-    };
-    let client = client::connect(&options).await?;
-    let patience = Duration::from_secs(u64::from(args.timeout_seconds));
-    let work = tokio::time::timeout(patience, prepare(&client, &args));
-    let outcome = tokio::select! {
-        () = stop.cancelled() => return Err(UninstallError::Incomplete.into()),
-        outcome = work => outcome,
-    };
-    Ok(outcome.map_err(|_| UninstallError::Incomplete)??)
+struct Inner {
+    /// Reads the definition at the API server that has the policies.
+    reader: Api<Crd>,
+    definitions: Store<Definition>,
+    /// The own Deployment, if this process has one, and whether it is annotated.
+    deployment: Option<(ObjectKey, Store<bool>)>,
+    due: watch::Sender<bool>,
+    listener: Mutex<Option<Box<dyn Fn() + Send>>>,
 }
 
-async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallError> {
-    let own = ObjectKey::new(
-        args.deployment_namespace.as_str(),
-        args.deployment_name.as_str(),
-    );
-    let annotated = uninstall_annotation::annotate_deployment(client, &own, &now()).await;
-    annotated.map_err(|source| UninstallError::Deployment {
-        deployment: own,
-        source,
-    })?;
-    let namespaces: Vec<&str> = args.namespaces();
-    let mut told: Option<Instant> = None;
-    loop {
-        let is_time = told.is_none_or(|told| told.elapsed() >= AGAIN);
-        let mut remaining = 0;
-        for namespace in &namespaces {
-            let held = held_policies(client, namespace).await?;
-            remaining += held.len();
-            if is_time {
-                annotate_policies(client, namespace, &held).await?;
+impl UninstallWatch {
+    /// Watches the definition of the kind, and the own Deployment where `own` names one. Their state is
+    /// known when this returns, unless the API server does not answer.
+    pub async fn start(client: &Client, own: Option<ObjectKey>, tasks: &mut Supervisor) -> Self {
+        let definitions: Api<_> = Api::all(client.clone());
+        let definitions = Watch::projected(definitions, |crd: Crd| Definition::of(crd));
+        let definitions = definitions.fields(&format!("metadata.name={CRD_NAME}"));
+        let deployment = own.map(|own| {
+            let deployments: Api<_> = Api::namespaced(client.clone(), &own.namespace);
+            let watch =
+                Watch::projected(deployments, |it: Deployment| has_uninstall_annotation(&it));
+            let watch = watch.fields(&format!("metadata.name={}", own.name));
+            (own, watch)
+        });
+        let inner = Arc::new(Inner {
+            reader: Api::all(client.clone()),
+            definitions: definitions.store(),
+            deployment: deployment
+                .as_ref()
+                .map(|(own, watch)| (own.clone(), watch.store())),
+            due: watch::Sender::new(false),
+            listener: Mutex::default(),
+        });
+        let watched = Arc::clone(&inner);
+        let work = definitions.run(tasks.stop(), move |_| watched.refresh());
+        tasks.spawn_infallible("the watch of the policies' CRD", work);
+        if let Some((_, watch)) = deployment {
+            let watched = Arc::clone(&inner);
+            let work = watch.run(tasks.stop(), move |_| watched.refresh());
+            tasks.spawn_infallible("the watch of the own Deployment", work);
+        }
+        let (first, stop) = (Arc::clone(&inner), tasks.stop());
+        tasks.spawn_infallible("the first state of the uninstallation watch", async move {
+            tokio::select! { () = stop.cancelled() => return, () = first.wait_for_cache_sync() => {} }
+            // A watch reports no change for an object that does not exist.
+            first.refresh();
+            stop.cancelled().await;
+        });
+        if tokio::time::timeout(START_TIMEOUT, inner.wait_for_cache_sync())
+            .await
+            .is_err()
+        {
+            tracing::warn!("the watches of the uninstallation have not synced yet");
+        }
+        inner.refresh();
+        Self(Some(inner))
+    }
+
+    /// Whether policies lose their finalizers without pruning.
+    pub fn is_uninstalling(&self) -> bool {
+        self.0.as_ref().is_some_and(|inner| *inner.due.borrow())
+    }
+
+    /// Whether the CRD is deleted or being deleted, read from the API server. The policies of a CRD that
+    /// is deleted are deleted too, and their watch may be ahead of the watch of the CRD.
+    ///
+    /// # Errors
+    ///
+    /// The API server does not answer.
+    pub async fn crd_is_terminating(&self) -> Result<bool, kube::Error> {
+        let Some(inner) = &self.0 else {
+            return Ok(false);
+        };
+        let definition = inner.reader.get_opt(CRD_NAME).await?;
+        Ok(definition.is_none_or(|definition| Definition::of(definition).terminating))
+    }
+
+    /// Waits until an uninstallation begins, perhaps for ever.
+    pub async fn wait_until_uninstalling(&self) {
+        self.wait_for_state(true).await;
+    }
+
+    /// Waits until there is no uninstallation.
+    pub async fn wait_until_not_uninstalling(&self) {
+        self.wait_for_state(false).await;
+    }
+
+    async fn wait_for_state(&self, wanted: bool) {
+        let Some(inner) = &self.0 else {
+            if wanted {
+                std::future::pending::<()>().await;
             }
+            return;
+        };
+        let mut due = inner.due.subscribe();
+        // The sender lives in what `self` keeps alive.
+        let _ = due.wait_for(|due| *due == wanted).await;
+    }
+
+    /// Calls `listener` after every change, in place of the last one that was given.
+    pub fn on_change(&self, listener: impl Fn() + Send + 'static) {
+        if let Some(inner) = &self.0 {
+            *inner.listener.lock() = Some(Box::new(listener));
         }
-        if is_time {
-            told = Some(Instant::now());
-        }
-        if remaining == 0 {
-            tracing::info!("no policy has the finalizer: the uninstallation may go on");
-            return Ok(());
-        }
-        tracing::info!(remaining, "waiting for policies to lose their finalizers");
-        tokio::time::sleep(PAUSE).await;
     }
 }
 
-/// The annotation's value: any text but `false` counts, and a time is a change each time.
-fn now() -> String {
-    Timestamp::now().strftime("%FT%TZ").to_string()
-}
-
-/// The policies with our finalizer.
-async fn held_policies(client: &Client, namespace: &str) -> Result<Vec<String>, UninstallError> {
-    let policies: Api<ConfigurationPolicy> = Api::namespaced(client.clone(), namespace);
-    let listed = decode::list_metadata(&policies).await;
-    let listed = not_found_as_none(listed).map_err(|source| UninstallError::List {
-        namespace: namespace.to_owned(),
-        source,
-    })?;
-    // Without the kind there are no policies.
-    let listed = listed.unwrap_or_default();
-    let held = listed.iter().filter(|policy| has_finalizer(policy));
-    Ok(held.map(ResourceExt::name_any).collect())
-}
-
-/// Writes the annotation on policies, which is what wakes the controller for them.
-async fn annotate_policies(
-    client: &Client,
-    namespace: &str,
-    names: &[String],
-) -> Result<(), UninstallError> {
-    let policies: Api<ConfigurationPolicy> = Api::namespaced(client.clone(), namespace);
-    for name in names {
-        let annotation = uninstall_annotation::annotation(&now());
-        let patched = writes::patch_with(&policies, name, &annotation).await;
-        match not_found_as_none(patched) {
-            Ok(_) => {}
-            // It is tried again with the next look.
-            Err(error) if uninstall_annotation::may_pass(&error) => {
-                tracing::info!(policy = name, %error, "trying again");
-            }
-            Err(source) => {
-                return Err(UninstallError::Policy {
-                    policy: ObjectKey::new(namespace, name.as_str()),
-                    source,
-                });
-            }
+impl Inner {
+    async fn wait_for_cache_sync(&self) {
+        self.definitions.wait_for_cache_sync().await;
+        if let Some((_, deployment)) = &self.deployment {
+            deployment.wait_for_cache_sync().await;
         }
     }
-    Ok(())
+
+    /// Recomputes the state from the caches.
+    fn refresh(&self) {
+        let definition = self.definitions.get_valid(&ObjectKey::new("", CRD_NAME));
+        let crd_is_terminating = match definition {
+            Some(definition) => definition.terminating,
+            None => self.definitions.has_synced(),
+        };
+        let uninstalls = self.deployment.as_ref().is_some_and(|(own, deployment)| {
+            deployment
+                .get_valid(own)
+                .is_some_and(|annotated| *annotated)
+        });
+        let is_uninstalling = crd_is_terminating || uninstalls;
+        if self.due.send_replace(is_uninstalling) == is_uninstalling {
+            return;
+        }
+        tracing::info!(
+            crd_is_terminating,
+            uninstalls,
+            is_uninstalling,
+            "uninstallation state changed"
+        );
+        if let Some(listener) = &*self.listener.lock() {
+            listener();
+        }
+    }
 }
 
-/// Foreign finalizers are not ours to wait for.
-fn has_finalizer(policy: &Metadata) -> bool {
-    policy.finalizers().iter().any(|name| name == FINALIZER)
+fn has_uninstall_annotation(deployment: &Deployment) -> bool {
+    let annotations = deployment.metadata.annotations.as_ref();
+    let value = annotations.and_then(|annotations| annotations.get(UNINSTALLING_ANNOTATION));
+    value.is_some_and(|value| !matches!(value.as_str(), "" | "false"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::ResourceExt;
+
+    #[test]
+    fn any_annotation_value_but_false_is_an_uninstallation() {
+        let mut deployment = Deployment::default();
+        assert!(!has_uninstall_annotation(&deployment));
+        for (value, is_due) in [
+            ("", false),
+            ("false", false),
+            ("true", true),
+            ("2026-01-01T00:00:00Z", true),
+        ] {
+            let annotations = deployment.annotations_mut();
+            annotations.insert(UNINSTALLING_ANNOTATION.to_owned(), value.to_owned());
+            assert_eq!(has_uninstall_annotation(&deployment), is_due, "{value:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn default_never_is_uninstalling() {
+        let uninstall_watch = UninstallWatch::default();
+        uninstall_watch.wait_until_not_uninstalling().await;
+        assert!(!uninstall_watch.is_uninstalling());
+    }
 }

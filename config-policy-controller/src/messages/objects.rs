@@ -1,12 +1,9 @@
 //! Texts about objects: what was found, what was done, and what could not be done.
 
-use crate::compare::StringMapFault;
-
 /// A Secret whose `data` is not a map of strings.
 pub const SECRET_DATA: &str = "Error accessing encoded data";
 
-/// A list or map is wanted where the object holds something else.
-#[must_use]
+/// A list or map is desired where the object holds something else.
 pub fn different_types(key: &str) -> String {
     format!(
         "Error merging changes into key \"{key}\": object type of template and existing do not match"
@@ -14,19 +11,12 @@ pub fn different_types(key: &str) -> String {
 }
 
 /// A value of a Secret that is not base64.
-#[must_use]
 pub fn secret_decode(name: &str) -> String {
     format!("Error decoding secret: {name}")
 }
 
 /// Labels or annotations that are not a map of strings.
-#[must_use]
-pub fn not_a_string_map(fault: &StringMapFault) -> String {
-    let StringMapFault {
-        key,
-        value,
-        go_type,
-    } = fault;
+pub fn not_a_string_map(key: Option<&str>, value: &str, go_type: &str) -> String {
     match key {
         Some(key) => format!(
             "contains non-string value in the map under key \"{key}\": {value} is of the type {go_type}, expected string"
@@ -39,25 +29,21 @@ pub fn not_a_string_map(fault: &StringMapFault) -> String {
 pub const DIFF_REDACTED: &str = "# The difference is redacted because it contains sensitive data. To override, the spec[\"object-templates\"][].recordDiff field must be set to \"InStatus\" for the difference to be recorded in the policy status. Consider existing access to the ConfigurationPolicy objects and the etcd encryption configuration before you proceed with an override.";
 
 /// The file name in front of the removed lines.
-#[must_use]
 pub fn diff_existing(name: &str) -> String {
     format!("{name} : existing")
 }
 
 /// The file name in front of the added lines.
-#[must_use]
 pub fn diff_updated(name: &str) -> String {
     format!("{name} : updated")
 }
 
 /// The line on top of a shortened difference.
-#[must_use]
 pub fn diff_truncated(shown: usize, all: usize) -> String {
     format!("# Truncated: showing {shown}/{all} diff lines:")
 }
 
 /// Where objects are; empty for cluster-scoped ones.
-#[must_use]
 pub fn in_namespaces(namespaces: &[&str]) -> String {
     match namespaces {
         [] => String::new(),
@@ -67,7 +53,6 @@ pub fn in_namespaces(namespaces: &[&str]) -> String {
 }
 
 /// A sentence about objects of a resource; without names it is about any of them.
-#[must_use]
 pub fn about_objects(resource: &str, names: &[&str], end: &str) -> String {
     if names.is_empty() {
         format!("{resource} {end}")
@@ -76,23 +61,20 @@ pub fn about_objects(resource: &str, names: &[&str], end: &str) -> String {
     }
 }
 
-/// A verdict by comparison alone: the API server did not let the controller ask what an update would change.
-#[must_use]
+/// A verdict without a dry run, which the API server refused.
 pub fn unverified(error: &str) -> String {
     format!("compared without a dry run: {error}")
 }
 
-/// What a message says when a verdict of it was not verified.
+/// The note in a message with an unverified verdict.
 pub const UNVERIFIED_NOTE: &str = ". This was not verified by a dry run, as the controller may not request updates of the objects.";
 
 /// Objects that could not be deleted with their policy.
-#[must_use]
 pub fn cannot_prune(objects: &str) -> String {
     format!("Failed to delete objects: {objects}")
 }
 
 /// An object, as the message about pruning names it.
-#[must_use]
 pub fn pruned_object(
     group: &str,
     version: &str,
@@ -103,13 +85,11 @@ pub fn pruned_object(
 }
 
 /// The default message, with the reason why the custom one is not shown.
-#[must_use]
 pub fn custom_message_failed(default: &str, error: &str) -> String {
     format!("{default} (failure processing the custom message: {error})")
 }
 
 /// A kind that cannot be watched, in a policy that is evaluated on change.
-#[must_use]
 pub fn unwatchable(index: usize, error: &str) -> String {
     format!(
         "Error with object-template at index [{index}], it may require evaluationInterval to be set: {error}"
@@ -117,13 +97,11 @@ pub fn unwatchable(index: usize, error: &str) -> String {
 }
 
 /// An object that could not be read.
-#[must_use]
 pub fn unreadable(index: usize, error: &str) -> String {
     format!("Error retrieving an object for object-template at index [{index}]: {error}")
 }
 
 /// `pods [a] in namespace n`: how messages about writing name an object.
-#[must_use]
 pub fn object_name(resource: &str, name: &str, namespace: &str) -> String {
     let namespaces: &[&str] = if namespace.is_empty() {
         &[]
@@ -134,13 +112,11 @@ pub fn object_name(resource: &str, name: &str, namespace: &str) -> String {
 }
 
 /// A creation that failed.
-#[must_use]
 pub fn cannot_create(object: &str, error: &str) -> String {
     format!("{object} is missing, and cannot be created, reason: `{error}`")
 }
 
 /// A creation that worked, of an object whose status is to be checked.
-#[must_use]
 pub fn created_status_unchecked(object: &str) -> String {
     format!(
         "{object} was created successfully, the status of the object will be verified in the next evaluation"
@@ -148,7 +124,6 @@ pub fn created_status_unchecked(object: &str) -> String {
 }
 
 /// A deletion that failed.
-#[must_use]
 pub fn cannot_delete(object: &str, error: &str) -> String {
     format!("{object} exists, and cannot be deleted, reason: `{error}`")
 }
@@ -160,19 +135,16 @@ pub const VALIDATION_ERROR: &str = "Error validating the object";
 pub const STRICT_DECODING: &str = "strict decoding error:";
 
 /// An object that the API server does not decode.
-#[must_use]
 pub fn validation_error(name: &str, error: &str) -> String {
     format!("{VALIDATION_ERROR} {name}, the error is `{error}`")
 }
 
 /// An object that was gone when it was to be updated.
-#[must_use]
 pub fn gone(kind: &str) -> String {
     format!("`{kind}` is not present and must be created")
 }
 
 /// A dry run that failed.
-#[must_use]
 pub fn dry_run_error(name: &str, error: &str) -> String {
     format!(
         "Error issuing a dry run update request for the object `{name}`, the error is `{error}`"
@@ -180,7 +152,6 @@ pub fn dry_run_error(name: &str, error: &str) -> String {
 }
 
 /// An update that the API server calls invalid.
-#[must_use]
 pub fn immutable(object: &str) -> String {
     format!(
         "{object} cannot be updated, likely due to immutable fields not matching, you may set spec[\"object-templates\"][].recreateOption to recreate the object"
@@ -188,25 +159,21 @@ pub fn immutable(object: &str) -> String {
 }
 
 /// An update that failed.
-#[must_use]
 pub fn cannot_update(object: &str, error: &str) -> String {
     format!("{object} failed to update with the error `{error}`")
 }
 
 /// A creation, after a deletion, that failed.
-#[must_use]
 pub fn cannot_recreate(object: &str, error: &str) -> String {
     format!("{object} failed to recreate with the error `{error}`")
 }
 
 /// A deletion, before a creation, that failed.
-#[must_use]
 pub fn cannot_delete_to_recreate(object: &str, error: &str) -> String {
     format!("{object} failed to delete when recreating with the error {error}")
 }
 
 /// A deletion, before a creation, that takes its time.
-#[must_use]
 pub fn recreate_timed_out(object: &str) -> String {
     format!("{object} {RECREATE_TIMED_OUT}, will retry on the next policy evaluation")
 }
@@ -214,13 +181,13 @@ pub fn recreate_timed_out(object: &str) -> String {
 /// By this a recreation that is still to be finished is known.
 pub const RECREATE_TIMED_OUT: &str = "timed out waiting for the object to delete during recreate";
 
-/// What a message says when it is the last word on a compliant policy.
+/// The note that a compliant policy is not evaluated again.
 pub const NEVER_AGAIN_COMPLIANT: &str = ". This policy will not be evaluated again due to spec.evaluationInterval.compliant being set to \"never\".";
 
-/// What a message says when it is the last word on a violated policy.
+/// The note that a noncompliant policy is not evaluated again.
 pub const NEVER_AGAIN_NONCOMPLIANT: &str = ". This policy will not be evaluated again due to spec.evaluationInterval.noncompliant being set to \"never\".";
 
-/// The compliance message before there is anything to say.
+/// The compliance message before the first evaluation.
 pub const STATE_UNKNOWN: &str = "ComplianceState is still unknown";
 
 /// The end of a message that was cut.
@@ -233,13 +200,11 @@ pub const STATUS_EVENT: (&str, &str) = ("PolicyUpdate", "Policy status updated")
 pub const INFO_EVENT: &str = "PolicyInfo";
 
 /// The action of events about a policy as a whole.
-#[must_use]
 pub fn info_action(policy: &str) -> String {
     format!("policy: {policy}")
 }
 
 /// The note of events about a policy's status.
-#[must_use]
 pub fn status_note(state: &str, conditions: &str) -> String {
     format!("Policy status is {state}: {conditions}")
 }

@@ -1,15 +1,13 @@
-//! Texts of the process: what is wrong with flags and environment, and what only the log says.
+//! Texts of the process: errors of flags and environment, and log lines.
 
 use reeve_runtime::object::ObjectKey;
 
 /// A write that an evaluation in memory would make, which it does not.
-#[must_use]
 pub fn offline_write(name: &str) -> String {
     format!("{name} is not changed: this evaluation has no cluster")
 }
 
 /// The log line in front of a difference.
-#[must_use]
 pub fn logged_diff(diff: &str, policy: &ObjectKey, object: &ObjectKey, resource: &str) -> String {
     let fields = [
         ("name", policy.name.as_str()),
@@ -57,7 +55,6 @@ pub const SEVERAL_NAMESPACES: &str =
     "multiple watched namespaces are not allowed for this controller";
 
 /// A flag value that is not a known word.
-#[must_use]
 pub fn unknown_terminating_inclusion(word: &str) -> String {
     format!("unknown option for default terminating namespace inclusion: {word:?}")
 }

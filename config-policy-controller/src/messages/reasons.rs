@@ -1,9 +1,36 @@
 //! Reasons: the short texts that programs read.
 
-use crate::report::Reason;
+/// Why an object complies or not.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// The object exists as the policy wants it.
+    FoundAsExpected,
+    /// It was missing and has been created.
+    Created,
+    /// It differed and has been updated.
+    Updated,
+    /// It should not exist and has been deleted.
+    Deleted,
+    /// It should exist.
+    Missing,
+    /// It exists but differs.
+    Mismatched,
+    /// It does not exist, as the policy wants it.
+    AbsentAsExpected,
+    /// It should not exist.
+    Unexpected,
+    /// Anything else, in the words of the condition's reason. The text of the event is shown as it is.
+    Other(String),
+}
+
+impl Reason {
+    /// A reason in words, with a text of its own.
+    pub fn other(reason: impl Into<String>) -> Self {
+        Self::Other(reason.into())
+    }
+}
 
 /// The reason a condition gives.
-#[must_use]
 pub fn condition_reason(reason: &Reason) -> &str {
     match reason {
         Reason::FoundAsExpected => "K8s `must have` object already exists",
@@ -18,7 +45,6 @@ pub fn condition_reason(reason: &Reason) -> &str {
 }
 
 /// The reason a related object gives.
-#[must_use]
 pub fn related_reason(reason: &Reason) -> &str {
     match reason {
         Reason::FoundAsExpected => "Resource found as expected",
@@ -34,7 +60,6 @@ pub fn related_reason(reason: &Reason) -> &str {
 }
 
 /// What happened to the objects of a template; `None` where the events have words of their own.
-#[must_use]
 pub fn phrase(reason: &Reason) -> Option<&'static str> {
     match reason {
         Reason::FoundAsExpected => Some("found as specified"),
@@ -88,7 +113,7 @@ pub const DELETION_ERROR: &str = "K8s deletion error";
 /// Reason: an object could not be updated, or compared.
 pub const UPDATE_ERROR: &str = "K8s update template error";
 
-/// Reason: nothing is asked for.
+/// Reason: the policy has no object templates.
 pub const NO_TEMPLATES_REASON: &str = "No object templates";
 
 /// Reason: the objects that a selector chooses cannot be listed.

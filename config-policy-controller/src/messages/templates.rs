@@ -1,4 +1,4 @@
-//! Texts about policies and their object templates, before there is any object to speak of.
+//! Texts about policies and their object templates, before objects are known.
 
 use super::in_namespaces;
 
@@ -11,7 +11,7 @@ pub const NAMESPACE_UNREADABLE: &str = "Error parsing the namespace from the obj
 /// Hub templates without a hub.
 pub const HUB_TEMPLATES_NEED_ADDON: &str = "the governance-standalone-hub-templating addon must be enabled to resolve hub templates on the managed cluster";
 
-/// The key in the Secret is none.
+/// The Secret holds no valid AES key.
 pub const INVALID_KEY: &str = "The \"policy-encryption-key\" Secret contains an invalid AES key";
 
 /// The annotation holds no initialisation vector.
@@ -27,13 +27,11 @@ pub const OTHER_NAMESPACE: &str = "The object definition's namespace must match 
 pub const OTHER_NAME: &str = "The object definition's name must match the result from the object selector after template resolution";
 
 /// A template that reads a kind that cannot be watched.
-#[must_use]
 pub fn unwatchable_template(error: &str) -> String {
     format!("{error} - this template may require evaluationInterval to be set")
 }
 
 /// The annotation for decryption is not base64.
-#[must_use]
 pub fn vector_not_base64(error: &str) -> String {
     format!(
         "the policy annotation of \"policy.open-cluster-management.io/encryption-iv\" is not Base64: {error}"
@@ -41,7 +39,6 @@ pub fn vector_not_base64(error: &str) -> String {
 }
 
 /// The key cannot be read.
-#[must_use]
 pub fn key_unreadable(namespace: &str, error: &str) -> String {
     format!(
         "failed to get the encryption key from Secret {namespace}/policy-encryption-key: {error}"
@@ -49,55 +46,46 @@ pub fn key_unreadable(namespace: &str, error: &str) -> String {
 }
 
 /// `object-templates-raw` is not YAML, or not what it should be.
-#[must_use]
 pub fn raw_unparsable(error: &str) -> String {
     format!("Error parsing object-templates-raw YAML: {error}")
 }
 
-/// What the templates of `object-templates-raw` came to is not what it should be.
-#[must_use]
+/// The resolved `object-templates-raw` is not a list of object templates.
 pub fn raw_no_list(error: &str) -> String {
     format!("failed unmarshalling resolved object-templates-raw template: {error}")
 }
 
 /// Something else than a list of object templates, in the words of Go's decoder.
-#[must_use]
 pub fn not_a_list(kind: &str) -> String {
     format!("json: cannot unmarshal {kind} into Go value of type []*v1.ObjectTemplate")
 }
 
 /// An item of a list of object templates that is none.
-#[must_use]
 pub fn not_a_template(index: usize, kind: &str) -> String {
     format!("item {index} must be an object template, but it is {kind}")
 }
 
 /// An item of a list of object templates that has a field of a wrong type.
-#[must_use]
 pub fn broken_template(index: usize, error: &str) -> String {
     format!("item {index} is not an object template: {error}")
 }
 
 /// All objects were left out by their template.
-#[must_use]
 pub fn all_skipped(kind: &str) -> String {
     format!("All objects of kind {kind} were skipped by the `skipObject` template function")
 }
 
 /// The object selector chooses nothing.
-#[must_use]
 pub fn none_selected(kind: &str) -> String {
     format!("No objects of kind {kind} were matched from the policy objectSelector")
 }
 
 /// The definition leads to no object.
-#[must_use]
 pub fn none_matched(kind: &str) -> String {
     format!("No objects of kind {kind} were matched from the objectDefinition metadata")
 }
 
 /// None of the selected objects is one that must not exist.
-#[must_use]
 pub fn missing_as_expected(resource: &str, namespaces: &[&str]) -> String {
     format!(
         "{resource} missing as expected{}",
@@ -106,7 +94,6 @@ pub fn missing_as_expected(resource: &str, namespaces: &[&str]) -> String {
 }
 
 /// An object selector that cannot be read.
-#[must_use]
 pub fn selector_unparsable(index: usize, error: &str) -> String {
     format!(
         "Error parsing provided objectSelector in the object-template at index [{index}]: {error}"
@@ -114,7 +101,6 @@ pub fn selector_unparsable(index: usize, error: &str) -> String {
 }
 
 /// The objects that a selector chooses, of a kind that cannot be watched.
-#[must_use]
 pub fn unwatchable_list(index: usize, error: &str) -> String {
     format!(
         "Error listing resources with provided objectSelector in the object-template at index [{index}], it may require evaluationInterval to be set: {error}"
@@ -122,7 +108,6 @@ pub fn unwatchable_list(index: usize, error: &str) -> String {
 }
 
 /// The objects that a selector chooses could not be listed.
-#[must_use]
 pub fn unlisted(index: usize, error: &str) -> String {
     format!(
         "Error listing resources with provided objectSelector in the object-template at index [{index}]: {error}"
@@ -130,15 +115,13 @@ pub fn unlisted(index: usize, error: &str) -> String {
 }
 
 /// A definition that is no object once its templates are resolved.
-#[must_use]
 pub fn undecodable(index: usize, policy: &str, error: &str) -> String {
     format!(
         "Decoding error, please check your policy file! Aborting handling the object template at index [{index}] in policy `{policy}` with error = `{error}`"
     )
 }
 
-/// A namespaced object whose namespace came to nothing.
-#[must_use]
+/// A namespaced object whose namespace template resolved to an empty text.
 pub fn no_namespace_resolved(name: &str, kind: &str) -> String {
     let name = if name.is_empty() {
         String::new()
@@ -151,19 +134,16 @@ pub fn no_namespace_resolved(name: &str, kind: &str) -> String {
 }
 
 /// The hub does not know this cluster.
-#[must_use]
 pub fn no_managed_cluster(name: &str) -> String {
     format!("the ManagedCluster {name:?} was not found on the hub")
 }
 
-/// What hub templates came to is no policy.
-#[must_use]
+/// The policy with resolved hub templates cannot be read.
 pub fn hub_resolution_unreadable(error: &str) -> String {
     format!("failed to read the policy with its hub templates resolved: {error}")
 }
 
 /// A definition without kind or version.
-#[must_use]
 pub fn kind_and_version_required(index: usize, policy: &str) -> String {
     format!(
         "The kind and apiVersion fields are required on the object template at index {index} in policy {policy}"
@@ -171,7 +151,6 @@ pub fn kind_and_version_required(index: usize, policy: &str) -> String {
 }
 
 /// A compliance type that does not exist.
-#[must_use]
 pub fn unknown_compliance_type(index: usize, word: &str) -> String {
     format!(
         "The complianceType {word:?} of the object template at index [{index}] is not musthave, mustnothave or mustonlyhave"
@@ -179,7 +158,6 @@ pub fn unknown_compliance_type(index: usize, word: &str) -> String {
 }
 
 /// A kind that the cluster does not serve. `version` is `group/version`.
-#[must_use]
 pub fn no_mapping(kind: &str, version: &str) -> String {
     format!(
         "couldn't find mapping resource with kind {kind} in API version {version}, please check if you have CRD deployed"
@@ -187,7 +165,6 @@ pub fn no_mapping(kind: &str, version: &str) -> String {
 }
 
 /// A namespaced object without a namespace.
-#[must_use]
 pub fn no_namespace(name: &str, kind: &str) -> String {
     let name = if name.is_empty() {
         String::new()
@@ -200,13 +177,11 @@ pub fn no_namespace(name: &str, kind: &str) -> String {
 }
 
 /// A namespace selector that cannot be evaluated.
-#[must_use]
 pub fn namespace_selector_error(error: &str) -> String {
     format!("Error filtering namespaces with provided namespaceSelector: {error}")
 }
 
-/// A policy that asks for nothing.
-#[must_use]
+/// A policy without object templates.
 pub fn no_templates(policy: &str) -> String {
     format!("{policy} contains no object templates to check, and thus has no violations")
 }

@@ -3,8 +3,6 @@
 use reeve_runtime::object::ObjectKey;
 
 use super::*;
-use crate::compare::StringMapFault;
-use crate::report::Reason;
 
 const REASONS: [Reason; 8] = [
     Reason::FoundAsExpected,
@@ -98,13 +96,7 @@ fn templates_and_encryption() {
 #[test]
 fn objects() {
     let object = object_name("pods", "a", "n");
-    let fault = |key: Option<&str>| {
-        not_a_string_map(&StringMapFault {
-            key: key.map(str::to_owned),
-            value: "1".to_owned(),
-            go_type: "int64",
-        })
-    };
+    let fault = |key: Option<&str>| not_a_string_map(key, "1", "int64");
     let texts = [
         about_objects(
             "pods",

@@ -118,7 +118,7 @@ object-templates:
 }
 
 #[test]
-fn a_policy_that_asks_for_nothing_complies() {
+fn policy_without_templates_is_compliant() {
     let report = report("object-templates: []", "");
     assert_eq!(
         message(&report),
@@ -127,7 +127,7 @@ fn a_policy_that_asks_for_nothing_complies() {
 }
 
 #[test]
-fn a_kind_that_nobody_serves() {
+fn unserved_kind_is_noncompliant() {
     let report = report(
         "
 object-templates:
@@ -160,7 +160,7 @@ object-templates:
 }
 
 #[test]
-fn rough_edge_41_a_later_template_sees_the_objects_as_they_are() {
+fn cfg_68_later_template_reads_unmodified_objects() {
     let report = report(
         r#"
 object-templates:

@@ -1,4 +1,4 @@
-//! What counts as "found as specified": the worked cases of comparison, through the whole engine.
+//! What counts as "found as specified": cases of comparison, through whole evaluations.
 
 use rstest::rstest;
 
@@ -52,18 +52,13 @@ object-templates:
 )]
 #[case::quantities("musthave", "{memory: 1024Mi}", "{memory: 1Gi}", AS_SPECIFIED)]
 #[case::number_and_text("musthave", "{port: 80}", "{port: '80'}", AS_SPECIFIED)]
-#[case::rough_edge_11_the_best_assignment(
+#[case::cfg_117_the_best_assignment(
     "musthave",
     "{l: [{a: 1}, {a: 1, b: 2}]}",
     "{l: [{a: 1, b: 2}, {a: 1, c: 3}]}",
     AS_SPECIFIED
 )]
-#[case::rough_edge_13_other_keys_of_the_same_count(
-    "mustonlyhave",
-    "{m: {a: 0}}",
-    "{m: {b: 5}}",
-    DIFFERS
-)]
+#[case::cfg_125_other_keys_of_the_same_count("mustonlyhave", "{m: {a: 0}}", "{m: {b: 5}}", DIFFERS)]
 #[case::large_integers(
     "musthave",
     "{n: 9007199254740993}",
@@ -109,7 +104,7 @@ fn large_roles_stay_compliant() {
 }
 
 #[test]
-fn service_accounts_keep_what_the_token_controller_adds() {
+fn service_accounts_keep_fields_of_the_token_controller() {
     let text = "
 object-templates:
 - complianceType: mustonlyhave
@@ -169,7 +164,7 @@ data: {a: b}
 }
 
 #[test]
-fn rough_edge_9_secrets_without_a_name_are_compared_by_string_data() {
+fn cfg_130_secrets_without_a_name_are_compared_by_string_data() {
     let text = "
 object-templates:
 - complianceType: musthave
@@ -188,7 +183,7 @@ data: {user: YWRtaW4=, more: eA==}
 }
 
 #[test]
-fn rough_edge_10_labels_are_no_quantities() {
+fn cfg_127_labels_are_no_quantities() {
     let text = "
 object-templates:
 - complianceType: musthave

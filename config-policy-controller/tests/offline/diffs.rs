@@ -1,6 +1,6 @@
 //! What differs: as text, and field by field.
 
-use reeve_config_policy_controller::diff::Length;
+use reeve_config_policy_controller::dryrun::DiffLength;
 use reeve_config_policy_controller::dryrun::Options;
 use rstest::rstest;
 
@@ -59,7 +59,7 @@ fn differences_that_the_status_does_not_hold(#[case] more: &str) {
 }
 
 #[test]
-fn fields_that_differ_are_named_with_what_is_wanted_and_what_was_found() {
+fn differing_fields_have_found_and_wanted_values() {
     let text = "
 object-templates:
 - complianceType: musthave
@@ -123,7 +123,7 @@ spec: {{{}}}
 }
 
 #[test]
-fn long_differences_are_cut_unless_all_of_them_is_wanted() {
+fn long_diffs_are_truncated_unless_full_length_is_requested() {
     let (wanted, live) = many(60);
     let short = diff(&report(&wanted, &live));
     assert!(
@@ -132,7 +132,7 @@ fn long_differences_are_cut_unless_all_of_them_is_wanted() {
     );
     assert_eq!(short.lines().count(), 54);
     let options = Options {
-        length: Length::Full,
+        length: DiffLength::Full,
         ..Options::default()
     };
     let full = diff(&report_of(&policy(&wanted), &live, &options));
@@ -153,7 +153,7 @@ fn at_most_twenty_fields_are_listed() {
 }
 
 #[test]
-fn a_status_is_compared_and_shown() {
+fn status_is_compared_and_shown() {
     let text = "
 object-templates:
 - complianceType: musthave

@@ -56,7 +56,7 @@ fn keys_and_vectors(#[case] vector: &str, #[case] objects: String, #[case] expec
 }
 
 #[test]
-fn a_value_that_cannot_be_decrypted_is_said() {
+fn undecryptable_value_is_reported() {
     let message = verdict(VECTOR, &secret(KEY));
     assert!(message.contains("$ocm_encrypted:AAAA"), "{message}");
 }

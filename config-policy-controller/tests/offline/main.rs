@@ -10,6 +10,5 @@ mod names;
 mod namespaces;
 mod raw;
 mod redaction;
-mod turns;
 mod variables;
 mod world;

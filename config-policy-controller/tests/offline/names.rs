@@ -79,7 +79,7 @@ fn several_pods_are_all_listed() {
 }
 
 #[test]
-fn pods_that_do_not_fit_make_one_entry() {
+fn pods_that_do_not_match_make_one_related_object() {
     let report = report(
         &pods("    metadata: {namespace: n1, labels: {app: other}}"),
         PODS,
@@ -207,7 +207,7 @@ fn three_templates_in_three_namespaces_are_listed_in_order() {
 }
 
 #[test]
-fn must_not_have_without_a_name_names_what_it_finds() {
+fn mustnothave_without_a_name_lists_matches() {
     let text = pods("    metadata: {namespace: n1, labels: {app: web}}")
         .replace("musthave", "mustnothave");
     let report = report(&text, PODS);
@@ -249,13 +249,13 @@ fn an_object_selector_instead_of_a_name() {
 }
 
 #[test]
-fn must_not_have_with_a_selector_means_what_fits() {
+fn mustnothave_with_a_selector_lists_matches() {
     let report = report(&SELECTED.replace("TYPE", "mustnothave"), PODS);
     assert_eq!(detail(&report, 0), "pods [one] found in namespace n1");
 }
 
 #[test]
-fn rough_edge_4_all_that_was_selected_is_listed_when_nothing_fits() {
+fn cfg_82_selected_objects_are_related_when_none_matches() {
     let text = SELECTED
         .replace("TYPE", "mustnothave")
         .replace("web:1", "web:9");
@@ -281,7 +281,7 @@ object-templates:
 }
 
 #[test]
-fn must_not_have_with_a_selector_and_a_templated_name_means_all_that_are_selected() {
+fn mustnothave_with_a_selector_and_templated_name_lists_all_selected() {
     let text = SELECTED.replace("TYPE", "mustnothave").replace(
         "{namespace: n1}",
         "{namespace: n1, name: '{{ .ObjectName }}'}",

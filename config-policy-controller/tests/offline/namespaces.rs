@@ -1,7 +1,7 @@
 //! Where templates without a namespace are looked for.
 
 use reeve_config_policy_controller::dryrun::Options;
-use reeve_config_policy_controller::namespaces::Terminating;
+use reeve_config_policy_controller::dryrun::TerminatingInclusion;
 use rstest::rstest;
 
 use crate::world::{detail, policy, report, report_of};
@@ -84,7 +84,7 @@ fn terminating_namespaces(#[case] word: &str, #[case] expected: &str) {
         "{{matchExpressions: [{{key: box, operator: Exists}}], terminatingInclusion: {word}}}"
     );
     let options = Options {
-        terminating: Terminating::Drop,
+        terminating: TerminatingInclusion::Drop,
         ..Options::default()
     };
     let report = report_of(&policy(&text(&selector)), NAMESPACES, &options);

@@ -73,7 +73,7 @@ fn mistakes(#[case] text: &str, #[case] expected: &str) {
 }
 
 #[test]
-fn nothing_is_a_policy_that_asks_for_nothing() {
+fn empty_raw_templates_are_compliant() {
     assert_eq!(
         message(&report(&raw("{{- if false }}\n- a\n{{- end }}"), "")),
         "Compliant; notification - p contains no object templates to check, and thus has no violations"
@@ -81,7 +81,7 @@ fn nothing_is_a_policy_that_asks_for_nothing() {
 }
 
 #[test]
-fn rough_edge_15_with_templates_disabled_nothing_is_asked_for() {
+fn cfg_63_raw_templates_are_empty_when_templates_are_disabled() {
     let mut policy = policy(&raw(
         "- complianceType: musthave\n  objectDefinition: {apiVersion: v1, kind: Pod}",
     ));
@@ -100,7 +100,7 @@ fn rough_edge_15_with_templates_disabled_nothing_is_asked_for() {
 }
 
 #[test]
-fn rough_edge_16_an_item_that_is_nothing_is_said() {
+fn cfg_73_null_item_is_reported() {
     let text = raw("{{ \"\" }}\n- \n- complianceType: musthave");
     assert_eq!(
         detail(&report(&text, ""), 0),

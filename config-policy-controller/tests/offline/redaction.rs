@@ -65,7 +65,7 @@ fn differences_of_raw_templates_are_redacted() {
 }
 
 #[test]
-fn who_asks_for_a_difference_gets_it_and_fields_stay_redacted() {
+fn requested_diff_is_recorded_and_fields_stay_redacted() {
     let text = format!(
         "object-templates:\n- complianceType: musthave\n  recordDiff: InStatus\n  objectDefinition: {WIDGET}\n"
     );
@@ -80,7 +80,7 @@ fn who_asks_for_a_difference_gets_it_and_fields_stay_redacted() {
 }
 
 #[test]
-fn custom_messages_see_no_secrets() {
+fn custom_messages_contain_no_secrets() {
     let text = "
 customMessage: {noncompliant: '{{ .Policy.status.relatedObjects }}', compliant: '{{ .Policy.status.relatedObjects }}'}
 object-templates:

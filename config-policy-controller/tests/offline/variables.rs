@@ -169,7 +169,7 @@ fn names_and_namespaces_may_be_left_empty() {
 }
 
 #[test]
-fn rough_edge_6_a_templated_name_is_kept_in_every_namespace() {
+fn cfg_80_templated_name_is_kept_in_every_namespace() {
     let message = found(
         "",
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: 'tw{{ \"o\" }}'}}",
@@ -221,7 +221,7 @@ fn wrong_uses_of_skip_object(#[case] template: &str, #[case] expected: &str) {
 }
 
 #[test]
-fn a_kind_that_is_not_there_may_be_skipped() {
+fn missing_kind_is_compliant_when_template_skips_it() {
     let text = "
 object-templates:
 - complianceType: musthave
@@ -236,7 +236,7 @@ object-templates:
 }
 
 #[test]
-fn a_template_may_change_the_object_it_sees() {
+fn template_may_modify_object_variable() {
     let definition = "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: n1}, data: {a: '{{ $o := set .Object \"data\" (dict \"a\" \"1\") }}{{ $o.data.a }}'}}";
     assert_eq!(
         found("", definition),

@@ -1,8 +1,8 @@
 //! YAML in, report out.
 
 use reeve_api::configuration_policy::{ConfigurationPolicy, ObjectProperties, RelatedObject};
-use reeve_config_policy_controller::cluster::offline::{Offline, builtin, kind};
 use reeve_config_policy_controller::dryrun::Options;
+use reeve_config_policy_controller::dryrun::{Offline, builtin, kind};
 use reeve_config_policy_controller::{Report, evaluate};
 use reeve_templates_engine::{json, yaml};
 use serde_json::Value;

@@ -15,7 +15,7 @@ use crate::compliance_events::{Report, newest_first};
 pub const LONGEST: usize = 10;
 /// Two equal messages closer than this are one report that came by two ways: by an event, whose
 /// name has nanoseconds (`event_name` in the runtime's `events.rs`), and by the object's status,
-/// whose times are cut to microseconds (`micros` in config-policy-controller's `status.rs`). The
+/// whose times are cut to microseconds (`micros` in config-policy-controller's `status/update.rs`). The
 /// rule is part of that wire format: an evaluator gives one report one time both ways, and does not
 /// repeat a message within it.
 const SAME_REPORT: SignedDuration = SignedDuration::from_micros(5);
@@ -66,7 +66,7 @@ fn to_stored(at: Timestamp, report: &Report) -> ComplianceHistory {
 /// The reports in the `status.history` of a template object: entries `{lastTimestamp, message}`
 /// with a time of exactly six digits after the point. Entries of another form are not reports and
 /// are skipped. Six digits are a wire format: the other end is `micros` in
-/// config-policy-controller's `status.rs`, which must write no other. The event's name is made as
+/// config-policy-controller's `status/update.rs`, which must write no other. The event's name is made as
 /// evaluators make it (`event_name` in the runtime's `events.rs`), so that a report at a whole
 /// microsecond has one name both ways.
 pub fn of_object(policy: &str, object: &Value) -> Vec<Report> {

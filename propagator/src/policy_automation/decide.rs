@@ -299,7 +299,10 @@ mod tests {
         assert_eq!(decide(&once, &off, at(0)), Plan::Nothing);
         let mut by_hand = automation("disabled", 0, &Events::new());
         assert_eq!(decide(&by_hand, &policy(&["c"]), at(0)), Plan::Nothing);
-        let rerun = (crate::automation_mode::RERUN_ANNOTATION.to_owned(), "true".to_owned());
+        let rerun = (
+            crate::automation_mode::RERUN_ANNOTATION.to_owned(),
+            "true".to_owned(),
+        );
         by_hand.metadata.annotations = Some([rerun].into());
         let manual = Plan::Manual(vec!["c".to_owned()]);
         assert_eq!(decide(&by_hand, &off, at(0)), manual);

@@ -8,11 +8,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use kube::Client;
 use reeve_api::names::UNINSTALLING_ANNOTATION;
-use reeve_config_policy_controller::cleanup::Cleanup;
-use reeve_config_policy_controller::finalizer::FINALIZER;
-use reeve_config_policy_controller::metrics::PolicyMetrics;
-use reeve_config_policy_controller::namespaces::Terminating;
-use reeve_config_policy_controller::wiring::{self, Connection, Surroundings};
+use reeve_config_policy_controller::{
+    ClusterClients, FINALIZER, PolicyMetrics, ReconcilerDeps, TerminatingInclusion, UninstallWatch,
+    start_reconciler,
+};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::client;
 use reeve_runtime::events::EventRecorder;
@@ -79,8 +78,8 @@ fn is_annotated(object: &Object) -> bool {
 }
 
 /// A connection that reads, writes and watches by one client.
-fn both(client: &Client) -> Connection {
-    Connection {
+fn both(client: &Client) -> ClusterClients {
+    ClusterClients {
         calls: client.clone(),
         watches: client.clone(),
     }
@@ -94,22 +93,22 @@ async fn controller(plane: &Plane, namespace: &str) -> Result<Supervisor> {
     let counted = EventBroadcasterMetrics::new(&metrics);
     let broadcaster = EventBroadcaster::start(plane.client(), counted, &mut tasks);
     let own = ObjectKey::new(namespace, NAME);
-    let around = Surroundings {
+    let deps = ReconcilerDeps {
         hosting: both(&plane.client()),
         // As if the cluster that the policies speak about were gone.
         target: both(&client::unavailable("it is gone")),
         hub: None,
         namespaces: vec![namespace.to_owned()],
-        terminating: Terminating::IfMatch,
+        terminating: TerminatingInclusion::IfMatch,
         denied_functions: Vec::new(),
         backoff: Duration::from_secs(1),
         workers: 2,
-        cleanup: Cleanup::start(&plane.client(), Some(own), &mut tasks).await,
+        uninstall_watch: UninstallWatch::start(&plane.client(), Some(own), &mut tasks).await,
         events: EventRecorder::new(plane.client(), "uninstalled", broadcaster),
         metrics: PolicyMetrics::new(&metrics),
         registry: metrics,
     };
-    wiring::start(around, &queue, &mut tasks)?;
+    start_reconciler(deps, &queue, &mut tasks)?;
     Ok(tasks)
 }
 
@@ -205,8 +204,8 @@ pub(crate) async fn kind_goes(planes: Arc<Planes>) -> Result<()> {
     // On the other cluster, which has no policies of its own.
     let plane = &planes.target;
     let mut tasks = Supervisor::new(CancellationToken::new());
-    let cleanup = Cleanup::start(&plane.client(), None, &mut tasks).await;
-    ensure!(cleanup.is_due(), "there is no such kind");
+    let uninstall_watch = UninstallWatch::start(&plane.client(), None, &mut tasks).await;
+    ensure!(uninstall_watch.is_uninstalling(), "there is no such kind");
     let stop = tasks.stop();
     let tasks = tokio::spawn(tasks.run());
     let crd = r"
@@ -226,13 +225,13 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 ";
     let (told, mut changes) = tokio::sync::mpsc::unbounded_channel();
-    cleanup.on_change(move || {
+    uninstall_watch.on_change(move || {
         let _ = told.send(());
     });
     plane.apply(crd).await?;
-    tokio::time::timeout(SOON, cleanup.over()).await?;
+    tokio::time::timeout(SOON, uninstall_watch.wait_until_not_uninstalling()).await?;
     plane.delete(crd).await?;
-    tokio::time::timeout(SOON, cleanup.due()).await?;
+    tokio::time::timeout(SOON, uninstall_watch.wait_until_uninstalling()).await?;
     ensure!(changes.recv().await.is_some() && changes.recv().await.is_some());
     let none = serde_json::json!({ "metadata": { "finalizers": null } });
     let name = "configurationpolicies.policy.open-cluster-management.io";

@@ -1,0 +1,58 @@
+//! Tests of the comparison: the building blocks, whole objects, properties, and what the Go libraries answer.
+
+use serde_json::{Map, Value};
+
+use super::{Comparison, ComplianceType, DesiredContent, compare};
+
+mod blocks;
+mod differences;
+mod objects;
+mod oracle;
+mod properties;
+
+fn map(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => panic!("not a map: {other}"),
+    }
+}
+
+fn list(value: Value) -> Vec<Value> {
+    match value {
+        Value::Array(items) => items,
+        other => panic!("not a list: {other}"),
+    }
+}
+
+fn compared(compliance: ComplianceType, definition: &Value, live: &Value) -> Comparison {
+    let definition = map(definition.clone());
+    compare(
+        DesiredContent {
+            definition: &definition,
+            compliance,
+            metadata_compliance: None,
+        },
+        live,
+    )
+}
+
+/// What an evaluation without a server would conclude.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Says {
+    Compliant,
+    AskServer,
+    NonCompliant,
+    Error,
+}
+
+fn says(comparison: &Comparison) -> Says {
+    if comparison.error.is_some() {
+        Says::Error
+    } else if comparison.update_needed || comparison.status_mismatch {
+        Says::NonCompliant
+    } else if comparison.missing {
+        Says::AskServer
+    } else {
+        Says::Compliant
+    }
+}

@@ -1,0 +1,293 @@
+//! Starts the watches, the queue they feed, and the workers of the reconciler.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use k8s_openapi::api::core::v1::{self as corev1, Secret};
+use kube::Client;
+use kube::api::Api;
+use reeve_api::configuration_policy::ConfigurationPolicy;
+use reeve_runtime::dependencies::DependencyWatches;
+use reeve_runtime::events::EventRecorder;
+use reeve_runtime::guarded::Guarded;
+use reeve_runtime::kinds::Kinds;
+use reeve_runtime::metrics::Metrics;
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::queue::Queue;
+use reeve_runtime::supervisor::Supervisor;
+use reeve_runtime::watch::{Store, Watch};
+use reeve_templates_engine::resolver::HalfDelimiters;
+
+use super::prefetch;
+use crate::configuration_policy::Reconciler;
+use crate::configuration_policy::hub_templates::{Hub, HubTemplates};
+use crate::configuration_policy::namespace_selections::NamespaceSelections;
+use crate::configuration_policy::throttle::Throttle;
+use crate::evaluate::encryption_keys::{self, KeyPair};
+use crate::evaluate::evaluator::Evaluator;
+use crate::evaluate::memo::ComparisonCache;
+use crate::evaluate::selectors::namespaces::{Namespace, TerminatingInclusion};
+use crate::metrics::PolicyMetrics;
+use crate::status::publisher::Publisher;
+use crate::uninstall::UninstallWatch;
+
+/// What the reconciler needs of the process.
+pub struct ReconcilerDeps {
+    /// The cluster that policies live on, with their statuses, their events and the Secrets that belong to them.
+    pub hosting: ClusterClients,
+    /// The cluster whose objects policies evaluate. The same one, unless the mode is hosted.
+    pub target: ClusterClients,
+    /// The hub whose objects hub templates may read, if there is a connection to one.
+    pub hub: Option<Hub>,
+    /// The watched namespaces; one empty name is all of them.
+    pub namespaces: Vec<String>,
+    /// Whether namespaces that are being deleted are selected, where the policy leaves it open.
+    pub terminating: TerminatingInclusion,
+    /// Template functions that fail when called, besides the engine's own.
+    pub denied_functions: Vec<String>,
+    /// The pace of evaluations that changes of objects trigger.
+    pub backoff: Duration,
+    /// Policies evaluated at once.
+    pub workers: usize,
+    /// Whether policies lose their finalizers without pruning, because of an uninstallation.
+    pub uninstall_watch: UninstallWatch,
+    /// Writes events.
+    pub events: EventRecorder,
+    /// The metrics of policies.
+    pub metrics: PolicyMetrics,
+    /// The registry for the number of watches on the target cluster.
+    pub registry: Metrics,
+}
+
+/// A connection to a cluster. Watches have a rate limit of their own: there are few of them, and when the process starts
+/// no verdict waits for them all.
+#[derive(Clone)]
+pub struct ClusterClients {
+    /// For reads and writes.
+    pub calls: Client,
+    /// For watches.
+    pub watches: Client,
+}
+
+/// Starts the watches of policies and the workers.
+pub fn start_reconciler(
+    deps: ReconcilerDeps,
+    queue: &Queue<ObjectKey>,
+    tasks: &mut Supervisor,
+) -> Result<(), HalfDelimiters> {
+    let policies: Vec<Watch<ConfigurationPolicy>> = deps
+        .namespaces
+        .iter()
+        .map(|namespace| Watch::new(policies_in(&deps.hosting.watches, namespace)))
+        .collect();
+    let stores: Vec<Store<ConfigurationPolicy>> = policies.iter().map(Watch::store).collect();
+    let keys: Vec<Watch<Secret, KeyPair>> = deps
+        .namespaces
+        .iter()
+        .map(|namespace| watch_keys(&deps.hosting.watches, namespace))
+        .collect();
+    let namespaces = Watch::projected(Api::all(deps.target.watches.clone()), project_namespace);
+    let throttle = Arc::new(Throttle::new(deps.backoff));
+    let denied: Arc<[String]> = deps.denied_functions.into();
+    let hub = HubTemplates::new(
+        deps.hosting.calls.clone(),
+        deps.hub,
+        Arc::clone(&denied),
+        enqueue_throttled(queue, &throttle),
+    )?;
+    let (kinds, kind_watches) = Kinds::new(
+        deps.target.watches.clone(),
+        enqueue_throttled(queue, &throttle),
+    );
+    kind_watches.start(tasks);
+    enqueue_all_on_uninstall(&deps.uninstall_watch, queue, &stores);
+    let reconciler = Arc::new(Reconciler {
+        policies: stores.clone(),
+        keys: keys.iter().map(Watch::store).collect(),
+        hosting: deps.hosting.calls.clone(),
+        target: deps.target.calls,
+        watches: dependency_watches(
+            &deps.target.watches,
+            &deps.registry,
+            enqueue_throttled(queue, &throttle),
+        ),
+        kinds,
+        selections: NamespaceSelections::new(namespaces.store(), deps.terminating),
+        evaluator: Evaluator {
+            comparisons: ComparisonCache::default(),
+            metrics: deps.metrics.clone(),
+        },
+        resolver: Arc::default(),
+        denied,
+        hub,
+        publisher: Publisher::new(deps.hosting.calls, deps.events, deps.metrics),
+        throttle,
+        backoff: deps.backoff,
+        uninstall_watch: deps.uninstall_watch,
+    });
+    for watch in policies {
+        let (reconciler, queue) = (Arc::clone(&reconciler), queue.clone());
+        let watching = watch.run(tasks.stop(), move |change| {
+            if reconciler.policy_changed(&change) {
+                queue.add(change.key);
+            }
+        });
+        tasks.spawn_infallible("the watch of policies", watching);
+    }
+    let mut ready = watch_for_keys(&reconciler, keys, queue, tasks);
+    ready.push(watch_for_namespaces(&reconciler, namespaces, queue, tasks));
+    spawn_workers(&reconciler, (stores, ready), (queue, deps.workers), tasks);
+    Ok(())
+}
+
+/// New keys concern the policies that have encrypted values.
+fn watch_for_keys(
+    reconciler: &Arc<Reconciler>,
+    keys: Vec<Watch<Secret, KeyPair>>,
+    queue: &Queue<ObjectKey>,
+    tasks: &mut Supervisor,
+) -> Vec<CacheSync> {
+    let mut ready: Vec<CacheSync> = Vec::new();
+    for watch in keys {
+        let (reconciler, queue, store) = (Arc::clone(reconciler), queue.clone(), watch.store());
+        ready.push(Box::pin(async move { store.wait_for_cache_sync().await }));
+        let watching = watch.run(tasks.stop(), move |change| {
+            for policy in reconciler.policies_with_encryption(&change.key.namespace) {
+                queue.add(policy);
+            }
+        });
+        tasks.spawn_infallible("the watch of encryption keys", watching);
+    }
+    ready
+}
+
+/// A namespace concerns the policies that select it now or did before.
+fn watch_for_namespaces(
+    reconciler: &Arc<Reconciler>,
+    namespaces: Watch<corev1::Namespace, Namespace>,
+    queue: &Queue<ObjectKey>,
+    tasks: &mut Supervisor,
+) -> CacheSync {
+    let (reconciler, queue, store) = (Arc::clone(reconciler), queue.clone(), namespaces.store());
+    let watching = namespaces.run(tasks.stop(), move |change| {
+        for policy in reconciler.selections.affected_policies(&change) {
+            queue.add(policy);
+        }
+    });
+    tasks.spawn_infallible("the watch of namespaces", watching);
+    Box::pin(async move { store.wait_for_cache_sync().await })
+}
+
+/// Starts the workers once the caches have synced.
+fn spawn_workers(
+    reconciler: &Arc<Reconciler>,
+    (stores, ready): (Vec<Store<ConfigurationPolicy>>, Vec<CacheSync>),
+    (queue, workers): (&Queue<ObjectKey>, usize),
+    tasks: &mut Supervisor,
+) {
+    let (reconciler, queue, stop) = (Arc::clone(reconciler), queue.clone(), tasks.stop());
+    tasks.spawn_infallible("configuration policies", async move {
+        // Before the first lists are complete, absence means nothing. An uninstallation needs the policies
+        // only: the cluster that the others are read from may be gone.
+        let lists = futures::future::join_all(ready).map(|_| ()).shared();
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = lists.clone() => {}
+            () = reconciler.uninstall_watch.wait_until_uninstalling() => {}
+        }
+        for store in &stores {
+            tokio::select! { () = stop.cancelled() => return, () = store.wait_for_cache_sync() => {} }
+            let uids = store.collect(|_, policy| policy.metadata.uid.clone());
+            reconciler.publisher.inherit(uids);
+        }
+        if !reconciler.uninstall_watch.is_uninstalling() {
+            prefetch::open_shared_watches(&stores, &reconciler.watches, &reconciler.kinds).await;
+        }
+        queue
+            .run(workers, stop, move |key| {
+                let (reconciler, lists) = (Arc::clone(&reconciler), lists.clone());
+                async move {
+                    if !reconciler.uninstall_watch.is_uninstalling() {
+                        lists.await;
+                    }
+                    reconciler.reconcile(key).await
+                }
+            })
+            .await;
+    });
+}
+
+/// The watches of what policies read, with their metrics.
+fn dependency_watches(
+    target: &Client,
+    registry: &Metrics,
+    enqueue: impl Fn(&ObjectKey) + Send + Sync + 'static,
+) -> DependencyWatches<ObjectKey> {
+    let watches = DependencyWatches::new(target.clone(), enqueue);
+    watches.register(registry);
+    watches
+}
+
+/// Enqueues all policies when an uninstallation begins or ends.
+fn enqueue_all_on_uninstall(
+    uninstall_watch: &UninstallWatch,
+    queue: &Queue<ObjectKey>,
+    policies: &[Store<ConfigurationPolicy>],
+) {
+    let (queue, policies) = (queue.clone(), policies.to_vec());
+    uninstall_watch.on_change(move || {
+        for policy in policies.iter().flat_map(Store::keys) {
+            queue.add(policy);
+        }
+    });
+}
+
+type CacheSync = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Enqueues policies whose reads changed, throttled.
+fn enqueue_throttled(
+    queue: &Queue<ObjectKey>,
+    throttle: &Arc<Throttle>,
+) -> impl Fn(&ObjectKey) + Send + Sync + 'static {
+    let (queue, throttle) = (queue.clone(), Arc::clone(throttle));
+    move |policy| {
+        if *policy == prefetch::watch_owner() {
+            return;
+        }
+        let wait = throttle.delay(policy, tokio::time::Instant::now());
+        if wait.is_zero() {
+            queue.add(policy.clone());
+        } else {
+            queue.add_after(policy.clone(), wait);
+        }
+    }
+}
+
+/// Watches the Secrets with the keys. Nothing else of any Secret is kept.
+fn watch_keys(client: &Client, namespace: &str) -> Watch<Secret, KeyPair> {
+    let api = if namespace.is_empty() {
+        Api::all(client.clone())
+    } else {
+        Api::namespaced(client.clone(), namespace)
+    };
+    Watch::projected(api, KeyPair::of).fields(&format!("metadata.name={}", encryption_keys::SECRET))
+}
+
+fn project_namespace(namespace: corev1::Namespace) -> Namespace {
+    let metadata = namespace.metadata;
+    Namespace {
+        name: metadata.name.unwrap_or_default(),
+        labels: metadata.labels.unwrap_or_default(),
+        terminating: metadata.deletion_timestamp.is_some(),
+    }
+}
+
+fn policies_in(client: &Client, namespace: &str) -> Api<Guarded<ConfigurationPolicy>> {
+    if namespace.is_empty() {
+        Api::all(client.clone())
+    } else {
+        Api::namespaced(client.clone(), namespace)
+    }
+}

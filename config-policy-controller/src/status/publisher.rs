@@ -1,0 +1,291 @@
+//! Writes the status of a policy, the compliance event for its parent, and events on the policy itself.
+
+mod written;
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::api::{Api, Patch, PatchParams};
+use kube::{Client, Resource, ResourceExt};
+use parking_lot::Mutex;
+use reeve_api::Compliance;
+use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
+use reeve_runtime::decode::AnyDepth;
+use reeve_runtime::events::{ComplianceEvent, EventRecorder, InformationalEvent, unique_now};
+use reeve_runtime::object::{ObjectKey, StatusReason};
+use reeve_runtime::watch::Cached;
+use serde_json::json;
+
+use crate::error::PolicyError;
+use crate::messages;
+use crate::metrics::{Fault, PolicyMetrics};
+use crate::status::publish::PublishStatus;
+use crate::status::update::{
+    self, ConditionChange, EvaluatedPolicy, StatusUpdate, condition_messages, status_update,
+};
+use written::WrittenStatuses;
+
+/// How often a status write is tried.
+const TRIES: u32 = 3;
+/// Before the second try; the third waits twice as long.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Writes statuses and events.
+pub struct Publisher {
+    client: Client,
+    events: EventRecorder,
+    metrics: PolicyMetrics,
+    /// The statuses written last: the watch may not have delivered them yet.
+    written: WrittenStatuses,
+    /// Policies that another process may have reported on: those that were there before this one,
+    /// by UID, until this one has written their status.
+    predecessor: Mutex<HashSet<String>>,
+    /// The compliance messages that were emitted but are not in the status yet, by UID: while the status cannot
+    /// be written, each retry would emit them again.
+    unwritten: Mutex<HashMap<String, (String, Timestamp)>>,
+}
+
+impl PublishStatus for Publisher {
+    async fn publish_status(
+        &self,
+        evaluated: EvaluatedPolicy<'_>,
+        before: &ConfigurationPolicyStatus,
+        after: ConfigurationPolicyStatus,
+        verdicts: ConditionChange,
+    ) -> Result<ConfigurationPolicyStatus, PolicyError> {
+        let policy = evaluated.policy;
+        let mut update = status_update(evaluated, before, after.clone(), verdicts, unique_now());
+        if !update.write {
+            return Ok(before.clone());
+        }
+        if update.events
+            && let Some(event) = parent_event(policy, &update)
+        {
+            match self.already_reported(policy, before, &event).await? {
+                Some(at) => update = status_update(evaluated, before, after, verdicts, at),
+                None => {
+                    self.emit_compliance_event(policy, &event, update.at)
+                        .await?;
+                }
+            }
+        }
+        self.write(policy, &update.status).await?;
+        if update.events {
+            self.emit_status_event(policy, &update.status);
+        }
+        Ok(update.status)
+    }
+
+    fn emit_policy_event(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
+        let state = status.compliance().or_else(|| update::overall(status));
+        let event = InformationalEvent {
+            reason: messages::INFO_EVENT,
+            action: &messages::info_action(&policy.name_any()),
+            note: &update::default_message(status, state),
+            warning: state != Some(Compliance::Compliant),
+        };
+        self.events.emit_event(&policy.object_ref(&()), &event);
+    }
+}
+
+impl Publisher {
+    /// Writes on behalf of a controller.
+    pub fn new(client: Client, events: EventRecorder, metrics: PolicyMetrics) -> Self {
+        Self {
+            client,
+            events,
+            metrics,
+            written: WrittenStatuses::default(),
+            predecessor: Mutex::default(),
+            unwritten: Mutex::default(),
+        }
+    }
+
+    /// A policy as `read` finds it, and its latest status: the one in it, or the one that was written since.
+    pub fn latest(
+        &self,
+        read: impl FnOnce() -> Option<Cached<ConfigurationPolicy>>,
+    ) -> Option<(Cached<ConfigurationPolicy>, ConfigurationPolicyStatus)> {
+        self.written.latest(read)
+    }
+
+    /// Removes the status of a policy once the watch has delivered it.
+    pub fn caught_up(&self, policy: &ConfigurationPolicy) {
+        self.written.caught_up(policy);
+    }
+
+    /// Adds policies that existed before this process worked, by UID.
+    pub fn inherit(&self, policies: impl IntoIterator<Item = String>) {
+        self.predecessor.lock().extend(policies);
+    }
+
+    /// Removes the entries of a deleted policy.
+    pub fn forget(&self, uid: &str) {
+        self.predecessor.lock().remove(uid);
+        self.unwritten.lock().remove(uid);
+        self.written.forget(uid);
+    }
+
+    async fn emit_compliance_event(
+        &self,
+        policy: &ConfigurationPolicy,
+        event: &ComplianceEvent,
+        at: Timestamp,
+    ) -> Result<(), PolicyError> {
+        let failed = |source| PolicyError::Event {
+            policy: ObjectKey::of(policy),
+            source,
+        };
+        // The status gets the same time: those who read both see one report, not two.
+        self.events
+            .emit_compliance_event_at(event, at)
+            .await
+            .map_err(failed)?;
+        let uid = policy.metadata.uid.clone().unwrap_or_default();
+        let told = (event.message.clone(), at);
+        self.unwritten.lock().insert(uid, told);
+        Ok(())
+    }
+
+    /// When the same event was emitted without a status write: by this process, whose
+    /// write failed, or by one before it, which was killed in between. The API server is asked
+    /// about the latter only for policies that such a process can have known.
+    async fn already_reported(
+        &self,
+        policy: &ConfigurationPolicy,
+        before: &ConfigurationPolicyStatus,
+        event: &ComplianceEvent,
+    ) -> Result<Option<Timestamp>, PolicyError> {
+        let uid = policy.metadata.uid.as_deref().unwrap_or_default();
+        let unwritten = self.unwritten.lock().get(uid).cloned();
+        if let Some((_, at)) = unwritten.filter(|(message, _)| *message == event.message) {
+            return Ok(Some(at));
+        }
+        if !self.predecessor.lock().contains(uid) {
+            return Ok(None);
+        }
+        let failed = |source| PolicyError::Event {
+            policy: ObjectKey::of(policy),
+            source,
+        };
+        let told = self.events.already_emitted(event).await.map_err(failed)?;
+        Ok(told.filter(|at| update::is_newer_than_history(before, *at)))
+    }
+
+    fn emit_status_event(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
+        let (reason, action) = messages::STATUS_EVENT;
+        let state = status.compliant.as_deref().unwrap_or_default();
+        let event = InformationalEvent {
+            reason,
+            action,
+            note: &messages::status_note(state, &condition_messages(status)),
+            warning: state == Compliance::NonCompliant.as_str(),
+        };
+        self.events.emit_event(&policy.object_ref(&()), &event);
+    }
+
+    async fn write(
+        &self,
+        policy: &ConfigurationPolicy,
+        status: &ConfigurationPolicyStatus,
+    ) -> Result<(), PolicyError> {
+        let key = ObjectKey::of(policy);
+        let patch = status_patch(policy, status).map_err(|source| PolicyError::Encode {
+            policy: key.clone(),
+            source,
+        })?;
+        let api: Api<AnyDepth<ConfigurationPolicy>> =
+            Api::namespaced(self.client.clone(), &key.namespace);
+        let mut tries = 1;
+        loop {
+            let params = PatchParams::default();
+            let error = match api.patch_status(&key.name, &params, &patch).await {
+                Ok(AnyDepth(written)) => {
+                    self.remember(&written, status);
+                    return Ok(());
+                }
+                Err(error) => error,
+            };
+            match StatusReason::of(&error) {
+                StatusReason::NotFound => return Ok(()),
+                // The test in the patch fails when another one has its name by now.
+                StatusReason::Conflict | StatusReason::Invalid if !is_there(&api, policy).await => {
+                    return Ok(());
+                }
+                _ if tries < TRIES => {
+                    tokio::time::sleep(PAUSE * tries).await;
+                    tries += 1;
+                }
+                _ => {
+                    self.metrics.failed(policy, Fault::StatusUpdate);
+                    return Err(PolicyError::Status {
+                        policy: key,
+                        source: error,
+                    });
+                }
+            }
+        }
+    }
+
+    fn remember(&self, written: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
+        if let Some(uid) = &written.metadata.uid {
+            self.predecessor.lock().remove(uid);
+            self.unwritten.lock().remove(uid);
+        }
+        self.written.remember(written, status);
+    }
+}
+
+/// Whether the policy is still the one of its name. When that cannot be read it counts as there:
+/// the next try decides.
+async fn is_there(api: &Api<AnyDepth<ConfigurationPolicy>>, policy: &ConfigurationPolicy) -> bool {
+    match api.get_opt(&policy.name_any()).await {
+        Ok(found) => found.is_some_and(|found| found.meta().uid == policy.metadata.uid),
+        Err(_) => true,
+    }
+}
+
+/// The new status, for the policy of this UID only: the API server ignores a UID in a merge patch,
+/// so a successor of the same name could be given its predecessor's status.
+fn status_patch(
+    policy: &ConfigurationPolicy,
+    status: &ConfigurationPolicyStatus,
+) -> Result<Patch<()>, serde_json::Error> {
+    let operations = json!([
+        {"op": "test", "path": "/metadata/uid", "value": policy.metadata.uid},
+        {"op": "add", "path": "/status", "value": status},
+    ]);
+    Ok(Patch::Json(serde_json::from_value(operations)?))
+}
+
+/// The compliance event for the policy that owns this one; `None` for a policy that stands alone.
+fn parent_event(policy: &ConfigurationPolicy, update: &StatusUpdate) -> Option<ComplianceEvent> {
+    let owner = policy.metadata.owner_references.as_ref()?.first()?;
+    let compliance = update
+        .status
+        .compliance()
+        .unwrap_or(Compliance::NonCompliant);
+    Some(ComplianceEvent {
+        policy: ObjectReference {
+            api_version: Some(owner.api_version.clone()),
+            kind: Some(owner.kind.clone()),
+            name: Some(owner.name.clone()),
+            namespace: policy.namespace(),
+            uid: Some(owner.uid.clone()),
+            ..ObjectReference::default()
+        },
+        template_namespace: policy.namespace(),
+        template_name: policy.name_any(),
+        related: Some(ObjectReference {
+            resource_version: None,
+            ..policy.object_ref(&())
+        }),
+        compliance,
+        message: update.message.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests;
