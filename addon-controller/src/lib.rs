@@ -1,30 +1,39 @@
 //! Installs the policy add-ons on managed clusters, on the hub: `governance-policy-addon-controller`.
 //!
-//! For each `ManagedClusterAddOn` of one of the three [add-ons](addon::Addon) it gives the agent an identity and rights on
-//! the hub ([`registration`], [`approval`]), renders what the agent needs on its cluster ([`facts`] to [`values`] to
-//! [`render`]), and keeps that in `ManifestWork`s, which OCM's work agent applies ([`deploy`]). A finalizer keeps the
-//! add-on until its agent has cleaned up. OCM's addon-manager learns from it which configurations apply ([`configs`]).
+//! [`manager`] wires: it watches the hub into the [`caches`] and enqueues what a change concerns. For each
+//! `ManagedClusterAddOn` of one of the three [add-ons](addon::Addon) the reconciler [`addon_deploy`] gives the agent an
+//! identity and rights on the hub ([`registration`]), renders the agent's objects ([`facts`] to [`values`] to [`render`]),
+//! and writes them into `ManifestWork`s, which OCM's work agent applies. A finalizer keeps the add-on until its agent has
+//! cleaned up. [`addon_csr_approval`] approves the agents' certificates, and [`cma_config`] publishes the hashes of the
+//! configurations that apply.
 //!
-//! It works within the rights that `deploy/rbac/governance-policy-addon-controller.yaml` gives.
+//! The rights of the controller are those of `deploy/rbac/governance-policy-addon-controller.yaml`.
 
-pub mod addon;
-pub mod approval;
+mod addon;
+mod addon_csr_approval;
+mod addon_deploy;
 mod args;
-pub mod configs;
-pub mod deploy;
+mod caches;
+mod cma_config;
+mod csr;
 mod digest;
 mod error;
-pub mod facts;
+mod facts;
 mod hub;
+mod identity;
+mod manager;
 mod messages;
-mod process;
-pub mod registration;
-pub mod render;
+mod queues;
+mod registration;
+mod render;
+mod stored_config;
 #[cfg(test)]
 mod testing;
-pub mod values;
-mod world;
+mod values;
+mod work;
+mod work_conditions;
+mod work_report;
 
 pub use args::{Args, with_hyphens};
 pub use error::Error;
-pub use process::run;
+pub use manager::run;

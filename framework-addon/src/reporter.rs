@@ -69,7 +69,7 @@ pub struct ComplianceReporter {
 }
 
 impl ComplianceReporter {
-    /// ComplianceEvents about the policies of `caches`'s managed cluster.
+    /// Reports about the policies of `caches`'s managed cluster.
     pub fn new(caches: &Caches, controller: &'static str) -> Self {
         Self {
             managed: caches.managed.clone(),

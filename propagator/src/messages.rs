@@ -24,7 +24,7 @@ pub const LEAVE_UNREADABLE_REPLICA: &str = "the replicated policy cannot be deco
 /// Why a replica is left alone.
 pub const LEAVE_LONG_NAME: &str = "the name of the root policy is too long for a label";
 /// Why a replica is left alone.
-pub const LEAVE_ROOT_AMONG_REPLICAS: &str = "the root policy location in the namespace of a managed cluster, where only replicated policies belong";
+pub const LEAVE_ROOT_AMONG_REPLICAS: &str = "the root policy lies in the namespace of a managed cluster, where only replicated policies belong";
 /// Why a replica is left alone.
 pub const LEAVE_FOREIGN: &str = "its namespace belongs to no managed cluster of this hub";
 
@@ -203,7 +203,7 @@ pub fn set_misses(set: &ObjectKey, policy: &str) -> String {
 /// A policy with a binding location in a namespace that belongs to a managed cluster.
 pub fn in_cluster_namespace(root: &RootPolicyName) -> String {
     format!(
-        "Policy {}/{} is bound but location in the namespace of a managed cluster, where only replicated policies belong: it is not propagated",
+        "Policy {}/{} is bound but lies in the namespace of a managed cluster, where only replicated policies belong: it is not propagated",
         root.namespace, root.name
     )
 }

@@ -530,7 +530,7 @@ fn every_object_names_itself_and_no_two_are_the_same() {
                 "{object}"
             );
             assert!(
-                seen.insert(crate::deploy::identity::Identity::of(&object)),
+                seen.insert(crate::identity::Identity::of(&object)),
                 "{object}"
             );
         }

@@ -103,9 +103,9 @@ async fn run_controller(args: ControllerArgs, stop: CancellationToken) -> Result
         }
     }
     if let (true, Some(own)) = (args.enable_lease, &settings.pod) {
-        let managed = (client, own.namespace.clone());
+        let own_cluster = (client, own.namespace.clone());
         let hubs = (settings.lease_hub.as_deref(), hub.as_ref());
-        keep_leases(managed, hubs, &args.cluster_name, manager.tasks()).await;
+        keep_leases(own_cluster, hubs, &args.cluster_name, manager.tasks()).await;
     }
     let first = Duration::from_secs(u64::from(args.evaluation_backoff.max(1)));
     let backoff = Backoff {

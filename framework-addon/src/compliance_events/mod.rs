@@ -1,4 +1,4 @@
-//! ComplianceEvents about templates, and the compliance events of the managed cluster that carry them, by the
+//! Reports about templates, and the compliance events of the managed cluster that carry them, by the
 //! policy that they are about. [`reporter`] makes new ones.
 
 pub mod sent;
@@ -60,7 +60,7 @@ impl Report {
     }
 }
 
-/// ComplianceEvents at hand and those that a status remembers, each once, with the time to sort by.
+/// Reports at hand and those that a status remembers, each once, with the time to sort by.
 pub fn newest_first(
     mut reports: Vec<Report>,
     stored: &[ComplianceHistory],

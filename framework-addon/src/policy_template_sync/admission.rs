@@ -75,7 +75,7 @@ fn has_errors(template: &Value) -> bool {
 }
 
 impl TemplateSync {
-    /// ComplianceEvents what Gatekeeper says of a constraint template that is in place. Answers when to look again although nothing
+    /// Reports what Gatekeeper says of a constraint template that is in place. Answers when to look again although nothing
     /// has changed.
     pub(super) async fn admission(
         &self,

@@ -1,4 +1,4 @@
-//! ComplianceEvents about templates: to people, and by compliance events to status sync.
+//! Reports about templates: to people, and by compliance events to status sync.
 
 use kube::Resource;
 use kube::api::{DynamicObject, Patch, PatchParams};
@@ -79,7 +79,7 @@ impl TemplateSync {
         Ok(())
     }
 
-    /// ComplianceEvents why a template's object is not as it should be. From now on this is the word about it.
+    /// Reports why a template's object is not as it should be. From now on this is the word about it.
     pub(super) async fn trouble(
         &self,
         policy: &Replica,
@@ -93,7 +93,7 @@ impl TemplateSync {
         self.report(policy, about, finding).await
     }
 
-    /// ComplianceEvents, unless that has been done. The compliance event is stored when this returns.
+    /// Reports, unless that has been done. The compliance event is stored when this returns.
     pub(super) async fn report(
         &self,
         policy: &Replica,

@@ -1,4 +1,4 @@
-//! ReplicatedPolicyReconciler with something in common, found by their cluster: there may be ten thousand clusters, and what concerns one
+//! Replicas with something in common, found by their cluster: there may be ten thousand clusters, and what concerns one
 //! must not look at the replicas of all.
 
 use std::collections::{HashMap, HashSet};

@@ -20,7 +20,7 @@ use crate::keys::{self, KeyFacts};
 use crate::replica::ReplicaFacts;
 use crate::root::KeptRoot;
 
-/// ReplicatedPolicyReconciler listed at a time: far more of each is in memory while it is decoded than is kept.
+/// Replicas listed at a time: far more of each is in memory while it is decoded than is kept.
 const REPLICAS_AT_ONCE: u32 = 100;
 
 /// The labels of a managed cluster as JSON: with ten thousand of them maps would be a good part of

@@ -399,7 +399,7 @@ pub fn withhold_all(desired: &mut Policy, why: &str) {
     }
 }
 
-/// PolicySetReconciler an annotation of an object that may have no metadata.
+/// Sets an annotation of an object that may have no metadata.
 fn annotate(object: &mut Json, name: &str, value: &str) {
     let Some(fields) = object.as_object_mut() else {
         return;

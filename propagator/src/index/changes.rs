@@ -218,6 +218,7 @@ impl Index {
     }
 
     /// A replica appeared or changed (`Some`, with what it says) or is gone (`None`).
+    #[allow(clippy::option_option)]
     pub fn set_replica(&mut self, pair: &Pair, new: Option<Option<Compliance>>) -> Dirty {
         let clusters = self.replicas.entry(pair.root.clone()).or_default();
         let changed = match new {

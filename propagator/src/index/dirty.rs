@@ -40,7 +40,7 @@ impl fmt::Display for Pair {
 /// What a change touches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dirty {
-    /// ReplicatedPolicyReconciler that may have to be created, changed or removed.
+    /// Replicas that may have to be created, changed or removed.
     pub pairs: BTreeSet<Pair>,
     /// Root policies whose status may have to change.
     pub roots: BTreeSet<RootPolicyName>,

@@ -384,7 +384,7 @@ fn members(index: &Index) -> BTreeMap<(ObjectKey, String), Member> {
     .collect()
 }
 
-/// ReplicatedPolicyReconciler that are there and those that should be, after a queue took what was dirty and wrote
+/// Replicas that are there and those that should be, after a queue took what was dirty and wrote
 /// what the index said.
 fn work_off(index: &mut Index, queue: &mut BTreeSet<Pair>, held: &mut BTreeMap<Pair, Placed>) {
     while let Some(pair) = queue.pop_first() {

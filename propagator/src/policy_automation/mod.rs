@@ -32,7 +32,7 @@ use crate::cache::HubCache;
 use crate::error::AutomationError;
 use crate::index::Pair;
 
-/// ReplicatedPolicyReconciler read at once for a job.
+/// Replicas read at once for a job.
 const AT_ONCE: usize = 8;
 
 /// Brings automations in line.

@@ -12,30 +12,19 @@ use reeve_api::addon::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedClu
 use reeve_api::ocm::ManagedCluster;
 use reeve_api::work::ManifestWork;
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::queue::Queue;
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Change, Store, Watch};
 use serde::de::DeserializeOwned;
 
 use crate::addon::{Addon, Installation};
-use crate::approval;
-use crate::configs::StoredConfig;
-use crate::deploy::work::{self, Live};
+use crate::csr::{claimed_installation, is_pending};
 use crate::facts::{AddOnFacts, ClusterFacts, deployment_config};
+use crate::queues::Queues;
+use crate::stored_config::StoredConfig;
+use crate::work::{self, Live};
 
 /// How many works a page of a list has. Each holds all of its objects until it has been looked at.
 const WORKS_AT_ONCE: u32 = 20;
-
-/// The controllers' work.
-#[derive(Clone)]
-pub struct Queues {
-    /// Add-ons to bring about.
-    pub installations: Queue<Installation>,
-    /// Certificate requests to look at, by name.
-    pub requests: Queue<String>,
-    /// Definitions of add-ons whose configurations to fingerprint.
-    pub definitions: Queue<Addon>,
-}
 
 /// A work, and whose it is.
 pub struct OwnedWork {
@@ -50,7 +39,7 @@ type Request = Option<Arc<CertificateSigningRequest>>;
 
 /// What is known of the hub.
 #[derive(Clone)]
-pub struct World {
+pub struct Caches {
     /// The hub.
     pub client: Client,
     /// The configurations.
@@ -94,7 +83,7 @@ pub struct Watches {
     requests: Watch<CertificateSigningRequest, Request>,
 }
 
-impl World {
+impl Caches {
     /// A hub about which nothing is known yet, and what will tell.
     pub fn new(client: Client) -> (Self, Watches) {
         let selector = Addon::selector();
@@ -116,11 +105,11 @@ impl World {
             .labels(&selector)
             .pages(WORKS_AT_ONCE),
             requests: Watch::projected(Api::all(client.clone()), |request| {
-                approval::is_pending(&request).then(|| Arc::new(request))
+                is_pending(&request).then(|| Arc::new(request))
             })
             .labels(&selector),
         };
-        let world = Self {
+        let caches = Self {
             client,
             configs: watches.configs.store(),
             definitions: watches.definitions.store(),
@@ -130,7 +119,7 @@ impl World {
             requests: Requests(watches.requests.store()),
             index: Arc::default(),
         };
-        (world, watches)
+        (caches, watches)
     }
 
     /// Waits until everything has been seen once.
@@ -231,7 +220,7 @@ impl World {
             queues.installations.add(installation);
         }
         if change.old.is_none() {
-            self.look_at_requests(queues, |_| true);
+            self.enqueue_requests(queues, |_| true);
         }
     }
 
@@ -258,7 +247,7 @@ impl World {
             }
         }
         if change.old.is_none() {
-            self.look_at_requests(queues, |claimed| *claimed == installation);
+            self.enqueue_requests(queues, |claimed| *claimed == installation);
         }
         queues.installations.add(installation);
     }
@@ -281,9 +270,9 @@ impl World {
         }
     }
 
-    fn look_at_requests(&self, queues: &Queues, concerned: impl Fn(&Installation) -> bool) {
+    fn enqueue_requests(&self, queues: &Queues, concerned: impl Fn(&Installation) -> bool) {
         let names = self.requests.0.collect(|key, request| {
-            let claimed = approval::claimed(request.as_ref().as_ref()?)?;
+            let claimed = claimed_installation(request.as_ref().as_ref()?)?;
             concerned(&claimed).then(|| key.name.clone())
         });
         for name in names {
@@ -344,32 +333,36 @@ impl World {
 
 impl Watches {
     /// Starts all of them.
-    pub fn start(self, world: &World, queues: &Queues, tasks: &mut Supervisor) {
+    pub fn start(self, caches: &Caches, queues: &Queues, tasks: &mut Supervisor) {
         let mut run = Run {
-            world,
+            caches,
             queues,
             tasks,
         };
         run.watch(
             "the watch of configurations",
             self.configs,
-            World::config_changed,
+            Caches::config_changed,
         );
         run.watch(
             "the watch of add-ons' definitions",
             self.definitions,
-            World::definition_changed,
+            Caches::definition_changed,
         );
         run.watch(
             "the watch of managed clusters",
             self.clusters,
-            World::cluster_changed,
+            Caches::cluster_changed,
         );
-        run.watch("the watch of works", self.works, World::work_changed);
+        run.watch("the watch of works", self.works, Caches::work_changed);
         for (addon, watch) in Addon::ALL.into_iter().zip(self.addons) {
-            run.watch("a watch of add-ons", watch, move |world, change, queues| {
-                world.addon_changed(addon, change, queues);
-            });
+            run.watch(
+                "a watch of add-ons",
+                watch,
+                move |caches, change, queues| {
+                    caches.addon_changed(addon, change, queues);
+                },
+            );
         }
         run.watch(
             "the watch of certificate requests",
@@ -382,7 +375,7 @@ impl Watches {
 }
 
 struct Run<'a> {
-    world: &'a World,
+    caches: &'a Caches,
     queues: &'a Queues,
     tasks: &'a mut Supervisor,
 }
@@ -392,14 +385,14 @@ impl Run<'_> {
         &mut self,
         name: &'static str,
         watch: Watch<K, V>,
-        tell: impl Fn(&World, &Change<V>, &Queues) + Send + 'static,
+        tell: impl Fn(&Caches, &Change<V>, &Queues) + Send + 'static,
     ) where
         K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
         V: Send + Sync + 'static,
     {
-        let (world, queues) = (self.world.clone(), self.queues.clone());
+        let (caches, queues) = (self.caches.clone(), self.queues.clone());
         let work = watch.run(self.tasks.stop(), move |change| {
-            tell(&world, &change, &queues);
+            tell(&caches, &change, &queues);
         });
         self.tasks.spawn_infallible(name, work);
     }

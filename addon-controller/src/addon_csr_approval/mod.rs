@@ -6,8 +6,9 @@ mod request;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::caches::Caches;
+use crate::csr::{claimed_installation, is_pending};
 use crate::messages::{self, unapproved};
-use crate::world::World;
 use jiff::Timestamp;
 use k8s_openapi::api::certificates::v1::{
     CertificateSigningRequest, CertificateSigningRequestCondition,
@@ -20,14 +21,12 @@ use reeve_runtime::events::{EventRecorder, InformationalEvent};
 use reeve_runtime::object::{ObjectKey, StatusReason};
 use reeve_runtime::queue::Action;
 
-pub use decide::{claimed, is_pending};
-
 /// The name in logs and metrics.
 pub const CONTROLLER: &str = "addon-csr-approval";
 
 /// Approves what agents ask for, and says why it does not.
 pub struct Approval {
-    world: World,
+    caches: Caches,
     events: EventRecorder,
     /// The last reason told about each request.
     told: Mutex<HashMap<String, String>>,
@@ -35,9 +34,9 @@ pub struct Approval {
 
 impl Approval {
     /// Nothing is approved yet.
-    pub fn new(world: World, events: EventRecorder) -> Arc<Self> {
+    pub fn new(caches: Caches, events: EventRecorder) -> Arc<Self> {
         Arc::new(Self {
-            world,
+            caches,
             events,
             told: Mutex::default(),
         })
@@ -46,19 +45,19 @@ impl Approval {
     /// Looks at one request.
     pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, kube::Error> {
         let key = ObjectKey::new("", &*name);
-        let request = self.world.requests.get_valid(&key);
+        let request = self.caches.requests.get_valid(&key);
         let pending = request.filter(|request| is_pending(request));
         let Some(request) = pending else {
             self.told.lock().remove(&name);
             return Ok(Action::AwaitChange);
         };
-        let Some(installation) = claimed(&request) else {
+        let Some(installation) = claimed_installation(&request) else {
             return Ok(Action::AwaitChange);
         };
         let (cluster, addon) = (&installation.cluster, installation.addon);
-        let verdict = if !self.world.knows_cluster(cluster) {
+        let verdict = if !self.caches.knows_cluster(cluster) {
             Err(unapproved::no_cluster(cluster))
-        } else if !self.world.has_addon(&installation) {
+        } else if !self.caches.has_addon(&installation) {
             Err(unapproved::no_addon(addon.name(), cluster))
         } else {
             decide::check(&request, &installation)
@@ -73,7 +72,7 @@ impl Approval {
     }
 
     async fn approve(&self, request: &CertificateSigningRequest) -> Result<Action, kube::Error> {
-        let api: Api<CertificateSigningRequest> = Api::all(self.world.client.clone());
+        let api: Api<CertificateSigningRequest> = Api::all(self.caches.client.clone());
         let mut approved = request.clone();
         let (reason, message) = messages::APPROVED;
         let condition = CertificateSigningRequestCondition {

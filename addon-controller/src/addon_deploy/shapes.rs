@@ -3,8 +3,8 @@
 use reeve_runtime::object::ObjectKey;
 
 use super::build::{Hook, Works};
-use super::work::Desired;
 use crate::digest::Digest;
+use crate::work::Desired;
 
 /// A work that is to be there.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,21 +10,21 @@ use reeve_api::addon::{ClusterManagementAddOn, DeploymentSettings, ManagedCluste
 use reeve_runtime::object::ObjectKey;
 
 use super::build::Layouts;
-use super::identity::Identity;
 use super::reapply;
-use super::work::{Live, names};
 use crate::addon::{Addon, Installation};
-use crate::configs::is_ours;
+use crate::caches::Caches;
+use crate::cma_config::is_ours;
 use crate::facts::{
     AddOnFacts, ClusterFacts, Config, Environment, Hosting, Inputs, Siblings, deployment_config,
     install_namespace,
 };
 use crate::hub::{Asked, HubIdentity};
-use crate::world::World;
+use crate::identity::Identity;
+use crate::work::{Live, names};
 
 /// Gathers what decisions need.
 pub struct Observer {
-    world: World,
+    caches: Caches,
     hub: HubIdentity,
     environment: Arc<Environment>,
     /// Configurations that were there once: what is being removed may still need one that has been deleted.
@@ -32,11 +32,11 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// One that knows what `world` knows.
-    pub fn new(world: World, environment: Environment) -> Self {
+    /// One that knows what `caches` knows.
+    pub fn new(caches: Caches, environment: Environment) -> Self {
         Self {
-            hub: HubIdentity::new(world.client.clone()),
-            world,
+            hub: HubIdentity::new(caches.client.clone()),
+            caches,
             environment: Arc::new(environment),
             remembered: Mutex::default(),
         }
@@ -52,7 +52,7 @@ impl Observer {
         let facts = AddOnFacts::of(addon);
         let hosting = facts.hosting(&installation.cluster).map(|name| Hosting {
             name: name.to_owned(),
-            facts: self.world.cluster(name),
+            facts: self.caches.cluster(name),
         });
         let mut inputs = Inputs {
             installation: installation.clone(),
@@ -78,7 +78,7 @@ impl Observer {
 
     fn siblings(&self, installation: &Installation) -> Siblings {
         let namespace = |addon: Addon| {
-            let found = self.world.addon(&installation.sibling(addon))?;
+            let found = self.caches.addon(&installation.sibling(addon))?;
             let facts = AddOnFacts::of(&found);
             let config = self.config(addon, &found);
             let namespace = install_namespace(&installation.cluster, &facts, &config);
@@ -114,7 +114,7 @@ impl Observer {
         };
         let key = ObjectKey::new(&*desired.namespace, &*desired.name);
         match self
-            .world
+            .caches
             .configs
             .get_valid(&key)
             .map(|config| config.settings.clone())
@@ -152,7 +152,7 @@ impl Observer {
     /// The definition of an add-on.
     pub fn definition(&self, addon: Addon) -> Option<Arc<ClusterManagementAddOn>> {
         let key = ObjectKey::new("", addon.name());
-        self.world.definitions.get_valid(&key)
+        self.caches.definitions.get_valid(&key)
     }
 }
 

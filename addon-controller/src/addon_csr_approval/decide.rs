@@ -7,7 +7,7 @@ use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use kube::ResourceExt;
 
 use super::request;
-use crate::addon::{ADDON_NAME_LABEL, Addon, CLUSTER_NAME_LABEL, Installation};
+use crate::addon::Installation;
 use crate::messages::unapproved;
 use crate::registration::decide::SIGNER;
 
@@ -19,27 +19,6 @@ const GRPC_USER: &str = "open-cluster-management.io/csr-user";
 const AUTHENTICATED: &str = "system:authenticated";
 const CLIENT_AUTH: &str = "client auth";
 const USAGES: [&str; 3] = [CLIENT_AUTH, "digital signature", "key encipherment"];
-
-/// Which installation a request says it is for; `None` for a request that is nobody's business here.
-pub fn claimed(request: &CertificateSigningRequest) -> Option<Installation> {
-    let label = |key: &str| request.labels().get(key);
-    let addon = Addon::of(label(ADDON_NAME_LABEL)?)?;
-    let cluster = label(CLUSTER_NAME_LABEL)?;
-    request
-        .name_any()
-        .starts_with("addon")
-        .then(|| Installation::new(cluster, addon))
-}
-
-/// Whether nobody has decided about it yet.
-pub fn is_pending(request: &CertificateSigningRequest) -> bool {
-    let conditions = request.status.as_ref().and_then(|s| s.conditions.as_ref());
-    let decided = |kind: &str| kind == "Approved" || kind == "Denied";
-    !conditions
-        .into_iter()
-        .flatten()
-        .any(|condition| decided(&condition.type_))
-}
 
 /// Checks what the request itself says. Whether cluster and add-on exist has been checked before.
 pub fn check(

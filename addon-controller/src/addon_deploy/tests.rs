@@ -11,16 +11,16 @@ use reeve_runtime::object::ObjectKey;
 use serde_json::{Value, json};
 
 use super::build::{self, BuildError, Layouts};
-use super::conditions;
 use super::decide::{self, Plan, View, decide};
 use super::finalizers::{Finalizers, HOSTING_CLEANUP, HOSTING_PRE_DELETE, PRE_DELETE};
 use super::observe;
 use super::shapes::Shapes;
-use super::work::Live;
 use crate::addon::Addon;
 use crate::facts::{Config, FORCE_ANNOTATION, Inputs};
 use crate::messages::conditions as texts;
 use crate::testing::{annotated, cluster, hosted, inputs};
+use crate::work::Live;
+use crate::work_conditions;
 
 /// A hub with one add-on, on which plans come true.
 struct Story {
@@ -87,7 +87,7 @@ impl Story {
             self.works.remove(key);
         }
         self.conditions =
-            conditions::after(&self.conditions, &plan.say, jiff::Timestamp::UNIX_EPOCH);
+            work_conditions::after(&self.conditions, &plan.say, jiff::Timestamp::UNIX_EPOCH);
         if let Some(edit) = &plan.finalizers {
             self.finalizers = edit.apply(&self.finalizers);
         }

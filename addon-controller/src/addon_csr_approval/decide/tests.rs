@@ -3,6 +3,8 @@ use reeve_testkit::certificate_request;
 use serde_json::json;
 
 use super::*;
+use crate::addon::{ADDON_NAME_LABEL, CLUSTER_NAME_LABEL};
+use crate::csr::{claimed_installation, is_pending};
 
 const USER: &str = "system:open-cluster-management:cluster:cluster1:addon:config-policy-controller:agent:config-policy-controller";
 const OWN_GROUP: &str =
@@ -62,7 +64,7 @@ impl Request {
 
     fn verdict(&self) -> Result<(), String> {
         let request = self.object();
-        let installation = claimed(&request).ok_or("nobody's business")?;
+        let installation = claimed_installation(&request).ok_or("nobody's business")?;
         check(&request, &installation)
     }
 }
@@ -236,7 +238,7 @@ fn rough_edge_04_every_forgery_is_left_unapproved() {
 #[test]
 fn what_is_no_certificate_request_is_left_alone() {
     let mut request = Request::default().object();
-    let installation = claimed(&request).unwrap();
+    let installation = claimed_installation(&request).unwrap();
     for text in [
         "",
         "no PEM",
@@ -251,7 +253,7 @@ fn what_is_no_certificate_request_is_left_alone() {
 
 #[test]
 fn requests_of_others_are_nobodys_business() {
-    let of = |request: Request| claimed(&request.object());
+    let of = |request: Request| claimed_installation(&request.object());
     assert_eq!(
         of(Request {
             name: "csr-abcde",

@@ -16,21 +16,21 @@ use serde_json::{Map, Value, json};
 
 use super::act::{self, ActError, Written};
 use super::build::{self, BuildError, Works};
-use super::conditions::{self, Say};
 use super::decide::{self, Plan, View};
 use super::finalizers::Finalizers;
 use super::observe::{self, Observer};
 use super::reapply;
 use super::shapes::{Shape, Shapes};
-use super::work::Live;
 use crate::addon::Installation;
-use crate::configs;
+use crate::caches::Caches;
+use crate::cma_config;
 use crate::digest::Digest;
 use crate::facts::{Environment, Inputs};
 use crate::messages::{self, conditions as texts};
 use crate::registration::decide as registration;
 use crate::registration::{GrantError, Grants, Owners};
-use crate::world::World;
+use crate::work::Live;
+use crate::work_conditions::{self, Say};
 
 /// How often the finalizers of an add-on that is being deleted are taken off before all is looked at anew.
 const FINAL_ATTEMPTS: usize = 5;
@@ -51,7 +51,7 @@ pub enum InstallError {
 
 /// Brings add-ons about.
 pub struct Installer {
-    world: World,
+    caches: Caches,
     observer: Observer,
     grants: Grants,
     events: EventRecorder,
@@ -90,14 +90,14 @@ struct Look<'a> {
 impl Installer {
     /// One that has brought about nothing yet.
     pub fn new(
-        world: World,
+        caches: Caches,
         environment: Environment,
         grants: Grants,
         events: EventRecorder,
     ) -> Arc<Self> {
         Arc::new(Self {
-            observer: Observer::new(world.clone(), environment),
-            world,
+            observer: Observer::new(caches.clone(), environment),
+            caches,
             grants,
             events,
             memory: Mutex::default(),
@@ -109,8 +109,8 @@ impl Installer {
         self: Arc<Self>,
         installation: Installation,
     ) -> Result<Action, InstallError> {
-        let Some(addon) = self.world.addon(&installation) else {
-            if !self.world.has_addon(&installation) {
+        let Some(addon) = self.caches.addon(&installation) else {
+            if !self.caches.has_addon(&installation) {
                 // Works of an add-on that has never been seen may be waiting for it, on a hub that is being restored.
                 let was_there = self.memory.lock().contains_key(&installation);
                 if was_there {
@@ -122,9 +122,9 @@ impl Installer {
             return Ok(Action::AwaitChange);
         };
         let is_deleting = addon.metadata.deletion_timestamp.is_some();
-        let Some(cluster) = self.world.cluster(&installation.cluster) else {
+        let Some(cluster) = self.caches.cluster(&installation.cluster) else {
             // Without its cluster there is nobody left who could clean up.
-            if is_deleting && !self.world.knows_cluster(&installation.cluster) {
+            if is_deleting && !self.caches.knows_cluster(&installation.cluster) {
                 return self.let_go(&installation, &addon).await;
             }
             return Ok(Action::AwaitChange);
@@ -140,7 +140,7 @@ impl Installer {
             owner: (!Finalizers::is_foreground(addon.finalizers()))
                 .then(|| observe::owner_reference(&*addon, true)),
             inputs: inputs.map_err(|error| InstallError::Identity(Box::new(error)))?,
-            live: self.world.works(&installation),
+            live: self.caches.works(&installation),
             now: Timestamp::now().as_second(),
         };
         self.look(&look).await
@@ -165,13 +165,13 @@ impl Installer {
             outcome = self.deploy(look, &status.conditions).await;
             said.append(&mut outcome.said);
         }
-        let conditions = conditions::after(&status.conditions, &said, Timestamp::now());
+        let conditions = work_conditions::after(&status.conditions, &said, Timestamp::now());
         if conditions != status.conditions {
             fields.insert("conditions".to_owned(), json!(conditions));
         }
         let mut is_current = !outcome.was_overtaken;
         let is_told =
-            fields.is_empty() || act::tell(&self.world.client, look.addon, fields).await?;
+            fields.is_empty() || act::tell(&self.caches.client, look.addon, fields).await?;
         if let Some(error) = outcome.error {
             return Err(error.into());
         }
@@ -186,7 +186,7 @@ impl Installer {
             let attempts = if is_final { FINAL_ATTEMPTS } else { 1 };
             is_current = false;
             for _ in 0..attempts {
-                is_current = act::finalize(&self.world.client, look.addon, &edit).await?;
+                is_current = act::finalize(&self.caches.client, look.addon, &edit).await?;
                 if is_current {
                     break;
                 }
@@ -211,7 +211,7 @@ impl Installer {
         let namespace = look.inputs.namespace();
         let mut fields = registration::fields(look.installation, &status, &namespace);
         let asked = &look.addon.spec.configs;
-        let observed = configs::observed(&self.world, &status.config_references, asked);
+        let observed = cma_config::observed(&self.caches, &status.config_references, asked);
         if let Some(references) = observed {
             fields.insert("configReferences".to_owned(), json!(references));
         }
@@ -321,7 +321,7 @@ impl Installer {
     }
 
     async fn act(&self, look: &Look<'_>, works: Option<&Works>, outcome: &mut Outcome) {
-        let client = &self.world.client;
+        let client = &self.caches.client;
         for key in &outcome.plan.write {
             let Some(desired) = works.and_then(|works| works.get(key)) else {
                 continue;
@@ -362,10 +362,10 @@ impl Installer {
 
     /// Removes the works of an add-on that is gone and that nothing else would remove.
     async fn clear(&self, installation: &Installation) -> Result<(), ActError> {
-        let live = self.world.works(installation);
+        let live = self.caches.works(installation);
         for key in decide::leftovers(installation, &live) {
             if let Some(work) = live.get(&key).filter(|work| !work.is_deleting) {
-                act::delete(&self.world.client, &key, work).await?;
+                act::delete(&self.caches.client, &key, work).await?;
             }
         }
         Ok(())
@@ -381,7 +381,7 @@ impl Installer {
         let mut finalizers = Finalizers::new(&present, true);
         finalizers.drop_all();
         if let Some(edit) = finalizers.change()
-            && !act::finalize(&self.world.client, addon, &edit).await?
+            && !act::finalize(&self.caches.client, addon, &edit).await?
         {
             return Ok(Action::Requeue);
         }

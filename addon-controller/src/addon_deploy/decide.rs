@@ -7,14 +7,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use reeve_runtime::object::ObjectKey;
 
 use super::build::BuildError;
-use super::conditions::{self, Say};
 use super::finalizers::{Edit, Finalizers, HOSTING_CLEANUP, HOSTING_PRE_DELETE, PRE_DELETE};
 use super::shapes::{HookShape, Shape, Shapes};
-use super::work::{Live, names};
 use crate::addon::Installation;
 use crate::facts::{Hosting, Inputs};
 use crate::messages::{blocked, conditions as texts};
 use crate::render::RenderError;
+use crate::work::{Live, names};
+use crate::work_conditions::{self, Say};
 
 /// What is there.
 pub struct View<'a> {
@@ -176,7 +176,7 @@ impl Decision<'_> {
             self.say(Say::no(kind, texts::APPLY_FAILED));
         } else if !applied.contains(&None) {
             self.say(Say::yes(kind, (texts::APPLIED, texts::ALL_APPLIED)));
-        } else if conditions::status(self.view.conditions, kind) == Some(false) {
+        } else if work_conditions::status(self.view.conditions, kind) == Some(false) {
             // What failed has been replaced, and nothing is known of the new.
             self.say(Say::Nothing { kind });
         }
@@ -200,7 +200,7 @@ impl Decision<'_> {
         self.finalizers.drop_one(HOSTING_CLEANUP);
         self.finalizers.drop_one(HOSTING_PRE_DELETE);
         for kind in [texts::HOSTING_MANIFEST_APPLIED, texts::HOSTING_VALID] {
-            if conditions::status(self.view.conditions, kind).is_some() {
+            if work_conditions::status(self.view.conditions, kind).is_some() {
                 self.say(Say::Nothing { kind });
             }
         }

@@ -8,12 +8,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::assign::{LIMIT, assign};
-use super::identity::{Identity, Side, is_hook, resource, side};
 use super::reapply::{self, Reapplied};
-use super::work::{Content, Desired, hook_name, names};
 use crate::addon::Installation;
 use crate::facts::Inputs;
+use crate::identity::{Identity, Side, is_hook, resource, side};
 use crate::render::{self, RenderError};
+use crate::work::{Content, Desired, hook_name, names};
+use crate::work_report::is_hub_crd;
 
 /// Why there are no works.
 #[derive(Debug, thiserror::Error)]
@@ -151,9 +152,7 @@ impl Make<'_> {
                 let key = ObjectKey::new(namespace, name(index));
                 let name = key.to_string();
                 let is_whole = self.reapplied.whole.contains(&name);
-                let crds = manifests
-                    .iter_mut()
-                    .filter(|object| reapply::is_hub_crd(object));
+                let crds = manifests.iter_mut().filter(|object| is_hub_crd(object));
                 let configs = crds.map(|crd| reapply::hub_crd(crd, is_whole)).collect();
                 let content = Content {
                     configs,

@@ -8,11 +8,11 @@ use reeve_api::work::{ManifestCondition, ManifestWork, ManifestWorkStatus};
 use reeve_runtime::object::ObjectKey;
 use serde_json::{Map, Value, json};
 
-use super::conditions;
-use super::identity::{Identity, is_orphan, resource};
-use super::reapply::{self, REAPPLIED_AT, Report};
 use crate::addon::{ADDON_NAME_LABEL, ADDON_NAMESPACE_LABEL, Addon, Installation};
 use crate::digest::Digest;
+use crate::identity::{Identity, is_orphan, resource};
+use crate::work_conditions;
+use crate::work_report::{REAPPLIED_AT, Report, is_applied, manifests};
 
 /// Annotation of a work: the versions of the configurations that it was made with.
 pub const CONFIG_HASH: &str = "open-cluster-management.io/config-spec-hash";
@@ -232,7 +232,7 @@ impl Live {
     /// What is kept of a work.
     pub fn of(mut work: ManifestWork) -> Self {
         let status = work.status.take().unwrap_or_default();
-        let condition = |kind: &str| conditions::status(&status.conditions, kind);
+        let condition = |kind: &str| work_conditions::status(&status.conditions, kind);
         let layout = manifests(&work).map(Identity::of).collect();
         let keys = |map: &BTreeMap<String, String>| map.keys().cloned().collect();
         let owners = work.metadata.owner_references.clone().unwrap_or_default();
@@ -272,12 +272,6 @@ impl Live {
     }
 }
 
-/// The objects in a work.
-pub fn manifests(work: &ManifestWork) -> impl Iterator<Item = &Value> {
-    let manifests = work.spec.0.get("workload").map(|w| &w["manifests"]);
-    manifests.and_then(Value::as_array).into_iter().flatten()
-}
-
 /// The namespaces that a work leaves behind, once its agent has applied them as the work is. What the agent cannot apply
 /// of the rest does not hold them up.
 fn lets_go(work: &ManifestWork, status: &ManifestWorkStatus) -> Vec<String> {
@@ -297,14 +291,14 @@ fn lets_go(work: &ManifestWork, status: &ManifestWorkStatus) -> Vec<String> {
         }),
         _ => false,
     };
-    let all = reapply::is_applied(&status.conditions, work);
+    let all = is_applied(&status.conditions, work);
     let is_applied = |name: &str| {
         let mut reports = status.resource_status.manifests.iter();
         all || reports.any(|report| {
             let meta = &report.resource_meta;
             meta.resource == "namespaces"
                 && meta.name == name
-                && reapply::is_applied(&report.conditions, work)
+                && is_applied(&report.conditions, work)
         })
     };
     manifests(work)

@@ -1,66 +1,20 @@
 //! Fingerprints of configurations, by which OCM's addon-manager tells whether one has been applied.
 
-use std::sync::Arc;
-
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
 use reeve_api::addon::{
-    ADDON_GROUP, AddOnConfig, AddOnDeploymentConfig, ClusterManagementAddOn, ConfigReference,
-    ConfigResource, ConfigSpecHash, DEPLOYMENT_CONFIGS, DefaultConfigReference, DeploymentSettings,
+    ADDON_GROUP, AddOnConfig, ClusterManagementAddOn, ConfigReference, ConfigResource,
+    ConfigSpecHash, DEPLOYMENT_CONFIGS, DefaultConfigReference,
 };
 use reeve_runtime::object::{ObjectKey, StatusReason};
 use reeve_runtime::queue::Action;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 use crate::addon::Addon;
-use crate::digest::Digest;
-use crate::world::World;
+use crate::caches::Caches;
 
 /// The name in logs and metrics.
 pub const CONTROLLER: &str = "cma-config-controller";
-
-/// What is kept of a configuration.
-#[derive(Clone, Debug)]
-pub struct StoredConfig {
-    /// What it says, or why that cannot be read.
-    pub settings: Result<Arc<DeploymentSettings>, String>,
-    /// Its fingerprint.
-    pub hash: String,
-    /// Counts its changes.
-    pub generation: i64,
-}
-
-impl StoredConfig {
-    /// What is kept of a configuration.
-    pub fn of(config: &AddOnDeploymentConfig) -> Self {
-        let spec = &config.spec.0;
-        let settings = serde_json::from_value(Value::Object(spec.clone()));
-        Self {
-            settings: settings.map(Arc::new).map_err(|error| error.to_string()),
-            hash: spec_hash(spec),
-            generation: config.metadata.generation.unwrap_or_default(),
-        }
-    }
-}
-
-/// The fingerprint of an object that has a spec beside its metadata: SHA-256, in hex, of what Go's `encoding/json` makes
-/// of it.
-pub fn spec_hash(spec: &Map<String, Value>) -> String {
-    let text = json!({ "spec": spec }).to_string();
-    // Go escapes what could end a script in a page; these characters can only be in texts.
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '<' => escaped.push_str("\\u003c"),
-            '>' => escaped.push_str("\\u003e"),
-            '&' => escaped.push_str("\\u0026"),
-            '\u{2028}' => escaped.push_str("\\u2028"),
-            '\u{2029}' => escaped.push_str("\\u2029"),
-            other => escaped.push(other),
-        }
-    }
-    Digest::of_bytes(escaped.as_bytes()).to_string()
-}
 
 /// Whether references of this kind are to configurations of ours.
 pub fn is_ours(resource: &ConfigResource) -> bool {
@@ -70,7 +24,7 @@ pub fn is_ours(resource: &ConfigResource) -> bool {
 /// The references of an add-on with what is known of the configurations; `None` if that is there already. The fingerprint
 /// is told of those that the add-on itself asks for: of others, the definition of the add-on tells.
 pub fn observed(
-    world: &World,
+    caches: &Caches,
     references: &[ConfigReference],
     asked: &[AddOnConfig],
 ) -> Option<Vec<ConfigReference>> {
@@ -80,7 +34,7 @@ pub fn observed(
             continue;
         };
         let key = ObjectKey::new(&*desired.namespace, &*desired.name);
-        let Some(config) = world.configs.get_valid(&key) else {
+        let Some(config) = caches.configs.get_valid(&key) else {
             continue;
         };
         reference.last_observed_generation = Some(config.generation);
@@ -96,9 +50,9 @@ pub fn observed(
 }
 
 /// Tells the fingerprints of the configurations that an add-on's definition names.
-pub async fn reconcile(world: World, addon: Addon) -> Result<Action, kube::Error> {
+pub async fn reconcile(caches: Caches, addon: Addon) -> Result<Action, kube::Error> {
     let key = ObjectKey::new("", addon.name());
-    let Some(definition) = world.definitions.get_valid(&key) else {
+    let Some(definition) = caches.definitions.get_valid(&key) else {
         return Ok(Action::AwaitChange);
     };
     let Some(status) = &definition.status else {
@@ -108,7 +62,7 @@ pub async fn reconcile(world: World, addon: Addon) -> Result<Action, kube::Error
     let progressions = fresh.install_progressions.iter_mut();
     let references = progressions.flat_map(|progression| &mut progression.config_references);
     for reference in fresh.default_config_references.iter_mut().chain(references) {
-        fingerprint(&world, reference);
+        fingerprint(&caches, reference);
     }
     let mut changes = Map::new();
     if fresh.default_config_references != status.default_config_references {
@@ -126,7 +80,7 @@ pub async fn reconcile(world: World, addon: Addon) -> Result<Action, kube::Error
         "metadata": { "uid": definition.uid(), "resourceVersion": definition.resource_version() },
         "status": changes,
     });
-    let api: Api<ClusterManagementAddOn> = Api::all(world.client.clone());
+    let api: Api<ClusterManagementAddOn> = Api::all(caches.client.clone());
     let (parameters, patch) = (PatchParams::default(), Patch::Merge(patch));
     match api.patch_status(addon.name(), &parameters, &patch).await {
         Ok(_) => Ok(Action::AwaitChange),
@@ -138,7 +92,7 @@ pub async fn reconcile(world: World, addon: Addon) -> Result<Action, kube::Error
     }
 }
 
-fn fingerprint(world: &World, reference: &mut DefaultConfigReference) {
+fn fingerprint(caches: &Caches, reference: &mut DefaultConfigReference) {
     if !is_ours(&reference.resource) {
         return;
     }
@@ -151,27 +105,7 @@ fn fingerprint(world: &World, reference: &mut DefaultConfigReference) {
         return;
     };
     let key = ObjectKey::new(&**namespace, &**name);
-    if let Some(config) = world.configs.get_valid(&key) {
+    if let Some(config) = caches.configs.get_valid(&key) {
         spec_hash.clone_from(&config.hash);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fingerprints_are_those_of_go() {
-        let of = |spec: Value| spec_hash(spec.as_object().unwrap());
-        // echo -n '{"spec":{}}' | sha256sum
-        assert_eq!(
-            of(json!({})),
-            Digest::of_bytes(br#"{"spec":{}}"#).to_string()
-        );
-        let text = br#"{"spec":{"a":"\u003cb\u003e \u0026","z":1}}"#;
-        assert_eq!(
-            of(json!({"z": 1, "a": "<b> &"})),
-            Digest::of_bytes(text).to_string()
-        );
     }
 }

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::{Story, framework_work, holds_cluster_namespace, story_with_orphan_policy_set_by_hand};
 use crate::addon::Addon;
-use crate::deploy::reapply::{REAPPLIED_AT, requeue_after};
+use crate::addon_deploy::reapply::requeue_after;
 use crate::facts::Inputs;
 use crate::testing::{annotated, available, hosted, inputs};
+use crate::work_report::REAPPLIED_AT;
 
 const MINUTE: i64 = 60;
 const ON_HUB: &str = "addon.open-cluster-management.io/on-multicluster-hub";

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::identity::Identity;
+use crate::identity::Identity;
 
 /// How large the objects of one work may be together, in bytes of JSON: four fifths of what OCM allows a work to be.
 pub const LIMIT: usize = 500 * 1024 * 4 / 5;

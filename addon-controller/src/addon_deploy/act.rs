@@ -9,7 +9,7 @@ use reeve_runtime::object::{ObjectKey, StatusReason, not_found_as_none, status_m
 use serde_json::{Map, Value, json};
 
 use super::finalizers::Edit;
-use super::work::{Desired, Live};
+use crate::work::{Desired, Live};
 
 /// A call failed.
 #[derive(Debug, thiserror::Error)]
