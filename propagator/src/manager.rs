@@ -39,6 +39,11 @@ const SETS_CONTROLLER: &str = "policy-set";
 
 /// Runs the propagator until `stop`, or until one of its tasks fails.
 pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
+    // Boxed: the future is large, and every caller would hold it.
+    Box::pin(start(args, stop)).await
+}
+
+async fn start(args: Args, stop: CancellationToken) -> Result<(), Error> {
     let mut manager = Manager::with_logging(&args.log, &args.in_process, stop)?;
     let settings = Settings::new(&args)?;
     let rates = Rates::from_environment();

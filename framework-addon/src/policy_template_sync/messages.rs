@@ -146,6 +146,20 @@ pub fn pending_ignored(unmet: &[String]) -> String {
     format!("{} but ignorePending is true", pending(unmet))
 }
 
+/// The error of Go's accessor of unstructured objects for a value of another type.
+pub fn wrong_type(path: &str, value: &Value, expected: &str) -> String {
+    let (shown, kind) = match value {
+        Value::Null => (NOTHING.to_owned(), NOTHING),
+        Value::Bool(value) => (value.to_string(), "bool"),
+        Value::Number(number) if number.is_f64() => (number.to_string(), "float64"),
+        Value::Number(number) => (number.to_string(), "int64"),
+        Value::String(text) => (text.clone(), "string"),
+        Value::Array(_) => (value.to_string(), "[]interface {}"),
+        Value::Object(_) => (value.to_string(), "map[string]interface {}"),
+    };
+    format!("{path} accessor error: {shown} is of the type {kind}, expected {expected}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,18 +262,4 @@ mod tests {
         ConfigurationPolicy.policy.open-cluster-management.io "t" is invalid: spec may only contain one of object-templates and object-templates-raw
         "#);
     }
-}
-
-/// The error of Go's accessor of unstructured objects for a value of another type.
-pub fn wrong_type(path: &str, value: &Value, expected: &str) -> String {
-    let (shown, kind) = match value {
-        Value::Null => (NOTHING.to_owned(), NOTHING),
-        Value::Bool(value) => (value.to_string(), "bool"),
-        Value::Number(number) if number.is_f64() => (number.to_string(), "float64"),
-        Value::Number(number) => (number.to_string(), "int64"),
-        Value::String(text) => (text.clone(), "string"),
-        Value::Array(_) => (value.to_string(), "[]interface {}"),
-        Value::Object(_) => (value.to_string(), "map[string]interface {}"),
-    };
-    format!("{path} accessor error: {shown} is of the type {kind}, expected {expected}")
 }

@@ -360,16 +360,16 @@ mod tests {
             old: known(old),
             new: known(new),
         });
-        let (reconciled, mut reconciles) = tokio::sync::mpsc::unbounded_channel();
+        let (sent, mut received) = tokio::sync::mpsc::unbounded_channel();
         let stop = CancellationToken::new();
         let work = queues.replicas.run(1, stop, move |replica| {
             // The test has ended if nobody listens.
-            let _ = reconciled.send(replica);
+            let _ = sent.send(replica);
             std::future::ready(Ok::<_, Infallible>(Action::AwaitChange))
         });
         tokio::select! {
             () = work => false,
-            reconciled = reconciles.recv() => reconciled == Some(key),
+            sent = received.recv() => sent == Some(key),
             () = tokio::time::sleep(Duration::from_millis(200)) => false,
         }
     }
