@@ -5,6 +5,7 @@ mod files;
 mod generate;
 mod hub;
 mod image;
+mod modules;
 mod rbac;
 mod record;
 mod run;
@@ -26,12 +27,15 @@ struct Arguments {
 enum Task {
     /// Write every generated file: the CRDs, the rights, and the reference of all flags.
     Gen,
-    /// Formatting, clippy, fresh generated files, arrows between rooms, reachable and short files.
+    /// Formatting, clippy, fresh generated files, arrows between rooms, reachable and short files, no circles of
+    /// modules.
     Check {
         /// Leave out the two slow ones, formatting and clippy.
         #[arg(long)]
         quick: bool,
     },
+    /// Print the graph of the modules of each crate: how many there are, and how they use each other.
+    Modules,
     /// Everything: the check, then all tests, those on real API servers included, then the scenarios on the embedded
     /// server.
     Test {
@@ -144,6 +148,7 @@ fn main() -> Result<()> {
             generate::check()?;
             arrows::check()?;
             files::check()?;
+            modules::check()?;
             println!("all checks passed");
             Ok(())
         }
@@ -158,6 +163,7 @@ fn main() -> Result<()> {
                 test::Which::All
             })
         }
+        Task::Modules => modules::print(),
         Task::Image(options) => image::build(options),
         Task::Demo => run::cargo(&["run", "--quiet", "--package", "reeve-demo"]),
         Task::Record { program } => record::record(program.as_deref()),

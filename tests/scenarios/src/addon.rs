@@ -11,8 +11,8 @@ use reeve_testkit::{
 };
 use serde_json::json;
 
-use crate::Replicated;
-use crate::evaluator::{key, rendered, series, steadily_for, within};
+use crate::evaluator::{key, rendered, series};
+use crate::wait::{steadily_for, within};
 
 /// The component's name.
 pub const ADDON: &str = "governance-policy-framework-addon";
@@ -317,11 +317,6 @@ pub struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// A policy under test; not applied yet.
-    pub fn policy(&self, name: &str) -> Replicated<'a> {
-        Replicated::new(*self, name)
-    }
-
     /// Whether the policies are copied from one cluster to another.
     pub fn copies(&self) -> bool {
         self.addon.mode != Mode::OnHub

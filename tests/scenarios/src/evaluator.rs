@@ -1,28 +1,17 @@
 //! A managed cluster with the `ConfigurationPolicy` controller and nothing else.
 
-use std::fmt::Display;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use reeve_testkit::{
-    Component, Object, Objects, Plane, PlaneOptions, eventually, free_port, http_get,
-};
+use reeve_testkit::{Component, Object, Objects, Plane, PlaneOptions, free_port, http_get};
 use serde_json::json;
 
-use crate::Subject;
+use crate::wait::{SOON, within};
 
 /// Where the policies of an [`Evaluator`] live.
-const MANAGED: &str = "managed";
-
-/// How long anything may take before a scenario gives up on it.
-const SOON: Duration = Duration::from_mins(1);
-
-/// How long something must not happen before a scenario believes that it does not. The controllers are
-/// started with an evaluation backoff of 2 s, which is also their longest period: whatever they would
-/// do wrongly again and again, they do within three of them.
-const STEADY: Duration = Duration::from_secs(6);
+pub(crate) const MANAGED: &str = "managed";
 
 /// How long a policy must not be evaluated to count as settled: longer than the backoff.
 const QUIET: Duration = Duration::from_secs(3);
@@ -51,11 +40,6 @@ impl Evaluator {
         namespace(&plane, "open-cluster-management-policies").await?;
         let controller = Controller::start(&plane, MANAGED, &[]).await?;
         Ok(Self { controller, plane })
-    }
-
-    /// A policy under test in the namespace of policies; not applied yet.
-    pub fn policy(&self, name: &str) -> Subject<'_> {
-        Subject::new(self, MANAGED, name)
     }
 
     /// The control plane.
@@ -340,44 +324,6 @@ pub async fn namespace(objects: &Objects, name: &str) -> Result<()> {
         },
     )
     .await
-}
-
-/// Waits for a condition as long as a scenario waits for anything.
-pub async fn within<T, F, Fut>(what: impl Display, check: F) -> Result<T>
-where
-    F: FnMut() -> Fut,
-    Fut: Future<Output = Result<T>>,
-{
-    eventually(what, SOON, check).await
-}
-
-/// Asks again and again for a while; every answer must be `Ok`.
-pub async fn steadily<F, Fut>(what: impl Display, check: F) -> Result<()>
-where
-    F: FnMut() -> Fut,
-    Fut: Future<Output = Result<()>>,
-{
-    steadily_for(STEADY, what, check).await
-}
-
-/// Like [`steadily`], for another while.
-pub(crate) async fn steadily_for<F, Fut>(
-    time: Duration,
-    what: impl Display,
-    mut check: F,
-) -> Result<()>
-where
-    F: FnMut() -> Fut,
-    Fut: Future<Output = Result<()>>,
-{
-    let end = Instant::now() + time;
-    while Instant::now() < end {
-        check()
-            .await
-            .with_context(|| format!("it did not stay so: {what}"))?;
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    Ok(())
 }
 
 /// Applies the CRDs of the kinds that the cases are told with, which the product does not know.

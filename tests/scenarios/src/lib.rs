@@ -17,10 +17,11 @@ mod site;
 mod subject;
 mod text;
 mod told;
+mod wait;
 
 pub use addon::{ADDON, Addon, Agents, Mode, Place, holds, install, make_namespace};
 pub use dice::Dice;
-pub use evaluator::{Controller, Evaluator, Pair, install_test_crds, namespace, steadily, within};
+pub use evaluator::{Controller, Evaluator, Pair, install_test_crds, namespace};
 pub use governed::{Governed, history};
 pub use harness::{
     Dump, Scenario, run_beside, run_in_turns, run_on, run_on_agents, run_on_evaluator,
@@ -34,3 +35,4 @@ pub use site::{Choice, Site, Via, on, refused};
 pub use subject::Subject;
 pub use text::{indent, spec};
 pub use told::{Entry, Told};
+pub use wait::{steadily, within};

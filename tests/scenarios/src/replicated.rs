@@ -8,7 +8,7 @@ use reeve_runtime::events::{event_name, unique_now};
 use reeve_testkit::{Object, Objects};
 use serde_json::{Value, json};
 
-use crate::evaluator::within;
+use crate::wait::within;
 use crate::{Place, Told, holds};
 
 /// API and kind of policies.
@@ -360,4 +360,11 @@ async fn delete(
         "metadata": { "name": name, "namespace": namespace }
     });
     plane.delete(&object.to_string()).await
+}
+
+impl<'a> Place<'a> {
+    /// A policy under test; not applied yet.
+    pub fn policy(&self, name: &str) -> Replicated<'a> {
+        Replicated::new(*self, name)
+    }
 }

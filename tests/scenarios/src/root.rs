@@ -366,3 +366,10 @@ pub fn wants(name: &str, data: Value) -> Value {
 pub fn plain() -> Value {
     policy_spec(&[wants("plain", json!({ "key": "value" }))])
 }
+
+impl<'a> Site<'a> {
+    /// A policy under test; not applied yet.
+    pub fn root(&'a self, name: &str) -> Root<'a> {
+        Root::new(self, name)
+    }
+}

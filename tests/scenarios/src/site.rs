@@ -9,7 +9,7 @@ use kube::api::ListParams;
 use reeve_testkit::{Object, Objects};
 use serde_json::{Value, json};
 
-use crate::{Root, same, within};
+use crate::{same, within};
 
 /// The API of policies and bindings.
 pub(crate) const V1: &str = "policy.open-cluster-management.io/v1";
@@ -96,11 +96,6 @@ impl<'a> Site<'a> {
     /// Text in which the names of clusters are short.
     pub fn shortened(&self, text: &str) -> String {
         text.replace(&format!("{}-m", self.name), "m")
-    }
-
-    /// A policy under test; not applied yet.
-    pub fn root(&'a self, name: &str) -> Root<'a> {
-        Root::new(self, name)
     }
 
     /// A placement or rule with a binding of the same name to a policy, and what it has chosen.

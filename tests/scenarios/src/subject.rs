@@ -9,7 +9,8 @@ use kube::{Api, ResourceExt as _};
 use reeve_testkit::Objects;
 use serde_json::{Value, json};
 
-use crate::{Said, indent, steadily, within};
+use crate::evaluator::MANAGED;
+use crate::{Evaluator, Said, indent, steadily, within};
 
 const API: &str = "policy.open-cluster-management.io/v1";
 const KIND: &str = "ConfigurationPolicy";
@@ -256,4 +257,11 @@ fn contains(text: &str, parts: &[&str]) -> bool {
         }
         None => false,
     })
+}
+
+impl Evaluator {
+    /// A policy under test in the namespace of policies; not applied yet.
+    pub fn policy(&self, name: &str) -> Subject<'_> {
+        Subject::new(self, MANAGED, name)
+    }
 }

@@ -170,3 +170,18 @@ pub(super) fn port_name(text: &str) -> Vec<String> {
     }
     errors
 }
+
+/// A path that stays below where it begins.
+pub(super) fn local_path(at: &FieldValue<'_>, errors: &mut Errors) {
+    if at.text().starts_with('/') {
+        errors.push(at.invalid("must be a relative path"));
+    }
+    no_backsteps(at, errors);
+}
+
+/// A path without `..`.
+pub(super) fn no_backsteps(at: &FieldValue<'_>, errors: &mut Errors) {
+    if at.text().split('/').any(|part| part == "..") {
+        errors.push(at.invalid("must not contain '..'"));
+    }
+}

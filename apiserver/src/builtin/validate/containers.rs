@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::common::local_path;
 use super::field::{
     Errors, FieldValue, no_duplicates, one_of, port as port_number, required_name, required_one_of,
 };
@@ -286,21 +287,6 @@ fn mounts(container: &FieldValue<'_>, volumes: &[&str], errors: &mut Errors) {
             let why = "Bidirectional mount propagation is available only to privileged containers";
             errors.push(how.forbidden(why));
         }
-    }
-}
-
-/// A path that stays below where it begins.
-pub(super) fn local_path(at: &FieldValue<'_>, errors: &mut Errors) {
-    if at.text().starts_with('/') {
-        errors.push(at.invalid("must be a relative path"));
-    }
-    no_backsteps(at, errors);
-}
-
-/// A path without `..`.
-pub(super) fn no_backsteps(at: &FieldValue<'_>, errors: &mut Errors) {
-    if at.text().split('/').any(|part| part == "..") {
-        errors.push(at.invalid("must not contain '..'"));
     }
 }
 

@@ -115,7 +115,7 @@ fn profile(profile: &FieldValue<'_>, errors: &mut Errors) {
         ("Localhost", false) => {
             errors.push(local.required("must be set when seccomp type is Localhost"));
         }
-        ("Localhost", true) => super::containers::local_path(&local, errors),
+        ("Localhost", true) => super::common::local_path(&local, errors),
         (_, true) => {
             let fields = [("Type", "type"), ("LocalhostProfile", "localhostProfile")];
             let shown = shape::whole(profile.value, &fields);

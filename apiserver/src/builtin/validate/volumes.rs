@@ -1,6 +1,7 @@
 //! Volumes of Pods.
 
-use super::containers::{field_reference, local_path, no_backsteps, resource_reference};
+use super::common::{local_path, no_backsteps};
+use super::containers::{field_reference, resource_reference};
 use super::field::{Errors, FieldValue, no_duplicates, one_of, required_name};
 use super::{claims, common};
 use crate::names;

@@ -11,7 +11,8 @@ use serde_json::Value as Json;
 pub(crate) use recorded::RECORDED;
 pub(crate) use schemas::{definition, rule};
 
-use world::{Ask, NAMESPACE, ask};
+use recorded::NAMESPACE;
+use world::{Ask, ask};
 
 /// A whole request: a line with the method and the path, lines of headers, an empty line and the body.
 pub(crate) fn request(input: &[u8]) {

@@ -9,7 +9,9 @@ use anyhow::{Context, Result};
 use serde_json::Value as Json;
 
 use super::protobuf;
-use super::world::NAMESPACE;
+
+/// Where everything is.
+pub(super) const NAMESPACE: &str = "c-fuzz";
 
 /// All that is recorded, by what reads it; empty where it cannot be read.
 pub(crate) static RECORDED: LazyLock<Recorded> =

@@ -14,10 +14,8 @@ use tokio::runtime::{Builder, Runtime};
 use tower::Service as _;
 
 use super::answer;
-use super::recorded::RECORDED;
+use super::recorded::{NAMESPACE, RECORDED};
 
-/// Where everything is.
-pub(super) const NAMESPACE: &str = "c-fuzz";
 /// A server is left behind after so many requests: what they have made is memory.
 const REQUESTS: usize = 2_000;
 /// How long a watch is listened to when nothing comes.

@@ -8,7 +8,7 @@ use kube::api::{DynamicObject, PostParams};
 use rcgen::KeyPair;
 use serde_json::{Value, json};
 
-use super::klusterlet::Agents;
+use super::agents::Agents;
 use super::names::{ADDON_LABEL, CLUSTER_LABEL, REQUEST};
 use crate::pki;
 

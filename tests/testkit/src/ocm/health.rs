@@ -5,9 +5,9 @@ use kube::ResourceExt as _;
 use kube::api::DynamicObject;
 use serde_json::json;
 
+use super::agents::Agents;
 use super::condition::{Condition, list};
 use super::hub_side::older;
-use super::klusterlet::Agents;
 use super::mirror::{Bell, Mirror, Step};
 use super::names::{ADDON, LEASE};
 use super::secret::{Place, place_of};

@@ -10,8 +10,8 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::agents::make_namespace;
 use super::condition::{Condition, find, list};
-use super::klusterlet::make_namespace;
 use super::mirror::{Bell, Mirror, Step};
 use super::names::{ADDON, CLUSTER, CLUSTER_LEASE, LEASE};
 use super::write;

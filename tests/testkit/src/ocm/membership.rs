@@ -6,8 +6,8 @@ use kube::ResourceExt as _;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
+use super::agents::Agents;
 use super::condition::{Condition, list};
-use super::klusterlet::Agents;
 use super::mirror::{Bell, Mirror, Step};
 use super::names::{CLAIM, CLUSTER, CLUSTER_LEASE, LEASE};
 use super::write;

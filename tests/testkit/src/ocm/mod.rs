@@ -24,6 +24,7 @@
 //! ```
 
 mod addon_manager;
+mod agents;
 mod condition;
 mod configuration;
 mod csr;
@@ -43,5 +44,6 @@ mod work;
 mod write;
 
 pub use addon_manager::AddonManager;
-pub use klusterlet::{Klusterlet, KlusterletOptions, Sites, WorkAgentKind};
+pub use agents::{KlusterletOptions, Sites, WorkAgentKind};
+pub use klusterlet::Klusterlet;
 pub use spec_hash::spec_hash;

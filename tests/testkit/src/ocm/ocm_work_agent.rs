@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use tokio::net::TcpStream;
 
-use super::klusterlet::Sites;
+use super::agents::Sites;
 use crate::golang::GoProgram;
 use crate::{Component, Plane, eventually, free_port, workspace};
 

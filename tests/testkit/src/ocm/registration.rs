@@ -7,9 +7,9 @@ use kube::ResourceExt as _;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
+use super::agents::Agents;
 use super::condition::{Condition, list};
 use super::csr::{self, Fate, Request, SIGNER};
-use super::klusterlet::Agents;
 use super::mirror::{Bell, Mirror, Step};
 use super::names::{ADDON, REQUEST};
 use super::secret::{self, Place, place_of};

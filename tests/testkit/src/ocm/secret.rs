@@ -7,7 +7,7 @@ use kube::ResourceExt as _;
 use kube::api::DynamicObject;
 use serde_json::json;
 
-use super::klusterlet::Agents;
+use super::agents::Agents;
 use super::names::{DEFAULT_NAMESPACE, HOSTING, SECRET};
 use crate::Objects;
 

@@ -6,7 +6,7 @@ use kube::ResourceExt as _;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
-use super::super::klusterlet::Agents;
+use super::super::agents::Agents;
 use super::super::names::APPLIED_WORK;
 use super::super::spec_hash::hex_digest;
 use super::super::write;
