@@ -36,12 +36,14 @@ enum Task {
     },
     /// Print the graph of the modules of each crate: how many there are, and how they use each other.
     Modules,
-    /// Everything: the check, then all tests, those on real API servers included, then the scenarios on the embedded
-    /// server.
+    /// Everything: the check, then all tests, each suite of scenarios on the kind of API server that it is about.
     Test {
-        /// Only the scenarios on the embedded server.
+        /// Only the scenarios, on the embedded server.
         #[arg(long)]
         embedded: bool,
+        /// Each suite of scenarios on both kinds of API server, as before a release.
+        #[arg(long, conflicts_with = "embedded")]
+        both: bool,
     },
     /// The image of all components, as an OCI archive.
     Image(image::Options),
@@ -152,15 +154,15 @@ fn main() -> Result<()> {
             println!("all checks passed");
             Ok(())
         }
-        Task::Test { embedded } => {
+        Task::Test { embedded, both } => {
             if !embedded {
                 run::cargo(&["xtask", "check"])?;
             }
             run::cargo(&["build", "--bin", "reeve"])?;
-            test::run(if embedded {
-                test::Which::Embedded
-            } else {
-                test::Which::All
+            test::run(match (embedded, both) {
+                (true, _) => test::Which::Embedded,
+                (_, true) => test::Which::Both,
+                _ => test::Which::All,
             })
         }
         Task::Modules => modules::print(),

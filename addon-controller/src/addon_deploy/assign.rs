@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_35_new_objects_keep_their_order_and_old_ones_their_place() {
+    fn addon_63_new_objects_keep_their_order_and_old_ones_their_place() {
         assert_eq!(spread(&[], &["a", "b", "c"], LIMIT), [["a", "b", "c"]]);
         let changed = spread(&[&["c", "gone", "a"]], &["a", "b", "c", "d"], LIMIT);
         assert_eq!(changed, [["c", "a", "b", "d"]]);

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_26_what_is_being_deleted_gets_no_finalizer() {
+    fn addon_133_what_is_being_deleted_gets_no_finalizer() {
         let mut finalizers = Finalizers::new(&named(&["foregroundDeletion"]), true);
         finalizers.add(PRE_DELETE);
         assert_eq!(finalizers.change(), None);

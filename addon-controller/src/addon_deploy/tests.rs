@@ -264,7 +264,7 @@ fn a_hosting_cluster_that_the_hub_does_not_know() {
 }
 
 #[test]
-fn rough_edge_23_from_hosted_to_default_nothing_is_left() {
+fn addon_137_from_hosted_to_default_nothing_is_left() {
     let mut story = Story::new(hosted(Addon::ConfigPolicy));
     story.settle();
     let default = inputs(Addon::ConfigPolicy);
@@ -369,7 +369,7 @@ fn a_paused_addon_stays_as_it_is_and_says_so() {
 }
 
 #[test]
-fn rough_edge_31_a_deletion_that_waits_says_why_and_can_be_forced() {
+fn addon_140_a_deletion_that_waits_says_why_and_can_be_forced() {
     let mut story = Story::new(hosted(Addon::ConfigPolicy));
     story.settle();
     story.inputs.addon.is_deleting = true;
@@ -398,7 +398,7 @@ fn rough_edge_31_a_deletion_that_waits_says_why_and_can_be_forced() {
 }
 
 #[test]
-fn case_f12_f13_an_edited_work_is_put_right() {
+fn addon_121_an_edited_work_is_put_right() {
     let mut story = Story::new(inputs(Addon::Framework));
     story.settle();
     let key = ObjectKey::new("c1", "addon-governance-policy-framework-deploy-0");
@@ -463,7 +463,7 @@ fn what_is_being_removed_does_not_wait_for_its_configuration() {
 }
 
 #[test]
-fn rough_edge_01_the_namespace_of_a_hub_that_is_recognized_late_is_let_go_of_before_it_is_dropped()
+fn addon_52_the_namespace_of_a_hub_that_is_recognized_late_is_let_go_of_before_it_is_dropped()
 {
     let mut story = Story::new(inputs(Addon::Framework));
     story.settle();
@@ -529,7 +529,7 @@ fn holds_cluster_namespace(story: &Story) -> bool {
 }
 
 #[test]
-fn rough_edge_01_namespace_is_dropped_at_once_when_orphan_policy_is_applied() {
+fn addon_52_namespace_is_dropped_at_once_when_orphan_policy_is_applied() {
     let mut story = story_with_orphan_policy_set_by_hand(true);
     story.look();
     assert!(!holds_cluster_namespace(&story));
@@ -538,7 +538,7 @@ fn rough_edge_01_namespace_is_dropped_at_once_when_orphan_policy_is_applied() {
 }
 
 #[test]
-fn rough_edge_01_namespace_is_dropped_after_its_rule_is_applied_when_orphan_policy_was_not() {
+fn addon_52_namespace_is_dropped_after_its_rule_is_applied_when_orphan_policy_was_not() {
     let rule = r#""name":"c1","resource":"namespaces""#;
     let mut story = story_with_orphan_policy_set_by_hand(false);
     story.settle();
@@ -557,7 +557,7 @@ fn rough_edge_01_namespace_is_dropped_after_its_rule_is_applied_when_orphan_poli
 }
 
 #[test]
-fn rough_edge_26_what_cleans_up_outlives_a_deletion_in_the_foreground() {
+fn addon_133_what_cleans_up_outlives_a_deletion_in_the_foreground() {
     let mut story = Story::new(inputs(Addon::ConfigPolicy));
     story.settle();
     story.inputs.addon.is_deleting = true;

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_07_the_identity_of_a_token_is_kept() {
+    fn addon_97_the_identity_of_a_token_is_kept() {
         let installation = Installation::new("c1", Addon::Framework);
         let subject = Subject {
             user: "system:serviceaccount:c1:governance-policy-framework-agent".to_owned(),

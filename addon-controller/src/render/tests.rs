@@ -125,7 +125,7 @@ golden! {
 }
 
 #[test]
-fn case_f02_default_arguments() {
+fn addon_71_default_arguments() {
     let args = args(&inputs(Addon::Framework));
     assert_eq!(
         args,
@@ -145,7 +145,7 @@ fn case_f02_default_arguments() {
 }
 
 #[test]
-fn case_f05_annotations_set_log_levels_and_rates() {
+fn addon_48_annotations_set_log_levels_and_rates() {
     let inputs = annotated(
         Addon::Framework,
         &[
@@ -170,7 +170,7 @@ fn case_f05_annotations_set_log_levels_and_rates() {
 }
 
 #[test]
-fn case_f07_node_placement_replaces_the_defaults() {
+fn addon_58_1_node_placement_replaces_the_defaults() {
     let spec = |settings: Value| {
         let deployment = deployment(&configured(Addon::Framework, settings));
         deployment["spec"]["template"]["spec"].clone()
@@ -193,7 +193,7 @@ fn case_f07_node_placement_replaces_the_defaults() {
 }
 
 #[test]
-fn case_f08_resources_of_the_last_entry_that_fits() {
+fn addon_58_3_resources_of_the_last_entry_that_fits() {
     let resources = |addon, entries: Value| {
         let inputs = configured(addon, json!({ "resourceRequirements": entries }));
         container(&inputs).get("resources").cloned()
@@ -214,7 +214,7 @@ fn case_f08_resources_of_the_last_entry_that_fits() {
 }
 
 #[test]
-fn case_f09_values_in_an_annotation_but_no_image() {
+fn addon_50_values_in_an_annotation_but_no_image() {
     let values = json!({
         "onMulticlusterHub": true,
         "global": { "imageOverrides": { "governance_policy_framework_addon": "ineffective" } },
@@ -244,7 +244,7 @@ fn case_f09_values_in_an_annotation_but_no_image() {
 }
 
 #[test]
-fn case_c08_variables_of_the_configuration_policy_controller() {
+fn addon_60_variables_of_the_configuration_policy_controller() {
     let inputs = configured(
         Addon::ConfigPolicy,
         json!({ "customizedVariables": [{ "name": "operatorPolicyDisabled", "value": "true" }] }),
@@ -259,7 +259,7 @@ fn case_c08_variables_of_the_configuration_policy_controller() {
 }
 
 #[test]
-fn rough_edge_01_the_hub_is_recognized_and_keeps_its_policies() {
+fn addon_52_the_hub_is_recognized_and_keeps_its_policies() {
     let mut inputs = inputs(Addon::Framework);
     inputs.cluster = cluster(&json!({ "claims": { "id.k8s.io": "1234" } }));
     inputs.hub_id = Some("1234".to_owned());
@@ -279,7 +279,7 @@ fn rough_edge_01_the_hub_is_recognized_and_keeps_its_policies() {
 }
 
 #[test]
-fn rough_edge_03_the_namespace_of_policies_stays_while_the_other_addon_does() {
+fn addon_67_3_the_namespace_of_policies_stays_while_the_other_addon_does() {
     let orphan = "addon.open-cluster-management.io/deletion-orphan";
     let mut inputs = inputs(Addon::Framework);
     let name = "open-cluster-management-policies";
@@ -293,7 +293,7 @@ fn rough_edge_03_the_namespace_of_policies_stays_while_the_other_addon_does() {
 }
 
 #[test]
-fn rough_edge_09_a_configuration_changes_only_what_it_sets() {
+fn addon_42_a_configuration_changes_only_what_it_sets() {
     let mut inputs = annotated(Addon::ConfigPolicy, &[("operator-policy-disabled", "true")]);
     inputs.config = configured(Addon::ConfigPolicy, json!({})).config;
     assert!(
@@ -304,7 +304,7 @@ fn rough_edge_09_a_configuration_changes_only_what_it_sets() {
 }
 
 #[test]
-fn rough_edge_10_a_configuration_can_switch_off() {
+fn addon_42_a_configuration_can_switch_off() {
     let mut inputs = openshift(Addon::Framework);
     inputs
         .addon
@@ -325,7 +325,7 @@ fn rough_edge_10_a_configuration_can_switch_off() {
 }
 
 #[test]
-fn rough_edge_11_rates_beyond_a_byte() {
+fn addon_48_2_rates_beyond_a_byte() {
     let of = |concurrency: &str| {
         let pairs = [("policy-evaluation-concurrency", concurrency)];
         args(&annotated(Addon::Framework, &pairs))
@@ -339,7 +339,7 @@ fn rough_edge_11_rates_beyond_a_byte() {
 }
 
 #[test]
-fn rough_edge_12_what_cannot_be_read_has_no_effect_and_is_told() {
+fn addon_49_what_cannot_be_read_has_no_effect_and_is_told() {
     let inputs = annotated(
         Addon::ConfigPolicy,
         &[
@@ -356,7 +356,7 @@ fn rough_edge_12_what_cannot_be_read_has_no_effect_and_is_told() {
 }
 
 #[test]
-fn case_u1_u2_tls_settings_that_are_none_are_not_passed_on() {
+fn addon_60_6_tls_settings_that_are_none_are_not_passed_on() {
     let of = |name: &str, value: &str| {
         let variables = json!([{ "name": name, "value": value }]);
         let inputs = configured(
@@ -380,7 +380,7 @@ fn case_u1_u2_tls_settings_that_are_none_are_not_passed_on() {
 }
 
 #[test]
-fn case_f16_rough_edge_13_14_probes_by_version() {
+fn addon_74_probes_by_version() {
     let of = |version: &str| {
         let mut inputs = inputs(Addon::ConfigPolicy);
         inputs.cluster = cluster(&json!({ "version": version }));
@@ -402,7 +402,7 @@ fn case_f16_rough_edge_13_14_probes_by_version() {
 }
 
 #[test]
-fn rough_edge_15_nothing_of_a_hosted_agent_goes_to_the_managed_cluster() {
+fn addon_67_4_nothing_of_a_hosted_agent_goes_to_the_managed_cluster() {
     let location = "addon.open-cluster-management.io/hosted-manifest-location";
     for addon in [Addon::Framework, Addon::ConfigPolicy] {
         for object in objects(&hosted(addon)) {
@@ -415,7 +415,7 @@ fn rough_edge_15_nothing_of_a_hosted_agent_goes_to_the_managed_cluster() {
 }
 
 #[test]
-fn rough_edge_16_an_empty_hosting_annotation_is_none() {
+fn addon_37_an_empty_hosting_annotation_is_none() {
     let key = crate::facts::HOSTING_ANNOTATION;
     let inputs = annotated(Addon::Framework, &[(key, "")]);
     assert_eq!(inputs.addon.hosting("c1"), None);
@@ -429,7 +429,7 @@ fn rough_edge_16_an_empty_hosting_annotation_is_none() {
 }
 
 #[test]
-fn rough_edge_20_proxies_are_variables_only_where_they_are_set() {
+fn addon_61_proxies_are_variables_only_where_they_are_set() {
     let names = |inputs: &Inputs| -> Vec<String> {
         let env = container(inputs)["env"].as_array().cloned().unwrap();
         env.iter()
@@ -446,7 +446,7 @@ fn rough_edge_20_proxies_are_variables_only_where_they_are_set() {
 }
 
 #[test]
-fn rough_edge_22_standalone_templating_shares_the_namespace_or_says_so() {
+fn addon_83_standalone_templating_shares_the_namespace_or_says_so() {
     let mut inputs = inputs(Addon::Standalone);
     let namespace = "open-cluster-management-agent-addon";
     assert!(find(&objects(&inputs), "Namespace", namespace).is_some());
@@ -471,7 +471,7 @@ fn rough_edge_22_standalone_templating_shares_the_namespace_or_says_so() {
 }
 
 #[test]
-fn rough_edge_29_another_name_is_in_the_selector_too() {
+fn addon_80_another_name_is_in_the_selector_too() {
     let key = "addon.open-cluster-management.io/values";
     let values = r#"{"fullnameOverride": "other"}"#;
     let deployment = deployment(&annotated(Addon::ConfigPolicy, &[(key, values)]));
@@ -486,7 +486,7 @@ fn rough_edge_29_another_name_is_in_the_selector_too() {
 }
 
 #[test]
-fn rough_edge_35_what_others_need_comes_first() {
+fn addon_63_what_others_need_comes_first() {
     for inputs in [inputs(Addon::Framework), openshift(Addon::ConfigPolicy)] {
         let ranks: Vec<u8> = objects(&inputs).iter().map(rank).collect();
         assert!(ranks.is_sorted(), "{ranks:?}");

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rough_edge_13_builds_of_vendors_count_as_their_version() {
+    fn addon_65_builds_of_vendors_count_as_their_version() {
         for text in ["v1.28.5-eks-abc", "1.28.5+k3s1", "v1.28.5"] {
             assert_eq!(parse(text), (1, 28, 5), "{text}");
         }
@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_14_a_cluster_without_a_version_is_recent() {
+    fn addon_65_a_cluster_without_a_version_is_recent() {
         for text in ["", "latest", "v2"] {
             assert!(parse(text) > SECCOMP, "{text}");
         }

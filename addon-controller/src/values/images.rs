@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rough_edge_20_images_come_from_the_mirror_of_the_longest_source() {
+    fn addon_61_images_come_from_the_mirror_of_the_longest_source() {
         let mirror = |source: &str, mirror: &str| ImageMirror {
             source: source.to_owned(),
             mirror: mirror.to_owned(),

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_19_the_text_false_is_false() {
+    fn addon_43_the_text_false_is_false() {
         let tree = tree(&json!({"a": "false", "b": "T", "c": "maybe", "d": {"e": 1}}));
         let read = Reader(&tree);
         assert_eq!(read.flag("a"), Ok(false));

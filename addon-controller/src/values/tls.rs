@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn case_u1_minimum_versions() {
+    fn addon_60_6_minimum_versions() {
         for good in ["VersionTLS13", "VersionTLS12", "TLSv1.2", ""] {
             assert!(is_version(good), "{good}");
         }
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn case_u2_cipher_suites() {
+    fn addon_60_7_cipher_suites() {
         let two = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384";
         assert_eq!(unknown_suite(two), None);
         assert_eq!(unknown_suite(""), None);

@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn case_p201_all_that_is_known_of_the_user_is_asked_about() {
+    fn plc_81_all_that_is_known_of_the_user_is_asked_about() {
         let user = User {
             name: "alice".to_owned(),
             uid: "u1".to_owned(),

@@ -26,18 +26,18 @@ use play::{Scenario, scenarios};
 
 fn list() -> Vec<Scenario> {
     scenarios![
-        "case_r66_r68_sets_follow_labels", "r66", sets::by_labels;
-        "case_r67_exclusive_sets_follow_moves", "r67", sets::exclusive;
-        "case_r69_the_set_of_all_follows", "r69", sets::of_all;
-        "case_r70_r71_default_comes_back", "r70", sets::default;
-        "case_r72_to_r75_global_is_restored", "r72", sets::global;
-        "case_r35_to_r39_e4_bindings_follow_their_set", "r35", sets::bindings;
-        "case_r76_e5_taints_follow_the_condition", "r76", clusters::taints;
-        "case_r77_a_steady_lease", "r77", clusters::steady;
-        "case_r78_r80_a_lease_stops_and_recovers", "r78", clusters::recovered;
-        "case_r79_a_cluster_is_restored", "r79", clusters::restored;
-        "case_p176_the_placement_controller_starts_and_stops", "p176", start_and_stop;
-        "case_r46_a_cluster_that_goes_is_unknown", "r46", clusters::going;
+        "plc_85_sets_follow_labels", "r66", sets::by_labels;
+        "plc_85_exclusive_sets_follow_moves", "r67", sets::exclusive;
+        "plc_85_the_set_of_all_follows", "r69", sets::of_all;
+        "plc_87_default_comes_back", "r70", sets::default;
+        "plc_87_to_r75_global_is_restored", "r72", sets::global;
+        "plc_88_to_r39_e4_bindings_follow_their_set", "r35", sets::bindings;
+        "plc_89_taints_follow_the_condition", "r76", clusters::taints;
+        "plc_92_a_steady_lease", "r77", clusters::steady;
+        "plc_92_a_lease_stops_and_recovers", "r78", clusters::recovered;
+        "plc_92_a_cluster_is_restored", "r79", clusters::restored;
+        "plc_1_the_placement_controller_starts_and_stops", "p176", start_and_stop;
+        "plc_92_a_cluster_that_goes_is_unknown", "r46", clusters::going;
     ]
 }
 

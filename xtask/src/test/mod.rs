@@ -1,6 +1,6 @@
 //! The whole test, and at its end what failed: a log is read from its end, and may have lost its beginning.
 
-mod embedded;
+mod scenarios;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
@@ -8,36 +8,47 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, ensure};
 
 use crate::run;
+use scenarios::Choice;
 
-/// How many lines are told of each test program in which something failed.
+/// How many lines are repeated of each test program in which something failed.
 const MOST_LINES: usize = 120;
-/// All tests, on real control planes.
-const WHOLE: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
+/// All tests but the scenarios. Where they need an API server, it is a real one.
+const UNITS: [&str; 5] = [
+    "test",
+    "--workspace",
+    "--exclude",
+    "reeve-scenarios",
+    "--no-fail-fast",
+];
 
 /// Which tests are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// All, and the scenarios on the embedded server after them.
+    /// All, each suite of scenarios on its kind of API server.
     All,
+    /// All, each suite of scenarios on both kinds of API server.
+    Both,
     /// The scenarios on the embedded server.
     Embedded,
 }
 
-/// Runs tests. What failed is told again at the end.
+/// Runs tests. What failed is printed again at the end.
 pub(crate) fn run(which: Which) -> Result<()> {
     let mut failures = Failures::default();
-    let on_real = match which {
-        Which::All => tested(run::cargo_command(&WHOLE)?, &mut failures)?,
-        Which::Embedded => true,
+    let (units, choice) = match which {
+        Which::All => (true, Choice::Own),
+        Which::Both => (true, Choice::Both),
+        Which::Embedded => (false, Choice::Embedded),
     };
-    let on_embedded = embedded::play(&mut failures)?;
+    let passed = !units || tested(run::cargo_command(&UNITS)?, &mut failures)?;
+    let scenarios = scenarios::run(choice, &mut failures)?;
     let mut out = std::io::stdout().lock();
     for part in &failures.parts {
-        // Whoever does not listen any more wants the exit code at least.
+        // A reader that has closed the pipe wants the exit code at least.
         let _ = writeln!(out, "\n==== failed ====\n{}", part.join("\n"));
     }
-    ensure!(on_real, "cargo {} failed", WHOLE.join(" "));
-    ensure!(on_embedded, "scenarios on the embedded server failed");
+    ensure!(passed, "cargo {} failed", UNITS.join(" "));
+    ensure!(scenarios, "scenarios failed");
     Ok(())
 }
 
@@ -92,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_are_told_again() {
+    fn failures_are_printed_again() {
         let mut failures = Failures::default();
         let printed = "test a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b ----\nbroken\n\nfailures:\n    b\n\n\
                        test result: FAILED. 1 passed\ntest c ... ok\ntest result: ok.";

@@ -226,7 +226,7 @@ fn forgeries() -> Vec<(&'static str, Request)> {
 }
 
 #[test]
-fn rough_edge_04_every_forgery_is_left_unapproved() {
+fn addon_108_every_forgery_is_left_unapproved() {
     let verdicts = forgeries().into_iter().map(|(what, request)| {
         let why = request.verdict().expect_err(what);
         format!("{what}: {why}")

@@ -70,7 +70,7 @@ fn on_hub() -> Inputs {
 }
 
 #[test]
-fn issue_18_3_3_work_whose_object_is_gone_is_applied_again_every_minute_at_most() {
+fn addon_129_work_whose_object_is_gone_is_applied_again_every_minute_at_most() {
     let mut story = applied(inputs(Addon::Framework), &absent());
     story.look();
     assert_eq!(label(&story), Some("1000"));
@@ -99,7 +99,7 @@ fn issue_18_3_3_work_whose_object_is_gone_is_applied_again_every_minute_at_most(
 }
 
 #[test]
-fn issue_18_3_3_work_is_applied_again_though_the_rest_of_it_cannot_be_applied() {
+fn addon_129_work_is_applied_again_though_the_rest_of_it_cannot_be_applied() {
     let mut story = applied(inputs(Addon::Framework), &json!({}));
     story.apply(false);
     let generation = framework_work(&story)["metadata"]["generation"].clone();
@@ -113,7 +113,7 @@ fn issue_18_3_3_work_is_applied_again_though_the_rest_of_it_cannot_be_applied() 
 }
 
 #[test]
-fn issue_18_3_3_work_is_not_applied_again_before_it_is_applied_or_when_nobody_would() {
+fn addon_129_work_is_not_applied_again_before_it_is_applied_or_when_nobody_would() {
     let mut newer = applied(inputs(Addon::Framework), &absent());
     for work in newer.works.values_mut() {
         let generation = work["metadata"]["generation"].as_i64().unwrap();
@@ -131,7 +131,7 @@ fn issue_18_3_3_work_is_not_applied_again_before_it_is_applied_or_when_nobody_wo
 }
 
 #[test]
-fn issue_18_3_3_work_on_hosting_cluster_depends_on_that_cluster() {
+fn addon_129_work_on_hosting_cluster_depends_on_that_cluster() {
     let mut story = Story::new(hosted(Addon::Framework));
     story.settle();
     story.apply(true);
@@ -147,7 +147,7 @@ fn issue_18_3_3_work_on_hosting_cluster_depends_on_that_cluster() {
 }
 
 #[test]
-fn issue_18_3_1_crd_of_hub_is_only_marked() {
+fn addon_126_crd_of_hub_is_only_marked() {
     let mut story = Story::new(answering(on_hub()));
     story.settle();
     let object = crd(&story);
@@ -167,7 +167,7 @@ fn issue_18_3_1_crd_of_hub_is_only_marked() {
 }
 
 #[test]
-fn issue_18_3_1_crd_of_hub_is_sent_whole_where_there_is_none_and_marked_from_then_on() {
+fn addon_126_crd_of_hub_is_sent_whole_where_there_is_none_and_marked_from_then_on() {
     let mut story = applied(on_hub(), &absent());
     story.apply(false);
     story.settle();
@@ -191,7 +191,7 @@ fn issue_18_3_1_crd_of_hub_is_sent_whole_where_there_is_none_and_marked_from_the
 }
 
 #[test]
-fn issue_18_3_1_crd_of_hub_that_cannot_be_marked_is_not_sent_whole() {
+fn addon_126_crd_of_hub_that_cannot_be_marked_is_not_sent_whole() {
     let refused = json!({ "conditions": [
         condition("Applied", "False", "AppliedManifestFailed"),
         condition("Available", "True", "ResourceAvailable"),
@@ -204,7 +204,7 @@ fn issue_18_3_1_crd_of_hub_that_cannot_be_marked_is_not_sent_whole() {
 }
 
 #[test]
-fn issue_18_3_2_namespace_is_dropped_though_the_rest_cannot_be_applied() {
+fn addon_125_namespace_is_dropped_though_the_rest_cannot_be_applied() {
     let mut story = story_with_orphan_policy_set_by_hand(false);
     story.settle();
     story.apply(false);
@@ -229,7 +229,7 @@ fn issue_18_3_2_namespace_is_dropped_though_the_rest_cannot_be_applied() {
 }
 
 #[test]
-fn issue_18_3_2_namespace_is_kept_in_the_work_under_options_that_do_not_free_it() {
+fn addon_125_namespace_is_kept_in_the_work_under_options_that_do_not_free_it() {
     let mut story = story_with_orphan_policy_set_by_hand(false);
     story.settle();
     assert!(holds_cluster_namespace(&story));

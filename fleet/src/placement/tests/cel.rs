@@ -46,41 +46,41 @@ fn by_claim(cloud: &str) -> Value {
 }
 
 #[rstest]
-#[case::case_p143_label(json!({"labelSelector": {"matchLabels": {"region": "us"}}}), &["c1", "c3"])]
-#[case::case_p144_claim(json!({"claimSelector": by_claim("Amazon")}), &["c1", "c2"])]
-#[case::case_p145_both(
+#[case::plc_33_label(json!({"labelSelector": {"matchLabels": {"region": "us"}}}), &["c1", "c3"])]
+#[case::plc_33_claim(json!({"claimSelector": by_claim("Amazon")}), &["c1", "c2"])]
+#[case::plc_33_both(
     json!({"labelSelector": {"matchLabels": {"region": "us"}}, "claimSelector": by_claim("Amazon")}), &["c1"]
 )]
-#[case::case_p147_cel_label(cel(&["managedCluster.metadata.labels['region'] == 'us'"]), &["c1", "c3"])]
-#[case::case_p148_cel_claim(
+#[case::plc_33_cel_label(cel(&["managedCluster.metadata.labels['region'] == 'us'"]), &["c1", "c3"])]
+#[case::plc_33_cel_claim(
     cel(&["managedCluster.status.clusterClaims.exists(c, c.name == 'cloud' && c.value == 'Google')"]), &["c3"]
 )]
-#[case::case_p150_two_expressions(
+#[case::plc_33_two_expressions(
     cel(&["managedCluster.metadata.labels.region == 'us'",
           "managedCluster.status.clusterClaims.exists(c, c.value == 'Amazon')"]), &["c1"]
 )]
-#[case::case_p151_cel_and_label(
+#[case::plc_33_cel_and_label(
     json!({"labelSelector": {"matchLabels": {"region": "us"}},
            "celSelector": {"celExpressions": ["managedCluster.metadata.name == 'c3'"]}}), &["c3"]
 )]
-#[case::case_p153_no_expressions(cel(&[]), &["c1", "c2", "c3"])]
-#[case::case_p154_label_matches(json!({"labelSelector": {"matchLabels": {"region": "eu"}}}), &["c2"])]
-#[case::case_p155_label_does_not(json!({"labelSelector": {"matchLabels": {"region": "cn"}}}), &[])]
-#[case::case_p156_claim_matches(json!({"claimSelector": by_claim("Google")}), &["c3"])]
-#[case::case_p157_claim_does_not(json!({"claimSelector": by_claim("Azure")}), &[])]
-#[case::case_p158_both_match(
+#[case::plc_33_no_expressions(cel(&[]), &["c1", "c2", "c3"])]
+#[case::plc_33_label_matches(json!({"labelSelector": {"matchLabels": {"region": "eu"}}}), &["c2"])]
+#[case::plc_33_label_does_not(json!({"labelSelector": {"matchLabels": {"region": "cn"}}}), &[])]
+#[case::plc_33_claim_matches(json!({"claimSelector": by_claim("Google")}), &["c3"])]
+#[case::plc_33_claim_does_not(json!({"claimSelector": by_claim("Azure")}), &[])]
+#[case::plc_33_both_match(
     json!({"labelSelector": {"matchLabels": {"region": "us"}}, "claimSelector": by_claim("Google")}), &["c3"]
 )]
-#[case::case_p159_one_does_not(
+#[case::plc_33_one_does_not(
     json!({"labelSelector": {"matchLabels": {"region": "eu"}}, "claimSelector": by_claim("Google")}), &[]
 )]
-#[case::case_p160_cel_matches(cel(&["managedCluster.metadata.name == 'c1'"]), &["c1"])]
-#[case::case_p161_cel_does_not(cel(&["managedCluster.metadata.name == 'c9'"]), &[])]
-#[case::case_p162_cel_and_label_match(
+#[case::plc_33_cel_matches(cel(&["managedCluster.metadata.name == 'c1'"]), &["c1"])]
+#[case::plc_33_cel_does_not(cel(&["managedCluster.metadata.name == 'c9'"]), &[])]
+#[case::plc_33_cel_and_label_match(
     json!({"labelSelector": {"matchLabels": {"region": "eu"}},
            "celSelector": {"celExpressions": ["managedCluster.metadata.name == 'c2'"]}}), &["c2"]
 )]
-#[case::case_p163_cel_and_label_do_not(
+#[case::plc_33_cel_and_label_do_not(
     json!({"labelSelector": {"matchLabels": {"region": "eu"}},
            "celSelector": {"celExpressions": ["managedCluster.metadata.name == 'c1'"]}}), &[]
 )]
@@ -95,7 +95,7 @@ fn selectors(#[case] selector: Value, #[case] expected: &[&str]) {
 }
 
 #[test]
-fn case_p146_one_predicate_is_enough() {
+fn plc_33_one_predicate_is_enough() {
     let clusters = vec![
         labelled("c1", json!({"cloud": "Amazon"})),
         claiming(
@@ -113,7 +113,7 @@ fn case_p146_one_predicate_is_enough() {
 }
 
 #[test]
-fn case_p149_scores() {
+fn plc_38_scores() {
     let expression =
         "managedCluster.scores('test-addon').filter(s, s.name == 'cpu').all(s, s.value > 80)";
     let scores = vec![
@@ -130,9 +130,9 @@ fn case_p149_scores() {
 }
 
 #[rstest]
-#[case::case_p152_unknown_variable("invalid.expression", "undeclared reference to 'invalid'")]
-#[case::case_p164_unknown_function("nothing(managedCluster)", "undeclared reference to 'nothing'")]
-#[case::case_p169_syntax("managedCluster.metadata.name ==", "Syntax error")]
+#[case::plc_39_unknown_variable("invalid.expression", "undeclared reference to 'invalid'")]
+#[case::plc_39_unknown_function("nothing(managedCluster)", "undeclared reference to 'nothing'")]
+#[case::plc_39_syntax("managedCluster.metadata.name ==", "Syntax error")]
 #[case::a_message("Cluster{name: 'a'}", "struct literals")]
 fn expressions_that_do_not_compile(#[case] expression: &str, #[case] issue: &str) {
     let schedule = Case::new(predicate(cel(&[expression])), clouds()).run();
@@ -150,7 +150,7 @@ fn expressions_that_do_not_compile(#[case] expression: &str, #[case] issue: &str
 }
 
 #[test]
-fn case_p165_p166_claims_by_name() {
+fn plc_34_claims_by_name() {
     let of = |claims: Value| claiming("c1", json!({}), claims).claims();
     let one = of(json!([{"name": "a", "value": "1"}]));
     assert_eq!(one, [("a".to_owned(), "1".to_owned())].into());
@@ -208,7 +208,7 @@ fn expressions(#[case] expression: &str, #[case] expected: bool) {
 }
 
 #[test]
-fn case_p172_an_overspent_budget_is_no_match() {
+fn plc_43_an_overspent_budget_is_no_match() {
     let turns = "[1, 2, 3, 4].all(x, x > 0)";
     assert_eq!(holds(&[turns, turns], 1_000), Ok(true));
     assert_eq!(holds(&[turns, turns], 10), Ok(false));
@@ -220,7 +220,7 @@ fn case_p172_an_overspent_budget_is_no_match() {
 }
 
 #[test]
-fn case_p173_p174_nothing_to_ask_and_nobody() {
+fn plc_41_nothing_to_ask_and_nobody() {
     assert_eq!(holds(&[], Budget::of_cluster()), Ok(true));
     let texts = ["managedCluster.metadata.labels['a'] == 'b'".to_owned()];
     let compiled = Expressions::compile(&texts, &Arc::new(Scores::new())).unwrap();

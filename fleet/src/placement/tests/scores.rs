@@ -24,9 +24,9 @@ fn built_in(name: &str) -> Value {
 }
 
 #[rstest]
-#[case::case_p94_no_objects(&[], [0, 0, 0])]
-#[case::case_p95_only_one(&[30], [30, 0, 0])]
-#[case::case_p97_all(&[30, 40, 50], [30, 40, 50])]
+#[case::plc_52_4_no_objects(&[], [0, 0, 0])]
+#[case::plc_52_4_only_one(&[30], [30, 0, 0])]
+#[case::plc_52_4_all(&[30, 40, 50], [30, 40, 50])]
 fn add_on_scores(#[case] values: &[i32], #[case] expected: [i64; 3]) {
     let scores = NAMES.iter().zip(values);
     let scores = scores.map(|(name, value)| score(name, "test", &[("score1", *value)], None));
@@ -39,7 +39,7 @@ fn add_on_scores(#[case] values: &[i32], #[case] expected: [i64; 3]) {
 }
 
 #[test]
-fn case_p96_an_expired_score_is_none() {
+fn plc_52_4_an_expired_score_is_none() {
     let scores = vec![
         score("cluster1", "test", &[("score1", 30)], Some(ago(30))),
         score("cluster2", "test", &[("score1", 40)], None),
@@ -59,7 +59,7 @@ fn case_p96_an_expired_score_is_none() {
 }
 
 #[test]
-fn rough_edge_07_the_end_of_a_score_is_waited_for() {
+fn plc_56_the_end_of_a_score_is_waited_for() {
     let scores = vec![score("cluster1", "test", &[("score1", 30)], Some(ago(-60)))];
     let case = Case::new(add_on(), bare(&NAMES)).scored(scores);
     let again = case.run().again_at.unwrap();
@@ -80,13 +80,13 @@ fn with(resource: &str, values: &[(&str, &str)]) -> Vec<Arc<ManagedCluster>> {
 }
 
 #[rstest]
-#[case::case_p98_memory("memory", [("20", "100"), ("60", "100"), ("100", "100")], [-100, 0, 100])]
-#[case::case_p99_same_memory("memory", [("50", "100"), ("50", "100"), ("50", "100")], [100, 100, 100])]
-#[case::case_p100_no_free_memory("memory", [("0", "100"), ("0", "100"), ("0", "100")], [100, 100, 100])]
-#[case::case_p102_cpu("cpu", [("10", "10"), ("6", "10"), ("2", "10")], [100, 0, -100])]
-#[case::case_p103_same_cpu("cpu", [("5", "10"), ("5", "10"), ("5", "10")], [100, 100, 100])]
-#[case::case_p104_no_free_cpu("cpu", [("0", "10"), ("0", "10"), ("0", "10")], [100, 100, 100])]
-#[case::rough_edge_11_cut_and_not_rounded("memory", [("50", "100"), ("80", "100"), ("100", "100")], [-100, 19, 100])]
+#[case::plc_52_3_memory("memory", [("20", "100"), ("60", "100"), ("100", "100")], [-100, 0, 100])]
+#[case::plc_52_3_same_memory("memory", [("50", "100"), ("50", "100"), ("50", "100")], [100, 100, 100])]
+#[case::plc_52_3_no_free_memory("memory", [("0", "100"), ("0", "100"), ("0", "100")], [100, 100, 100])]
+#[case::plc_52_3_cpu("cpu", [("10", "10"), ("6", "10"), ("2", "10")], [100, 0, -100])]
+#[case::plc_52_3_same_cpu("cpu", [("5", "10"), ("5", "10"), ("5", "10")], [100, 100, 100])]
+#[case::plc_52_3_no_free_cpu("cpu", [("0", "10"), ("0", "10"), ("0", "10")], [100, 100, 100])]
+#[case::plc_52_3_cut_and_not_rounded("memory", [("50", "100"), ("80", "100"), ("100", "100")], [-100, 19, 100])]
 #[case::nine_of_seven_to_ten("cpu", [("7", "10"), ("9", "10"), ("10", "10")], [-100, 33, 100])]
 #[case::eighty_of_fifty_to_ninety("memory", [("50", "100"), ("80", "100"), ("90", "100")], [-100, 50, 100])]
 #[case::ninety_of_fifty_to_hundred("memory", [("50", "100"), ("90", "100"), ("100", "100")], [-100, 60, 100])]
@@ -114,10 +114,10 @@ fn no_resources_no_entries(#[case] name: &str) {
 }
 
 #[rstest]
-#[case::case_p106_no_decisions(vec![], [100, 100, 100])]
-#[case::case_p107_own(vec![decision("placement1", 1, &["cluster1"])], [100, 100, 100])]
-#[case::case_p108_other(vec![decision("other", 1, &["cluster1"])], [-100, 100, 100])]
-#[case::case_p109_others(
+#[case::plc_52_1_no_decisions(vec![], [100, 100, 100])]
+#[case::plc_52_1_own(vec![decision("placement1", 1, &["cluster1"])], [100, 100, 100])]
+#[case::plc_52_1_other(vec![decision("other", 1, &["cluster1"])], [-100, 100, 100])]
+#[case::plc_52_1_others(
     vec![decision("other", 1, &["cluster1", "cluster2"]), decision("more", 1, &["cluster1", "cluster3"])],
     [-100, 0, 0]
 )]
@@ -154,9 +154,9 @@ fn balance_by_the_busiest(#[case] most: usize, #[case] expected: &[i64]) {
 }
 
 #[rstest]
-#[case::case_p110_no_decisions(vec![], [0, 0, 0])]
-#[case::case_p111_one(vec![decision("placement1", 1, &["cluster1"])], [100, 0, 0])]
-#[case::case_p112_two(
+#[case::plc_52_2_no_decisions(vec![], [0, 0, 0])]
+#[case::plc_52_2_one(vec![decision("placement1", 1, &["cluster1"])], [100, 0, 0])]
+#[case::plc_52_2_two(
     vec![decision("placement1", 1, &["cluster1"]), decision("placement1", 2, &["cluster3"])],
     [100, 0, 100]
 )]
@@ -172,7 +172,7 @@ fn steady(#[case] decisions: Vec<Arc<PlacementDecision>>, #[case] expected: [i64
 #[case(json!({"mode": "Any"}), "incorrect prioritizer policy mode: Any")]
 #[case(json!({"configurations": [{"weight": 1}]}), "scoreCoordinate field is required")]
 #[case(json!({"configurations": [{"scoreCoordinate": {"type": "AddOn"}}]}), "addOn should not be empty")]
-#[case::rough_edge_14_the_first_by_name(
+#[case::plc_51_the_first_by_name(
     json!({"configurations": [
         {"scoreCoordinate": {"builtIn": "Spread"}}, {"scoreCoordinate": {"builtIn": "ResourceRatioCPU"}}]}),
     "incorrect builtin prioritizer: ResourceRatioCPU"
@@ -200,7 +200,7 @@ fn weight_zero_turns_off_and_is_not_checked() {
 }
 
 #[test]
-fn rough_edge_13_entries_are_told_apart_by_what_they_say() {
+fn plc_50_entries_are_told_apart_by_what_they_say() {
     let of_add_on = json!({"resourceName": "test", "scoreName": "score1"});
     let policy = json!({"configurations": [
         {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Balance", "addOn": of_add_on}, "weight": 5},

@@ -19,18 +19,18 @@ fn sets(all: Vec<Arc<ManagedClusterSet>>) -> BTreeMap<String, Arc<ManagedCluster
 }
 
 #[rstest]
-#[case::case_p11_a_set_without_binding(&["s1"], &[], &[])]
-#[case::case_p12_a_binding_without_set(&[], &["s1"], &[])]
-#[case::case_p13_both(&["s1"], &["s1"], &["s1"])]
+#[case::plc_20_a_set_without_binding(&["s1"], &[], &[])]
+#[case::plc_20_a_binding_without_set(&[], &["s1"], &[])]
+#[case::plc_20_both(&["s1"], &["s1"], &["s1"])]
 fn valid_bindings(#[case] present: &[&str], #[case] bindings: &[&str], #[case] expected: &[&str]) {
     let present = sets(present.iter().map(|name| exclusive(name)).collect());
     assert_eq!(bound(bindings.iter().copied(), &present), expected);
 }
 
 #[rstest]
-#[case::case_p14_no_bindings(json!(["s1"]), &[], &[])]
-#[case::case_p15_asks_for_none(json!([]), &["s1", "s2"], &["s1", "s2"])]
-#[case::case_p16_both(json!(["s1", "s2"]), &["s2", "s3"], &["s2"])]
+#[case::plc_20_no_bindings(json!(["s1"]), &[], &[])]
+#[case::plc_20_asks_for_none(json!([]), &["s1", "s2"], &["s1", "s2"])]
+#[case::plc_20_both(json!(["s1", "s2"]), &["s2", "s3"], &["s2"])]
 fn eligible_sets(#[case] asked: Value, #[case] bound: &[&str], #[case] expected: &[&str]) {
     let bound: Vec<String> = bound.iter().map(|name| (*name).to_owned()).collect();
     assert_eq!(
@@ -64,7 +64,7 @@ fn among(
 }
 
 #[test]
-fn case_p17_no_sets() {
+fn plc_20_no_sets() {
     assert_eq!(
         among(&[], vec![exclusive("s1")], vec![member("c1", "s1")]).0,
         [""; 0]
@@ -72,14 +72,14 @@ fn case_p17_no_sets() {
 }
 
 #[test]
-fn case_p18_two_exclusive_sets() {
+fn plc_20_two_exclusive_sets() {
     let clusters = vec![member("c1", "s1"), member("c2", "s2"), member("c3", "s3")];
     let present = vec![exclusive("s1"), exclusive("s2"), exclusive("s3")];
     assert_eq!(among(&["s1", "s2"], present, clusters).0, ["c1", "c2"]);
 }
 
 #[test]
-fn case_p19_a_terminating_cluster_is_left_out() {
+fn plc_20_a_terminating_cluster_is_left_out() {
     let going = cluster(
         "c2",
         json!({"metadata": {
@@ -92,13 +92,13 @@ fn case_p19_a_terminating_cluster_is_left_out() {
 }
 
 #[rstest]
-#[case::case_p20_no_type(json!({}), &["c1"])]
-#[case::case_p21_empty_type(json!({"selectorType": ""}), &["c1"])]
-#[case::case_p22_exclusive(json!({"selectorType": "ExclusiveClusterSetLabel"}), &["c1"])]
-#[case::case_p23_by_labels(
+#[case::plc_12_no_type(json!({}), &["c1"])]
+#[case::plc_12_empty_type(json!({"selectorType": ""}), &["c1"])]
+#[case::plc_12_exclusive(json!({"selectorType": "ExclusiveClusterSetLabel"}), &["c1"])]
+#[case::plc_12_by_labels(
     json!({"selectorType": "LabelSelector", "labelSelector": {"matchLabels": {"vendor": "openShift"}}}), &["c2"]
 )]
-#[case::case_p24_all(json!({"selectorType": "LabelSelector", "labelSelector": {}}), &["c1", "c2", "c3"])]
+#[case::plc_12_all(json!({"selectorType": "LabelSelector", "labelSelector": {}}), &["c1", "c2", "c3"])]
 #[case::without_selector(json!({"selectorType": "LabelSelector"}), &[])]
 fn members(#[case] selector: Value, #[case] expected: &[&str]) {
     let clusters = vec![
@@ -113,7 +113,7 @@ fn members(#[case] selector: Value, #[case] expected: &[&str]) {
 }
 
 #[test]
-fn case_p25_rough_edge_24_an_unknown_type_spoils_only_its_set() {
+fn plc_13_an_unknown_type_spoils_only_its_set() {
     let present = vec![
         exclusive("s1"),
         set("s2", json!({"selectorType": "errorType"})),
@@ -128,7 +128,7 @@ fn case_p25_rough_edge_24_an_unknown_type_spoils_only_its_set() {
 }
 
 #[test]
-fn case_p26_a_set_that_is_gone() {
+fn plc_20_a_set_that_is_gone() {
     assert_eq!(
         among(&["s1"], vec![], vec![member("c1", "s1")]),
         (vec![], vec![])
@@ -199,13 +199,13 @@ fn complaint() -> Complaint {
 }
 
 #[rstest]
-#[case::case_p33_success(Verdict::Success, false, "Placement configurations check pass")]
-#[case::case_p34_error(
+#[case::plc_72_success(Verdict::Success, false, "Placement configurations check pass")]
+#[case::plc_72_error(
     Verdict::Error(complaint()),
     false,
     "Placement configurations check pass"
 )]
-#[case::case_p35_misconfigured(Verdict::Misconfigured(complaint()), true, "plugin:reasons")]
+#[case::plc_72_misconfigured(Verdict::Misconfigured(complaint()), true, "plugin:reasons")]
 #[case::warning(
     Verdict::Warning(complaint()),
     false,

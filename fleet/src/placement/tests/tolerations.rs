@@ -80,7 +80,7 @@ fn misconfigured(#[case] toleration: Value, #[case] message: &str) {
 }
 
 #[test]
-fn case_p117_another_value_and_another_key() {
+fn plc_44_another_value_and_another_key() {
     let clusters = vec![
         tainted("c1", "key1", "value2", "NoSelect"),
         tainted("c2", "key2", "value1", "NoSelect"),
@@ -90,7 +90,7 @@ fn case_p117_another_value_and_another_key() {
 }
 
 #[test]
-fn case_p131_two_taints_two_tolerations() {
+fn plc_44_two_taints_two_tolerations() {
     let taints = json!([
         {"key": "key1", "value": "value1", "effect": "NoSelect"},
         {"key": "key2", "value": "value2", "effect": "NoSelect"},
@@ -118,14 +118,14 @@ fn for_ten_seconds() -> Case {
 }
 
 #[test]
-fn case_p141_the_exact_instant_is_too_late() {
+fn plc_47_the_exact_instant_is_too_late() {
     let schedule = for_ten_seconds().run();
     assert_eq!(chosen(&schedule), ["c1", "c2"]);
     assert_eq!(schedule.again_at, None);
 }
 
 #[test]
-fn case_p142_the_first_to_expire_of_the_chosen() {
+fn plc_47_the_first_to_expire_of_the_chosen() {
     let case = for_ten_seconds().decided(&[decision("placement1", 1, &["c1", "c2"])]);
     let schedule = case.run();
     assert_eq!(chosen(&schedule), ["c1", "c2"]);

@@ -79,18 +79,18 @@ fn two() -> Index {
 }
 
 #[rstest]
-#[case::case_p63_a_set(exclusive("s1"))]
-#[case::case_p65_exclusive(set("s1", json!({})))]
-#[case::case_p66_exclusive(set("s1", json!({"selectorType": ""})))]
-#[case::case_p67_by_labels(by_vendor("s1"))]
-#[case::case_p68_of_all(set("s1", json!({"selectorType": "LabelSelector", "labelSelector": {}})))]
+#[case::plc_14_4_a_set(exclusive("s1"))]
+#[case::plc_14_4_exclusive(set("s1", json!({})))]
+#[case::plc_14_4_exclusive(set("s1", json!({"selectorType": ""})))]
+#[case::plc_14_4_by_labels(by_vendor("s1"))]
+#[case::plc_14_4_of_all(set("s1", json!({"selectorType": "LabelSelector", "labelSelector": {}})))]
 fn sets(#[case] changed: Arc<ManagedClusterSet>) {
     let mut index = two();
     assert_eq!(names(&index.set("s1", valid(&changed))), ["ns1/p1"]);
 }
 
 #[test]
-fn case_p64_p69_p70_sets_that_are_unreadable_or_go() {
+fn plc_14_4_sets_that_are_unreadable_or_go() {
     let mut index = two();
     assert_eq!(names(&index.set("s1", broken())), [""; 0]);
     assert_eq!(names(&index.set("s1", None)), [""; 0]);
@@ -99,7 +99,7 @@ fn case_p64_p69_p70_sets_that_are_unreadable_or_go() {
 }
 
 #[test]
-fn case_p71_to_p76_bindings() {
+fn plc_14_3_to_p76_bindings() {
     let mut index = hub(
         vec![],
         &[],
@@ -138,7 +138,7 @@ fn scored(bindings: &[(&str, &str)]) -> Index {
 }
 
 #[test]
-fn case_p77_p78_p79_scores() {
+fn plc_14_6_scores() {
     let (key, object) = score("c1", "score1", &[("any", 1)], None);
     let mut index = scored(&[("ns1", "s1"), ("ns3", "s1")]);
     assert_eq!(
@@ -152,7 +152,7 @@ fn case_p77_p78_p79_scores() {
 }
 
 #[test]
-fn rough_edge_08_scores_that_only_expressions_read() {
+fn plc_16_scores_that_only_expressions_read() {
     let spec = |expression: &str| json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": [expression]}}}]});
     let mut index = hub(
         vec![exclusive("s1")],
@@ -172,7 +172,7 @@ fn rough_edge_08_scores_that_only_expressions_read() {
 }
 
 #[test]
-fn case_p80_p81_p90_p93_clusters_that_are_unreadable_or_in_no_set() {
+fn plc_14_5_clusters_that_are_unreadable_or_in_no_set() {
     let mut index = hub(vec![], &[("ns1", "s1")], &[("ns1", "p1", json!({}))]);
     assert_eq!(names(&index.cluster("c1", broken())), [""; 0]);
     assert_eq!(
@@ -183,7 +183,7 @@ fn case_p80_p81_p90_p93_clusters_that_are_unreadable_or_in_no_set() {
 }
 
 #[test]
-fn case_p82_a_set_bound_twice() {
+fn plc_14_5_a_set_bound_twice() {
     let mut index = hub(
         vec![exclusive("s1"), exclusive("s2")],
         &[("ns1", "s1"), ("ns2", "s1")],
@@ -239,22 +239,22 @@ fn with(set: Option<&str>, vendor: Option<&str>, other: Option<&str>) -> Arc<Man
 }
 
 #[test]
-fn case_p83_a_member_of_three() {
+fn plc_14_5_a_member_of_three() {
     let concerned = four(ALL).cluster("c1", valid(&with(Some("s1"), Some("openShift"), None)));
     assert_eq!(names(&concerned), ["n1/p1", "n3/p3", "n4/p4"]);
 }
 
 #[rstest]
-#[case::case_p84_of_none(SOME, with(None, None, None), with(None, None, Some("x")), &[])]
-#[case::case_p85_leaves_the_vendor(
+#[case::plc_14_5_of_none(SOME, with(None, None, None), with(None, None, Some("x")), &[])]
+#[case::plc_14_5_leaves_the_vendor(
     ALL, with(Some("s1"), Some("openShift"), None), with(Some("s1"), Some("other"), None), &["n1/p1", "n3/p3", "n4/p4"]
 )]
-#[case::case_p86_joins(SOME, with(None, None, None), with(Some("s1"), None, None), &["n1/p1"])]
-#[case::case_p87_leaves_two(
+#[case::plc_14_5_joins(SOME, with(None, None, None), with(Some("s1"), None, None), &["n1/p1"])]
+#[case::plc_14_5_leaves_two(
     ALL, with(Some("s2"), Some("openShift"), None), with(None, None, None), &["n2/p2", "n3/p3", "n4/p4"]
 )]
-#[case::case_p88_another_label(SOME, with(Some("s1"), None, None), with(Some("s1"), None, Some("x")), &["n1/p1"])]
-#[case::case_p89_moves(SOME, with(Some("s1"), None, None), with(Some("s2"), None, None), &["n1/p1", "n2/p2"])]
+#[case::plc_14_5_another_label(SOME, with(Some("s1"), None, None), with(Some("s1"), None, Some("x")), &["n1/p1"])]
+#[case::plc_14_5_moves(SOME, with(Some("s1"), None, None), with(Some("s2"), None, None), &["n1/p1", "n2/p2"])]
 fn updates(
     #[case] bound: &[(&str, &str)],
     #[case] old: Arc<ManagedCluster>,
@@ -267,7 +267,7 @@ fn updates(
 }
 
 #[test]
-fn case_p91_p92_a_member_of_three_goes() {
+fn plc_14_5_a_member_of_three_goes() {
     let mut index = four(ALL);
     index.cluster("c1", valid(&with(Some("s1"), Some("openShift"), None)));
     assert_eq!(
@@ -278,7 +278,7 @@ fn case_p91_p92_a_member_of_three_goes() {
 }
 
 #[test]
-fn rough_edge_30_a_sign_of_life_concerns_nobody() {
+fn plc_15_a_sign_of_life_concerns_nobody() {
     let cel = json!({"predicates": [{"requiredClusterSelector": {"celSelector": {
         "celExpressions": ["managedCluster.status.conditions.size() > 0"]}}}]});
     let mut index = hub(
@@ -331,7 +331,7 @@ fn decisions_concern_whom_their_labels_name() {
 }
 
 #[test]
-fn rough_edge_18_what_was_written_here_is_not_undone_by_older_news() {
+fn plc_6_what_was_written_here_is_not_undone_by_older_news() {
     let at = |version: &str, clusters: &[&str]| {
         let mut one = decision("p1", 1, clusters);
         Arc::make_mut(&mut one).metadata.resource_version = Some(version.to_owned());

@@ -14,7 +14,7 @@ fn filter_names(schedule: &super::super::schedule::Schedule) -> Vec<&str> {
 }
 
 #[test]
-fn case_p52_all_of_one() {
+fn plc_59_all_of_one() {
     let schedule = Case::new(json!({}), bare(&["c1"])).run();
     assert_eq!(chosen(&schedule), ["c1"]);
     assert_eq!(scores_of(&schedule, "Balance"), table(&[("c1", 100)]));
@@ -28,14 +28,14 @@ fn case_p52_all_of_one() {
 }
 
 #[test]
-fn case_p53_three_of_one() {
+fn plc_59_three_of_one() {
     let schedule = Case::new(json!({"numberOfClusters": 3}), bare(&["c1"])).run();
     assert_eq!(chosen(&schedule), ["c1"]);
     assert_eq!(schedule.unscheduled, 2);
 }
 
 #[test]
-fn case_p54_a_toleration_without_key() {
+fn plc_44_a_toleration_without_key() {
     let spec = json!({"numberOfClusters": 3, "tolerations": [{"operator": "Equal", "value": "v"}]});
     let schedule = Case::new(spec, bare(&["c1"])).run();
     let wrong = Verdict::misconfigured(
@@ -50,7 +50,7 @@ fn case_p54_a_toleration_without_key() {
 }
 
 #[test]
-fn case_p55_the_chosen_stay() {
+fn plc_52_2_the_chosen_stay() {
     let schedule = Case::new(json!({"numberOfClusters": 2}), bare(&["c1", "c2", "c3"]))
         .decided(&[decision("placement1", 1, &["c1", "c2"])])
         .run();
@@ -62,7 +62,7 @@ fn case_p55_the_chosen_stay() {
 }
 
 #[test]
-fn case_p56_no_mode_is_additive() {
+fn plc_49_no_mode_is_additive() {
     let spec = json!({"prioritizerPolicy": {"mode": ""}});
     let schedule = Case::new(spec, bare(&["c1"])).run();
     let said: Vec<_> = schedule
@@ -74,7 +74,7 @@ fn case_p56_no_mode_is_additive() {
 }
 
 #[test]
-fn case_p57_an_untolerated_taint() {
+fn plc_45_an_untolerated_taint() {
     let tainted = |name: &str, key: &str| {
         let taint = json!({"key": key, "value": "value1", "effect": "NoSelect"});
         cluster(name, json!({"spec": {"taints": [taint]}}))
@@ -115,7 +115,7 @@ fn memories() -> Vec<std::sync::Arc<super::super::types::ManagedCluster>> {
 }
 
 #[test]
-fn case_p58_additive_weights() {
+fn plc_49_additive_weights() {
     let spec = json!({"numberOfClusters": 2, "prioritizerPolicy": {"mode": "Additive", "configurations": [
         {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Balance"}, "weight": 3},
         {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "ResourceAllocatableMemory"}, "weight": 1},
@@ -135,7 +135,7 @@ fn case_p58_additive_weights() {
 }
 
 #[test]
-fn case_p59_exact_weights() {
+fn plc_49_exact_weights() {
     let spec = json!({"numberOfClusters": 2, "prioritizerPolicy": {"mode": "Exact", "configurations": [
         {"scoreCoordinate": {"builtIn": "Balance"}, "weight": 3},
         {"scoreCoordinate": {"builtIn": "ResourceAllocatableMemory"}, "weight": 1},
@@ -150,7 +150,7 @@ fn case_p59_exact_weights() {
 }
 
 #[test]
-fn case_p60_four_of_two() {
+fn plc_59_four_of_two() {
     let schedule = Case::new(json!({"numberOfClusters": 4}), bare(&["c1", "c2"]))
         .decided(&[decision("placement1", 1, &["c1"])])
         .run();
@@ -163,7 +163,7 @@ fn case_p60_four_of_two() {
 }
 
 #[test]
-fn case_p61_away_from_the_busy() {
+fn plc_52_1_away_from_the_busy() {
     let schedule = Case::new(json!({"numberOfClusters": 1}), bare(&["c1", "c2", "c3"]))
         .decided(&[decision("others", 1, &["c1", "c2"])])
         .run();
@@ -174,7 +174,7 @@ fn case_p61_away_from_the_busy() {
 }
 
 #[test]
-fn case_p62_steady_against_busy() {
+fn plc_52_1_steady_against_busy() {
     let schedule = Case::new(json!({"numberOfClusters": 1}), bare(&["c1", "c2", "c3"]))
         .decided(&[
             decision("others", 1, &["c2", "c3"]),
@@ -188,7 +188,7 @@ fn case_p62_steady_against_busy() {
 }
 
 #[test]
-fn rough_edge_05_fewer_than_none_is_misconfigured() {
+fn plc_29_fewer_than_none_is_misconfigured() {
     let schedule = Case::new(json!({"numberOfClusters": -1}), bare(&["c1"])).run();
     let wrong = "numberOfClusters must not be negative: -1";
     assert_eq!(schedule.verdict, Verdict::misconfigured("", wrong));
@@ -196,7 +196,7 @@ fn rough_edge_05_fewer_than_none_is_misconfigured() {
 }
 
 #[test]
-fn rough_edge_03_a_mistake_shows_without_any_cluster() {
+fn plc_32_a_mistake_shows_without_any_cluster() {
     let spec = json!({"predicates": [{"requiredClusterSelector": {"labelSelector": {
         "matchExpressions": [{"key": "a", "operator": "Has"}]}}}]});
     let schedule = Case::new(spec, Vec::new()).run();

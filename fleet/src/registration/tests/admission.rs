@@ -36,12 +36,12 @@ fn admitted(old: Option<Value>, mut new: Value) -> Result<Value, Denied> {
 }
 
 #[rstest]
-#[case::case_r51_bare(json!({"name": "c1"}), "default")]
+#[case::plc_98_bare(json!({"name": "c1"}), "default")]
 #[case::no_labels(json!({"name": "c1", "labels": null}), "default")]
-#[case::case_r57_kept(json!({"labels": {SET: "s1"}}), "s1")]
-#[case::case_r58_default_kept(json!({"labels": {SET: "default"}}), "default")]
-#[case::case_r59_empty(json!({"labels": {SET: ""}}), "default")]
-#[case::case_r60_others_kept(json!({"labels": {"a": "b"}}), "default")]
+#[case::plc_98_kept(json!({"labels": {SET: "s1"}}), "s1")]
+#[case::plc_98_default_kept(json!({"labels": {SET: "default"}}), "default")]
+#[case::plc_98_empty(json!({"labels": {SET: ""}}), "default")]
+#[case::plc_98_others_kept(json!({"labels": {"a": "b"}}), "default")]
 fn sets(#[case] metadata: Value, #[case] expected: &str) {
     for old in [
         None,
@@ -58,15 +58,15 @@ fn sets(#[case] metadata: Value, #[case] expected: &str) {
 }
 
 #[rstest]
-#[case::case_r52_set_on_create(None)]
-#[case::case_r53_replaced_on_create(Some("2020-01-01T00:00:00Z"))]
+#[case::plc_100_set_on_create(None)]
+#[case::plc_100_replaced_on_create(Some("2020-01-01T00:00:00Z"))]
 fn created(#[case] given: Option<&str>) {
     let created = admitted(None, tainted(json!([taint("a", "NoSelect", given)]))).unwrap();
     assert_eq!(created["spec"]["taints"][0]["timeAdded"], NOW);
 }
 
 #[test]
-fn case_r54_a_changed_effect_is_new() {
+fn plc_100_a_changed_effect_is_new() {
     let old = tainted(json!([
         taint("a", "NoSelect", Some(THEN)),
         taint("b", "NoSelect", Some(THEN))
@@ -81,7 +81,7 @@ fn case_r54_a_changed_effect_is_new() {
 }
 
 #[test]
-fn case_r55_times_are_not_for_users() {
+fn plc_100_times_are_not_for_users() {
     let old = tainted(json!([
         taint("a", "NoSelect", Some(THEN)),
         taint("b", "NoSelect", Some(THEN))
@@ -98,7 +98,7 @@ fn case_r55_times_are_not_for_users() {
 }
 
 #[test]
-fn case_r56_taints_may_go() {
+fn plc_100_taints_may_go() {
     let old = tainted(json!([
         taint("a", "NoSelect", Some(THEN)),
         taint("b", "NoSelect", Some(THEN))
@@ -113,7 +113,7 @@ fn case_r56_taints_may_go() {
 }
 
 #[test]
-fn rough_edge_17_two_taints_may_share_a_key() {
+fn plc_100_two_taints_may_share_a_key() {
     let both = || {
         json!([
             taint("a", "NoSelect", Some(THEN)),
@@ -149,11 +149,11 @@ fn moving_needs_the_right_to_both_sets(
 }
 
 #[rstest]
-#[case::case_r61_created(None, "s1", "s1", None)]
-#[case::case_r62_wrong_name(None, "s1", "s2", Some((400, "The ManagedClusterSetBinding must have the same name as the target ManagedClusterSet")))]
-#[case::case_r63_no_right(None, "s2", "s2", Some((403, "user \"alice\" is not allowed to bind cluster set \"s2\"")))]
-#[case::case_r64_updated(Some(json!({})), "s2", "s2", None)]
-#[case::case_r65_wrongly_updated(Some(json!({})), "s2", "s1", Some((400, "The ManagedClusterSetBinding must have the same name as the target ManagedClusterSet")))]
+#[case::plc_97_created(None, "s1", "s1", None)]
+#[case::plc_97_wrong_name(None, "s1", "s2", Some((400, "The ManagedClusterSetBinding must have the same name as the target ManagedClusterSet")))]
+#[case::plc_97_no_right(None, "s2", "s2", Some((403, "user \"alice\" is not allowed to bind cluster set \"s2\"")))]
+#[case::plc_97_updated(Some(json!({})), "s2", "s2", None)]
+#[case::plc_97_wrongly_updated(Some(json!({})), "s2", "s1", Some((400, "The ManagedClusterSetBinding must have the same name as the target ManagedClusterSet")))]
 fn bindings(
     #[case] old: Option<Value>,
     #[case] name: &str,

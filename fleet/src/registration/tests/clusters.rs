@@ -17,10 +17,10 @@ fn available(status: Option<&str>) -> Value {
 }
 
 #[rstest]
-#[case::case_r01_available(Some("True"), &[])]
-#[case::case_r02_not_available(Some("False"), &["unavailable"])]
-#[case::case_r03_no_condition(None, &["unreachable"])]
-#[case::case_r04_unknown(Some("Unknown"), &["unreachable"])]
+#[case::plc_89_available(Some("True"), &[])]
+#[case::plc_89_not_available(Some("False"), &["unavailable"])]
+#[case::plc_89_no_condition(None, &["unreachable"])]
+#[case::plc_89_unknown(Some("Unknown"), &["unreachable"])]
 fn taints(#[case] status: Option<&str>, #[case] expected: &[&str]) {
     for present in [
         &[][..],
@@ -59,7 +59,7 @@ fn taints(#[case] status: Option<&str>, #[case] expected: &[&str]) {
 }
 
 #[test]
-fn case_r05_a_cluster_that_goes_is_left_alone() {
+fn plc_90_a_cluster_that_goes_is_left_alone() {
     let metadata = json!({"deletionTimestamp": "2026-08-01T12:00:00Z"});
     let going = cluster(
         "c1",
@@ -85,17 +85,17 @@ fn after(seconds: i64) -> SignedDuration {
 }
 
 #[rstest]
-#[case::case_r40_not_decided(json!({}), None, Heard::Nothing)]
-#[case::case_r41_accepted(accepted("True", 60), None, Heard::NoLease)]
-#[case::case_r42_denied(accepted("False", 60), None, Heard::NoLease)]
-#[case::case_r43_r48_stale(accepted("True", 60), Some(301), Heard::NotLately(after(300)))]
-#[case::case_r44_stale_to_the_second(
+#[case::plc_91_not_decided(json!({}), None, Heard::Nothing)]
+#[case::plc_91_accepted(accepted("True", 60), None, Heard::NoLease)]
+#[case::plc_91_denied(accepted("False", 60), None, Heard::NoLease)]
+#[case::plc_92_stale(accepted("True", 60), Some(301), Heard::NotLately(after(300)))]
+#[case::plc_92_stale_to_the_second(
     accepted("False", 60),
     Some(300),
     Heard::NotLately(after(300))
 )]
-#[case::case_r45_r49_fresh(accepted("True", 60), Some(240), Heard::Lately(after(60)))]
-#[case::case_r50_fresher(accepted("True", 60), Some(30), Heard::Lately(after(270)))]
+#[case::plc_92_fresh(accepted("True", 60), Some(240), Heard::Lately(after(60)))]
+#[case::plc_92_fresher(accepted("True", 60), Some(30), Heard::Lately(after(270)))]
 #[case::no_duration(accepted("True", 0), Some(299), Heard::Lately(after(1)))]
 #[case::a_short_duration(accepted("True", 1), Some(6), Heard::NotLately(after(5)))]
 fn leases(#[case] of: Value, #[case] renewed: Option<i64>, #[case] expected: Heard) {
@@ -107,7 +107,7 @@ fn leases(#[case] of: Value, #[case] renewed: Option<i64>, #[case] expected: Hea
 }
 
 #[test]
-fn case_r46_a_cluster_that_goes_without_lease_is_unknown() {
+fn plc_92_a_cluster_that_goes_without_lease_is_unknown() {
     let mut of = accepted("True", 60);
     of["metadata"] = json!({"deletionTimestamp": "2026-08-01T12:00:00Z"});
     let going = cluster("c1", of);
@@ -124,7 +124,7 @@ fn case_r46_a_cluster_that_goes_without_lease_is_unknown() {
 }
 
 #[test]
-fn case_r47_what_is_unknown_stays_so() {
+fn plc_92_what_is_unknown_stays_so() {
     let unknown = cluster("c1", json!({"status": available(Some("Unknown"))}));
     assert_eq!(clusters::unknown(&unknown, now()), None);
     let known = cluster("c1", json!({"status": available(Some("True"))}));

@@ -24,13 +24,13 @@ fn of(name: &str, labels: Value) -> Arc<ManagedCluster> {
 const SET: &str = "cluster.open-cluster-management.io/clusterset";
 
 #[rstest]
-#[case::case_r06_empty_spec(json!({}), 1)]
-#[case::case_r07_exclusive(json!({"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}), 1)]
-#[case::case_r09_labels(
+#[case::plc_85_empty_spec(json!({}), 1)]
+#[case::plc_85_exclusive(json!({"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}), 1)]
+#[case::plc_85_labels(
     json!({"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {"matchLabels": {"vendor": "openShift"}}}}), 2
 )]
-#[case::case_r10_all(json!({"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}), 3)]
-#[case::case_r11_no_selector(json!({"clusterSelector": {"selectorType": "LabelSelector"}}), 0)]
+#[case::plc_85_all(json!({"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}), 3)]
+#[case::plc_85_no_selector(json!({"clusterSelector": {"selectorType": "LabelSelector"}}), 0)]
 fn members(#[case] spec: Value, #[case] expected: usize) {
     let clusters = [
         of("c1", json!({SET: "s1"})),
@@ -52,7 +52,7 @@ fn members(#[case] spec: Value, #[case] expected: usize) {
 }
 
 #[test]
-fn case_r08_an_exclusive_set_without_clusters() {
+fn plc_85_an_exclusive_set_without_clusters() {
     let told = emptiness(
         &set("s9", json!({}), json!({})),
         &[of("c1", json!({SET: "s1"}))],
@@ -61,7 +61,7 @@ fn case_r08_an_exclusive_set_without_clusters() {
 }
 
 #[test]
-fn case_r12_an_unknown_type() {
+fn plc_86_an_unknown_type() {
     let spec = json!({"clusterSelector": {"selectorType": "other"}});
     let told = emptiness(&set("s1", json!({}), spec), &[]);
     assert_eq!(told, Err("selectorType is not right: other".to_owned()));
@@ -83,11 +83,11 @@ fn labelled(keys: &[&str]) -> Arc<ManagedCluster> {
 }
 
 #[rstest]
-#[case::case_r13_r18_change(Some(&["1", "2"][..]), Some(&["1", "3"][..]), &["2", "3"])]
-#[case::case_r14_come(None, Some(&["1", "2"][..]), &["1", "2"])]
-#[case::case_r15_go(Some(&["1", "2"][..]), None, &["1", "2"])]
-#[case::case_r16_r19_from_none(Some(&[][..]), Some(&["1"][..]), &["1"])]
-#[case::case_r17_r20_to_none(Some(&["1"][..]), Some(&[][..]), &["1"])]
+#[case::plc_86_change(Some(&["1", "2"][..]), Some(&["1", "3"][..]), &["2", "3"])]
+#[case::plc_86_come(None, Some(&["1", "2"][..]), &["1", "2"])]
+#[case::plc_86_go(Some(&["1", "2"][..]), None, &["1", "2"])]
+#[case::plc_86_from_none(Some(&[][..]), Some(&["1"][..]), &["1"])]
+#[case::plc_86_to_none(Some(&["1"][..]), Some(&[][..]), &["1"])]
 fn changes(#[case] old: Option<&[&str]>, #[case] new: Option<&[&str]>, #[case] expected: &[&str]) {
     let (old, new) = (old.map(labelled), new.map(labelled));
     let found = concerned(old.as_deref(), new.as_deref(), &three());
@@ -107,17 +107,17 @@ fn wrong() -> Value {
 }
 
 #[rstest]
-#[case::case_r21_r28_intact(json!({}), None, None, false)]
-#[case::case_r22_r29_edited(json!({}), Some(wrong()), None, true)]
-#[case::case_r23_terminating(json!({"deletionTimestamp": "2026-08-01T12:00:00Z"}), Some(wrong()), None, false)]
-#[case::case_r25_r31_left_to_users(
+#[case::plc_87_intact(json!({}), None, None, false)]
+#[case::plc_87_edited(json!({}), Some(wrong()), None, true)]
+#[case::plc_87_terminating(json!({"deletionTimestamp": "2026-08-01T12:00:00Z"}), Some(wrong()), None, false)]
+#[case::plc_87_left_to_users(
     json!({"annotations": {"cluster.open-cluster-management.io/autoupdate": "false"}}), Some(wrong()), None, false
 )]
 #[case::any_other_annotation(
     json!({"annotations": {"cluster.open-cluster-management.io/autoupdate": "False"}}), Some(wrong()), None, true
 )]
-#[case::case_r26_r32_namespaces(json!({}), None, Some(json!([{"name": "ns1"}])), false)]
-#[case::case_r27_r33_both(json!({}), Some(wrong()), Some(json!([{"name": "ns1"}])), true)]
+#[case::plc_87_namespaces(json!({}), None, Some(json!([{"name": "ns1"}])), false)]
+#[case::plc_87_both(json!({}), Some(wrong()), Some(json!([{"name": "ns1"}])), true)]
 fn always_there(
     #[case] metadata: Value,
     #[case] selector: Option<Value>,
@@ -159,7 +159,7 @@ fn missing(#[case] name: &str) {
 }
 
 #[test]
-fn case_r35_r36_a_binding_is_bound_when_its_set_is_there() {
+fn plc_88_a_binding_is_bound_when_its_set_is_there() {
     let (missing, there) = (bound(false), bound(true));
     assert_eq!(
         (missing.holds, missing.reason, &*missing.message),

@@ -257,7 +257,7 @@ pub(crate) async fn namespaces(world: Arc<Agents>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-/// Rough edge 8: what waits is deleted with what it has created, as its own spec says.
+/// FWK-95: what waits is deleted with what it has created, as its own spec says.
 pub(crate) async fn prunes(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let (name, wanted) = ("rough-edge-08-prunes", "rough-edge-08-wanted");
     let policy = world.place(mode)?.policy(name);
@@ -288,7 +288,7 @@ pub(crate) async fn prunes(world: Arc<Agents>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-/// Rough edge 23: that something waits is told, however often that fails at first.
+/// FWK-98: that something waits is told, however often that fails at first.
 pub(crate) async fn told_in_the_end(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let (name, wanted) = ("rough-edge-23-told", "rough-edge-23-wanted");
     let policy = world.place(mode)?.policy(name);
@@ -408,7 +408,7 @@ pub(crate) async fn kind_arrives(world: Arc<Agents>) -> Result<()> {
     Ok(())
 }
 
-/// Rough edge 31: a policy at rest costs nothing.
+/// FWK-26: a policy at rest costs nothing.
 pub(crate) async fn at_rest(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let names = ["rough-edge-31-a", "rough-edge-31-b", "rough-edge-31-c"];
     let policy = world.place(mode)?.policy("rough-edge-31-rest");

@@ -102,13 +102,13 @@ pub(crate) async fn nameless(world: Arc<Agents>, mode: Mode) -> Result<()> {
     template["metadata"] = json!({});
     let error = "template-error; Failed to parse or get name from policy template at index 0";
     let policy = says(&world, mode, name, &[template], error).await?;
-    // Rough edge 9: the error reaches the status.
+    // FWK-58: the error reaches the status.
     let told = policy.is("NonCompliant").await?;
     ensure!(told.newest("template-0").contains(error), "{told}");
     Ok(())
 }
 
-/// Rough edge 12.
+/// FWK-77.
 pub(crate) async fn list(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "rough-edge-12-list";
     let list = json!({
@@ -122,7 +122,7 @@ pub(crate) async fn list(world: Arc<Agents>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-/// Rough edge 9.
+/// FWK-58.
 pub(crate) async fn conflicting(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "rough-edge-09-conflict";
     let dependency = |compliance: &str| {
@@ -174,7 +174,7 @@ pub(crate) async fn unknown_kind(world: Arc<Agents>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-/// Rough edge 11.
+/// FWK-77.
 pub(crate) async fn no_version(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "rough-edge-11-version";
     let odd = json!({ "kind": "Yyyyy", "metadata": { "name": "rough-edge-11-odd" } });
@@ -210,7 +210,7 @@ pub(crate) async fn unsupported(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let error = "template-error; policy-template kind is not supported: \
                  apiextensions.k8s.io/v1, Kind=CustomResourceDefinition";
     let policy = says(&world, mode, name, &[definition], error).await?;
-    // Rough edge 10: the error reaches the status, of kinds that are no policies too.
+    // FWK-60: the error reaches the status, of kinds that are no policies too.
     let map = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": name } });
     policy.apply("inform", &[map]).await?;
     let told = policy
@@ -469,7 +469,7 @@ pub(crate) async fn empty(world: Arc<Agents>, mode: Mode) -> Result<()> {
     .await
 }
 
-/// Rough edge 18.
+/// FWK-102.
 pub(crate) async fn reordered(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let names = ["rough-edge-18-bad", "rough-edge-18-good"];
     let mut bad = configuration(names[0], "inform");
@@ -498,7 +498,7 @@ pub(crate) async fn reordered(world: Arc<Agents>, mode: Mode) -> Result<()> {
         .await
 }
 
-/// Rough edge 20.
+/// FWK-34.
 pub(crate) async fn long_texts(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "rough-edge-20-long";
     let mut template = without_kind(name)?;
@@ -519,7 +519,7 @@ pub(crate) async fn long_texts(world: Arc<Agents>, mode: Mode) -> Result<()> {
     .await
 }
 
-/// Rough edge 20: different texts are different events.
+/// FWK-34: different texts are different events.
 pub(crate) async fn not_folded(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let names = ["rough-edge-20-a", "rough-edge-20-b", "rough-edge-20-c"];
     let policy = world.place(mode)?.policy("rough-edge-20-folded");

@@ -67,7 +67,7 @@ pub(crate) async fn follows(world: Arc<Agents>, mode: Mode) -> Result<()> {
         .await?;
     copied(place, &second).await?;
 
-    // Rough edge 26: what others do to the copy does not last.
+    // FWK-50: what others do to the copy does not last.
     let drift = json!({ "data": { "key": "AAAA" } });
     managed
         .patch("v1", "Secret", Some(place.namespace), KEY, drift)

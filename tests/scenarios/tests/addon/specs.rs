@@ -121,7 +121,7 @@ pub(crate) async fn verbatim(world: Arc<Agents>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-/// Rough edge 24.
+/// FWK-45.
 pub(crate) async fn refused_update(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let policy = world.place(mode)?.policy("rough-edge-24-refused");
     let place = policy.place();
@@ -193,7 +193,7 @@ pub(crate) async fn refused_update(world: Arc<Agents>, mode: Mode) -> Result<()>
     .await
 }
 
-/// Rough edge 25.
+/// FWK-46.
 pub(crate) async fn labels(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let policy = world.place(mode)?.policy("rough-edge-25-labels");
     let place = policy.place();
@@ -244,7 +244,7 @@ pub(crate) async fn labels(world: Arc<Agents>, mode: Mode) -> Result<()> {
     policy.gone().await
 }
 
-/// Rough edge 30.
+/// FWK-45.
 pub(crate) async fn others_write(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "rough-edge-30-busy";
     let policy = world.place(mode)?.policy(name);

@@ -326,7 +326,7 @@ pub(crate) async fn same_second(world: Arc<Agents>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-/// Rough edge 13.
+/// FWK-64.
 pub(crate) async fn not_sticky(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let names = ["rough-edge-13-a", "rough-edge-13-b", "rough-edge-13-c"];
     let policy = with(&world, mode, "rough-edge-13-sticky", &names[..2]).await?;
@@ -369,7 +369,7 @@ pub(crate) async fn counted_up(world: Arc<Agents>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-/// Rough edge 16.
+/// FWK-63.
 pub(crate) async fn no_flapping(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "rough-edge-16-ties";
     let policy = with(&world, mode, name, &[name]).await?;
@@ -396,7 +396,7 @@ pub(crate) async fn no_flapping(world: Arc<Agents>, mode: Mode) -> Result<()> {
     .await
 }
 
-/// Rough edge 22.
+/// FWK-40.
 pub(crate) async fn without_last_timestamp(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "rough-edge-22-new-events";
     let policy = with(&world, mode, name, &[name]).await?;

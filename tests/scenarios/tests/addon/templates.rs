@@ -176,7 +176,7 @@ pub(crate) async fn owner_restored(world: Arc<Agents>, mode: Mode) -> Result<()>
     Ok(())
 }
 
-/// Rough edge 1.
+/// FWK-79.
 pub(crate) async fn others_objects(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "rough-edge-01-theirs";
     let place = world.place(mode)?;
@@ -215,7 +215,7 @@ pub(crate) async fn others_objects(world: Arc<Agents>, mode: Mode) -> Result<()>
     Ok(())
 }
 
-/// Rough edge 2.
+/// FWK-120.
 pub(crate) async fn finalizer_spares_others(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let place = world.place(mode)?;
     let ours = format!("rough-edge-02-ours-{}", place.namespace);
@@ -235,7 +235,7 @@ pub(crate) async fn finalizer_spares_others(world: Arc<Agents>, mode: Mode) -> R
     Ok(())
 }
 
-/// Rough edge 3.
+/// FWK-114.
 pub(crate) async fn kind_changes(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "rough-edge-03-kind";
     let policy = world.place(mode)?.policy(name);
@@ -248,7 +248,7 @@ pub(crate) async fn kind_changes(world: Arc<Agents>, mode: Mode) -> Result<()> {
     policy.no_object(RULE, name).await
 }
 
-/// Rough edge 3: a typo in the kind of a template takes nothing away.
+/// FWK-114: a typo in the kind of a template takes nothing away.
 pub(crate) async fn kind_becomes_unknown(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "rough-edge-03-typo";
     let policy = world.place(mode)?.policy(name);
@@ -285,7 +285,7 @@ pub(crate) async fn kind_becomes_unknown(world: Arc<Agents>, mode: Mode) -> Resu
     .await
 }
 
-/// Rough edge 3, of two add-ons on one cluster.
+/// FWK-114, of two add-ons on one cluster.
 pub(crate) async fn equal_names(world: Arc<Agents>) -> Result<()> {
     let name = "rough-edge-03-equal";
     let mut policies = Vec::new();
@@ -321,7 +321,7 @@ pub(crate) async fn equal_names(world: Arc<Agents>) -> Result<()> {
     second.gone().await
 }
 
-/// Rough edge 4.
+/// FWK-117.
 pub(crate) async fn emptied(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let policy = world.place(mode)?.policy("rough-edge-04-emptied");
     let wide = format!("rough-edge-04-{}", policy.place().namespace);
@@ -346,7 +346,7 @@ pub(crate) async fn emptied(world: Arc<Agents>, mode: Mode) -> Result<()> {
     .await
 }
 
-/// Rough edge 5.
+/// FWK-118.
 pub(crate) async fn finalizer_stays(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let policy = world.place(mode)?.policy("rough-edge-05-stays");
     let name = format!("rough-edge-05-{}", policy.place().namespace);
@@ -368,7 +368,7 @@ pub(crate) async fn finalizer_stays(world: Arc<Agents>, mode: Mode) -> Result<()
     policy.no_object(CLUSTER_RULE, &name).await
 }
 
-/// Rough edge 6.
+/// FWK-75.
 pub(crate) async fn deleted_with_duplicates(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let policy = world.place(mode)?.policy("rough-edge-06-duplicates");
     let name = format!("rough-edge-06-{}", policy.place().namespace);
@@ -384,7 +384,7 @@ pub(crate) async fn deleted_with_duplicates(world: Arc<Agents>, mode: Mode) -> R
     policy.no_object(CLUSTER_RULE, &name).await
 }
 
-/// Rough edge 7.
+/// FWK-115.
 pub(crate) async fn unreadable_is_kept(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "rough-edge-07-kept";
     let policy = world.place(mode)?.policy(name);
@@ -404,7 +404,7 @@ pub(crate) async fn unreadable_is_kept(world: Arc<Agents>, mode: Mode) -> Result
     .await
 }
 
-/// Rough edge 35: the first version of the kind is not served.
+/// FWK-29: the first version of the kind is not served.
 pub(crate) async fn version_not_served(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let names = ["rough-edge-35-stays", "rough-edge-35-goes"];
     let policy = world.place(mode)?.policy("rough-edge-35-versions");

@@ -188,7 +188,7 @@ pub(crate) async fn triggered(world: Arc<Agents>) -> Result<()> {
     Ok(())
 }
 
-/// Rough edge 44: nothing is done while it is uninstalled, and everything at once when it is not.
+/// FWK-123: nothing is done while it is uninstalled, and everything at once when it is not.
 pub(crate) async fn left_again(world: Arc<Agents>) -> Result<()> {
     let own = Own::start(&world, "rough-edge-44-left").await?;
     own.apply("rough-edge-44-policy", &[]).await?;

@@ -66,7 +66,7 @@ pub(crate) async fn wrong(planes: Arc<Planes>) -> Result<()> {
     Ok(())
 }
 
-/// Rough edge 41.
+/// FWK-12.
 pub(crate) async fn taken(planes: Arc<Planes>) -> Result<()> {
     let setup = planes.setup("taken").await?;
     let taken = TcpListener::bind(("127.0.0.1", free_port()?))?;
@@ -165,7 +165,7 @@ pub(crate) async fn environment(planes: Arc<Planes>) -> Result<()> {
     Ok(())
 }
 
-/// Rough edge 42.
+/// FWK-9.
 pub(crate) async fn on_hub(planes: Arc<Planes>) -> Result<()> {
     let (_, managed) = planes.managed.kubeconfig_env();
     let namespace = "--cluster-namespace=on-hub";

@@ -14,7 +14,7 @@ use crate::{Planes, SOON};
 
 const NAME: &str = "governance-policy-framework";
 
-/// Rough edge 43.
+/// FWK-17.
 pub(crate) async fn only_the_synced(planes: Arc<Planes>) -> Result<()> {
     let plane = &planes.managed;
     let stop = CancellationToken::new();

@@ -94,7 +94,7 @@ fn main() -> ExitCode {
         start,
         vec![
             scenario("wrong_flags_are_named", |p| Box::pin(flags::wrong(p))),
-            scenario("rough_edge_41_a_taken_port_is_an_error", |p| {
+            scenario("fwk_12_a_taken_port_is_an_error", |p| {
                 Box::pin(flags::taken(p))
             }),
             scenario("flags_of_manifests_are_accepted", |p| {
@@ -103,7 +103,7 @@ fn main() -> ExitCode {
             scenario("clusters_are_named_by_the_environment", |p| {
                 Box::pin(flags::environment(p))
             }),
-            scenario("rough_edge_42_a_hub_needs_no_kubeconfig_of_itself", |p| {
+            scenario("fwk_9_a_hub_needs_no_kubeconfig_of_itself", |p| {
                 Box::pin(flags::on_hub(p))
             }),
             scenario("a_changed_hub_kubeconfig_is_unhealthy_for_good", |p| {
@@ -118,7 +118,7 @@ fn main() -> ExitCode {
             scenario("a_killed_add_on_says_nothing_twice", |p| {
                 Box::pin(kills::not_twice(p))
             }),
-            scenario("rough_edge_43_only_who_has_synced_keeps_the_lease", |p| {
+            scenario("fwk_17_only_who_has_synced_keeps_the_lease", |p| {
                 Box::pin(leases::only_the_synced(p))
             }),
             scenario("rights_of_everything_at_once_suffice", |p| {

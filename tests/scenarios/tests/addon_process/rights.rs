@@ -273,7 +273,7 @@ async fn play(planes: &Planes, namespace: &str) -> Result<()> {
         .await
 }
 
-/// Rough edge 10: what may not be read freezes no status.
+/// FWK-60: what may not be read freezes no status.
 async fn forbidden(planes: &Planes, namespace: &str) -> Result<()> {
     let name = "forbidden";
     let deployment = json!({

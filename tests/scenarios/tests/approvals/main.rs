@@ -340,7 +340,7 @@ fn main() -> ExitCode {
         start(),
         |hub: Arc<Hub>, _| Box::pin(async move { hub.controller.log() }),
         vec![
-            scenario("rough_edge_04_forged_requests_are_left_unapproved", |hub| {
+            scenario("addon_108_forged_requests_are_left_unapproved", |hub| {
                 Box::pin(forged(hub))
             }),
             scenario("requests_of_agents_are_approved", |hub| {

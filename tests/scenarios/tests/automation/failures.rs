@@ -1,4 +1,4 @@
-//! Rough edge 50: writes that the API server refuses for a while.
+//! PROP-171: writes that the API server refuses for a while.
 
 use std::sync::Arc;
 

@@ -16,7 +16,7 @@ const V1BETA1: &str = "policy.open-cluster-management.io/v1beta1";
 fn main() -> ExitCode {
     run_on_plane(vec![
         scenario("policies", |plane| Box::pin(policies(plane))),
-        scenario("case_e52_namespaces_of_dependencies", |plane| {
+        scenario("prop_45_namespaces_of_dependencies", |plane| {
             Box::pin(dependencies(plane))
         }),
         scenario("placement_bindings", |plane| Box::pin(bindings(plane))),

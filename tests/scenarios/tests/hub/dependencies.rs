@@ -1,4 +1,4 @@
-//! Case E50: dependencies on sets and policies, as clusters see them.
+//! PROP-98: dependencies on sets and policies, as clusters see them.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ pub(crate) async fn sets(world: Arc<Hubs>, name: &'static str, extra: bool) -> R
     becomes(&root, extra, &[kept, three]).await
 }
 
-/// U32 on a hub, and rough edge 26: a name with a dot is taken for a whole one.
+/// U32 on a hub, and PROP-98: a name with a dot is taken for a whole one.
 pub(crate) async fn policies(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-26", &["m1"]).await?;
     let root = site.root("policy");

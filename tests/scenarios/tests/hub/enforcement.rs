@@ -1,4 +1,4 @@
-//! Case E53: bindings that enforce, on some clusters only.
+//! PROP-78: bindings that enforce, on some clusters only.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ pub(crate) async fn selective(world: Arc<Hubs>, name: &'static str, via: Via) ->
         let clusters: Vec<Value> = clusters.iter().map(|cluster| on(cluster, "")).collect();
         json!({ "placement": entries, "status": clusters })
     };
-    // Rough edge 2: m3 is nowhere, as the policy is not there.
+    // PROP-144: m3 is nowhere, as the policy is not there.
     root.status_is(said(&[&restricted, &placing], &["m1", "m2"]))
         .await?;
     some.decides(&["m2"]).await?;

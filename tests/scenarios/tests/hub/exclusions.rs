@@ -48,7 +48,7 @@ async fn placements_are(root: &Root<'_>, want: &[Value]) -> Result<()> {
     .await
 }
 
-/// E55, and rough edge 1: a cluster that is kept out does not keep the others from being compliant.
+/// E55, and PROP-147: a cluster that is kept out does not keep the others from being compliant.
 pub(crate) async fn one(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("case-e55", &["m1", "m2"]).await?;
     let [root] = roots(&site, ["policy"]).await?;

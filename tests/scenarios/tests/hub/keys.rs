@@ -1,4 +1,4 @@
-//! Case E49: keys are changed, and what they encrypt follows.
+//! PROP-139: keys are changed, and what they encrypt follows.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

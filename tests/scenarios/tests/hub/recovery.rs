@@ -1,5 +1,5 @@
-//! Case E16: replicas are what they should be, whatever anybody does to them. Case E17: policies where
-//! none should be. Case E26: namespaces that go and come back.
+//! PROP-90: replicas are what they should be, whatever anybody does to them. PROP-82: policies where
+//! none should be. PROP-93: namespaces that go and come back.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -205,7 +205,7 @@ pub(crate) async fn late(world: Arc<Hubs>) -> Result<()> {
     goes(&world.hub, &leaf, "unlabelled").await
 }
 
-/// E26 and rough edge 19: while a cluster's namespace ends there is no replica; soon after it is there
+/// E26 and PROP-93: while a cluster's namespace ends there is no replica; soon after it is there
 /// again, there is.
 pub(crate) async fn terminating(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("case-e26", &["m1", "m2"]).await?;

@@ -1,4 +1,4 @@
-//! Case E36: the token of a service account is renewed before it ends, and no longer when the account is gone.
+//! PROP-109: the token of a service account is renewed before it ends, and no longer when the account is gone.
 
 use std::sync::Arc;
 use std::time::Duration;

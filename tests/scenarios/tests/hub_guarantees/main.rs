@@ -119,7 +119,7 @@ fn main() -> ExitCode {
                 "takeover_with_a_late_watch_of_placement_deletes_no_replica",
                 |_| Box::pin(takeover::with(takeover::Lag::Placement)),
             ),
-            scenario("case_e36_tokens_are_renewed_until_the_account_goes", |_| {
+            scenario("prop_109_tokens_are_renewed_until_the_account_goes", |_| {
                 Box::pin(accounts::renewed())
             }),
             scenario("keys_of_a_hundred_clusters_change_under_load", |_| {

@@ -24,92 +24,92 @@ fn main() -> ExitCode {
         |site, _| Box::pin(async move { site.dump().await }),
         vec![
             scenario(
-                "case_f01_the_default_of_all_clusters_places_the_agents",
+                "addon_38_the_default_of_all_clusters_places_the_agents",
                 |s| Box::pin(framework::elsewhere(s)),
             ),
             scenario(
-                "case_c01_the_default_of_all_clusters_places_the_agents",
+                "fwk_42_the_default_of_all_clusters_places_the_agents",
                 |s| Box::pin(config_policy::elsewhere(s)),
             ),
-            scenario("case_f05_annotations_change_a_running_agent", |s| {
+            scenario("addon_48_annotations_change_a_running_agent", |s| {
                 Box::pin(framework::annotations(s))
             }),
-            scenario("case_c02_enabled_and_disabled_on_all_clusters", |s| {
+            scenario("addon_78_enabled_and_disabled_on_all_clusters", |s| {
                 Box::pin(config_policy::default(s))
             }),
-            scenario("case_f03_hosted_for_an_openshift_cluster", |s| {
+            scenario("addon_71_13_hosted_for_an_openshift_cluster", |s| {
                 Box::pin(hosted::framework(s))
             }),
-            scenario("case_f10_issue_18_3_2_a_hub_of_hubs_syncs_policies", |s| {
+            scenario("addon_51_a_hub_of_hubs_syncs_policies", |s| {
                 Box::pin(on_hub::by_cluster(s))
             }),
-            scenario("case_f02_enabled_and_disabled_with_defaults", |s| {
+            scenario("addon_71_enabled_and_disabled_with_defaults", |s| {
                 Box::pin(framework::default(s))
             }),
-            scenario("case_c05_hosted_for_an_openshift_cluster", |s| {
+            scenario("addon_87_hosted_for_an_openshift_cluster", |s| {
                 Box::pin(hosted::config_policy(s))
             }),
-            scenario("case_s1_standalone_templating_reaches_the_agent", |s| {
+            scenario("addon_83_standalone_templating_reaches_the_agent", |s| {
                 Box::pin(config_policy::standalone(s))
             }),
-            scenario("case_f09_values_say_it_is_the_hub", |s| {
+            scenario("addon_50_values_say_it_is_the_hub", |s| {
                 Box::pin(on_hub::by_values(s))
             }),
-            scenario("case_c07_annotations_and_metrics", |s| {
+            scenario("addon_48_annotations_and_metrics", |s| {
                 Box::pin(config_policy::annotations(s))
             }),
-            scenario("case_f04_hosted_with_a_configuration", |s| {
+            scenario("addon_49_5_hosted_with_a_configuration", |s| {
                 Box::pin(hosted::framework_configured(s))
             }),
-            scenario("case_f06_variables_of_a_configuration", |s| {
+            scenario("addon_60_variables_of_a_configuration", |s| {
                 Box::pin(framework::customized(s))
             }),
-            scenario("case_c06_hosted_with_a_secret_of_another_name", |s| {
+            scenario("fwk_38_hosted_with_a_secret_of_another_name", |s| {
                 Box::pin(hosted::config_policy_configured(s))
             }),
-            scenario("case_f08_resources_follow_the_configuration", |s| {
+            scenario("addon_58_3_resources_follow_the_configuration", |s| {
                 Box::pin(framework::resources(s))
             }),
-            scenario("case_c08_variables_of_a_configuration", |s| {
+            scenario("addon_60_variables_of_a_configuration", |s| {
                 Box::pin(config_policy::customized(s))
             }),
-            scenario("case_f11_the_add_on_says_it_is_on_the_hub", |s| {
+            scenario("addon_51_the_add_on_says_it_is_on_the_hub", |s| {
                 Box::pin(on_hub::by_addon(s))
             }),
-            scenario("case_c03_nodes_of_the_configuration", |s| {
+            scenario("fwk_36_nodes_of_the_configuration", |s| {
                 Box::pin(config_policy::nodes(s))
             }),
-            scenario("case_f07_nodes_of_the_configuration", |s| {
+            scenario("addon_58_1_nodes_of_the_configuration", |s| {
                 Box::pin(framework::nodes(s))
             }),
-            scenario("case_c04_resources_follow_the_configuration", |s| {
+            scenario("fwk_62_resources_follow_the_configuration", |s| {
                 Box::pin(config_policy::resources(s))
             }),
-            scenario("case_f12_a_changed_work_is_put_right", |s| {
+            scenario("addon_121_a_changed_work_is_put_right", |s| {
                 Box::pin(works::reverted(s))
             }),
-            scenario("case_f13_a_paused_add_on_is_left_alone", |s| {
+            scenario("addon_62_a_paused_add_on_is_left_alone", |s| {
                 Box::pin(works::paused(s))
             }),
             scenario(
-                "case_f14_the_namespace_of_the_cluster_comes_and_goes",
+                "addon_67_2_the_namespace_of_the_cluster_comes_and_goes",
                 |s| Box::pin(framework::cluster_namespace(s)),
             ),
-            scenario("case_f15_the_namespace_of_the_cluster_may_stay", |s| {
+            scenario("addon_67_2_the_namespace_of_the_cluster_may_stay", |s| {
                 Box::pin(framework::orphaned_namespace(s))
             }),
-            scenario("case_f16_probes_suit_the_server", |s| {
+            scenario("addon_74_probes_suit_the_server", |s| {
                 Box::pin(framework::probes(s))
             }),
-            scenario("case_c09_metrics_on_openshift_are_served_by_tls", |s| {
+            scenario("addon_47_2_metrics_on_openshift_are_served_by_tls", |s| {
                 Box::pin(config_policy::openshift(s))
             }),
             scenario(
-                "issue_18_3_1_crd_of_hub_is_marked_for_each_installation",
+                "addon_126_crd_of_hub_is_marked_for_each_installation",
                 |s| Box::pin(hosted::marked_again(s)),
             ),
             scenario(
-                "issue_18_3_3_crd_applied_onto_one_that_goes_is_applied_again",
+                "addon_129_crd_applied_onto_one_that_goes_is_applied_again",
                 |s| Box::pin(framework::vanished_crd(s)),
             ),
             scenario("the_rights_of_installers_suffice", |s| {

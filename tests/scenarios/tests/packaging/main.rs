@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         scenario("another_namespace_reaches_all_objects", |_| {
             Box::pin(rendered::another_namespace_reaches_all_objects())
         }),
-        scenario("rough_edge_08_only_clients_of_the_hub_are_signed", |_| {
+        scenario("addon_18_11_only_clients_of_the_hub_are_signed", |_| {
             Box::pin(rendered::only_clients_of_the_hub_are_signed())
         }),
         scenario("everything_is_accepted_by_an_api_server", |plane| {

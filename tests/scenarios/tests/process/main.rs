@@ -95,7 +95,7 @@ fn main() -> ExitCode {
                 Box::pin(profile::denied(p))
             }),
             scenario(
-                "rough_edge_39_an_uninstallation_removes_our_finalizers_and_nothing_else",
+                "cfg_26_an_uninstallation_removes_our_finalizers_and_nothing_else",
                 |p| Box::pin(uninstall::lets_go(p)),
             ),
             scenario("an_uninstallation_gives_up_in_time", |p| {

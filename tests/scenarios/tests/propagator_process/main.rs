@@ -143,10 +143,10 @@ fn main() -> ExitCode {
             scenario("wrong_flags_and_variables_are_named", |p| {
                 Box::pin(flags::wrong(p))
             }),
-            scenario("rough_edge_59_ready_means_that_the_caches_are_full", |p| {
+            scenario("prop_11_ready_means_that_the_caches_are_full", |p| {
                 Box::pin(serving::readiness(p))
             }),
-            scenario("rough_edge_27_the_watched_namespaces_are_kept_to", |p| {
+            scenario("prop_6_the_watched_namespaces_are_kept_to", |p| {
                 Box::pin(scope::namespaces(p))
             }),
             scenario(
@@ -171,22 +171,22 @@ fn main() -> ExitCode {
             scenario("flood_of_bogus_tokens_starves_nobody", |p| {
                 Box::pin(flood::starves_nobody(p))
             }),
-            scenario("case_e28_e51_rough_edges_56_and_57_metrics", |p| {
+            scenario("prop_176_rough_edges_56_and_57_metrics", |p| {
                 Box::pin(metrics::compliance(p))
             }),
-            scenario("case_e54_what_the_policy_webhook_refuses", |p| {
+            scenario("prop_52_what_the_policy_webhook_refuses", |p| {
                 Box::pin(webhooks::policies(p))
             }),
-            scenario("case_e59_what_the_policy_set_webhook_refuses", |p| {
+            scenario("prop_54_what_the_policy_set_webhook_refuses", |p| {
                 Box::pin(webhooks::policy_sets(p))
             }),
-            scenario("rough_edge_58_further_checks_only_warn", |p| {
+            scenario("prop_55_further_checks_only_warn", |p| {
                 Box::pin(webhooks::warnings(p))
             }),
             scenario("webhooks_answer_nonsense_and_take_a_new_certificate", |p| {
                 Box::pin(webhooks::nonsense_and_renewal(p))
             }),
-            scenario("case_u1_u2_u3_u6_where_the_tls_profile_comes_from", |p| {
+            scenario("prop_22_where_the_tls_profile_comes_from", |p| {
                 Box::pin(tls::sources(p))
             }),
             scenario("a_change_of_the_tls_profile_ends_the_process", |p| {

@@ -105,7 +105,7 @@ pub(crate) async fn compliance(hubs: Arc<Hubs>) -> Result<()> {
     ensure!(answer.contains(kind), "{answer}");
     ensure!(!answer.contains("# eof"), "{answer}");
 
-    // Case E51: there from the start, and counting.
+    // PROP-176: there from the start, and counting.
     let took = "ocm_handle_root_policy_duration_seconds_bucket_bucket{le=\"10\"}";
     let before = single(running.metrics, took).await?;
     ensure!(single(running.metrics, "hub_templates_active_watches").await? == 0);

@@ -60,21 +60,21 @@ async fn settled(hub: &Plane, user: &str, group: Option<&str>) -> Result<Settled
 
 pub(crate) async fn sources(hubs: Arc<Hubs>) -> Result<()> {
     let _turn = TURN.lock().await;
-    // Case U6: no such kind. The other hub never has it.
+    // PROP-22: no such kind. The other hub never has it.
     let none = settled(&hubs.plain, "tls-reader", Some("readers")).await?;
     ensure!(!none.from_profile && !none.watched, "no kind: {none:?}");
-    // Case U1: no such object.
+    // PROP-22: no such object.
     let hub = &hubs.openshift;
     install(hub).await?;
     let none = settled(hub, "tls-reader", Some("readers")).await?;
     ensure!(!none.from_profile && !none.watched, "no object: {none:?}");
     ensure!(none.tls.tls_min_version.is_empty(), "{none:?}");
-    // Case U2.
+    // PROP-21.
     hub.apply(&profile("Modern")).await?;
     let modern = settled(hub, "tls-reader", Some("readers")).await?;
     ensure!(modern.from_profile && modern.watched, "Modern: {modern:?}");
     ensure!(modern.tls.tls_min_version == "VersionTLS13", "{modern:?}");
-    // Case U3.
+    // PROP-22.
     let denied = settled(hub, "tls-stranger", None).await?;
     ensure!(!denied.from_profile && denied.watched, "denied: {denied:?}");
     ensure!(denied.tls.tls_min_version.is_empty(), "{denied:?}");

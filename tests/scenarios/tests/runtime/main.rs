@@ -24,7 +24,7 @@ fn main() -> ExitCode {
             Box::pin(reading::crowd(p))
         }),
         scenario(
-            "rough_edge_29_fifty_namespaces_are_read_by_few_watches",
+            "prop_119_fifty_namespaces_are_read_by_few_watches",
             |p| Box::pin(sharing::many_namespaces(p)),
         ),
         scenario(
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
             Box::pin(reading::forbidden(p))
         }),
         scenario(
-            "rough_edge_31_who_waits_for_a_kind_is_woken_when_it_comes",
+            "prop_101_who_waits_for_a_kind_is_woken_when_it_comes",
             |p| Box::pin(kinds::come_and_go(p)),
         ),
         scenario("an_undecodable_object_does_not_blind_a_watch", |p| {

@@ -15,34 +15,34 @@ fn main() -> ExitCode {
         Hub::start(),
         |hub: Arc<Hub>, _| Box::pin(async move { hub.logs() }),
         vec![
-            scenario("own_case_a_first_deployment_takes_few_writes", |hub| {
+            scenario("addon_98_own_case_a_first_deployment_takes_few_writes", |hub| {
                 Box::pin(cases::first(hub))
             }),
             scenario(
-                "own_case_two_hosted_clusters_on_one_and_one_of_them_goes",
+                "addon_144_own_case_two_hosted_clusters_on_one_and_one_of_them_goes",
                 |hub| Box::pin(cases::two_hosted(hub)),
             ),
-            scenario("rough_edge_01_a_hub_that_is_marked_late", |hub| {
+            scenario("addon_52_a_hub_that_is_marked_late", |hub| {
                 Box::pin(cases::marked_late(hub))
             }),
-            scenario("own_case_another_hosting_cluster", |hub| {
+            scenario("addon_136_own_case_another_hosting_cluster", |hub| {
                 Box::pin(cases::moved(hub))
             }),
-            scenario("own_case_from_hosted_to_default", |hub| {
+            scenario("addon_137_own_case_from_hosted_to_default", |hub| {
                 Box::pin(cases::to_default(hub))
             }),
             scenario(
-                "own_case_an_unreachable_cluster_and_a_forced_deletion",
+                "addon_140_own_case_an_unreachable_cluster_and_a_forced_deletion",
                 |hub| Box::pin(cases::unreachable(hub)),
             ),
             scenario(
-                "own_case_the_configuration_is_deleted_before_the_add_on",
+                "addon_57_own_case_the_configuration_is_deleted_before_the_add_on",
                 |hub| Box::pin(cases::without_configuration(hub)),
             ),
-            scenario("own_case_a_deletion_in_the_foreground", |hub| {
+            scenario("addon_151_own_case_a_deletion_in_the_foreground", |hub| {
                 Box::pin(cases::foreground(hub))
             }),
-            scenario("own_case_standalone_templating_before_and_gone", |hub| {
+            scenario("addon_47_4_own_case_standalone_templating_before_and_gone", |hub| {
                 Box::pin(cases::standalone(hub))
             }),
         ],
