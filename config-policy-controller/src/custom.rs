@@ -5,13 +5,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
+use reeve_go_compat::value;
 use reeve_templates_engine::ambient::System;
 use reeve_templates_engine::budget::{Budget, Meter};
 use reeve_templates_engine::encryption::Revealed;
 use reeve_templates_engine::function::Env;
 use reeve_templates_engine::language::{Delimiters, FunctionTable, execute, parse};
 use reeve_templates_engine::lookup::{Cluster, Snapshot};
-use reeve_templates_engine::value;
 use serde_json::{Value, json};
 
 use crate::report::Place;

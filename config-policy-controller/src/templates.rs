@@ -9,15 +9,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use kube::core::GroupVersionKind;
+use reeve_go_compat::json as engine_json;
+use reeve_go_compat::value;
 use reeve_runtime::discovery::{DiscoveryError, ServedKind};
 use reeve_template_reads::{Fetched, Lookups, Secrets, secrets};
 use reeve_templates_engine::encryption::{Encryption, EncryptionError, Piece, pieces};
-use reeve_templates_engine::json as engine_json;
 use reeve_templates_engine::lookup::LookupError;
 use reeve_templates_engine::resolver::{
     Context, EncryptionConfig, Failed, Input, Mode, Options, ResolveError, Resolver, SkipObject,
 };
-use reeve_templates_engine::value;
 use serde_json::Value;
 use zeroize::Zeroizing;
 

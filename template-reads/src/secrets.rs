@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use reeve_templates_engine::json::{self, Escape};
-use reeve_templates_engine::value;
+use reeve_go_compat::json::{self, Escape};
+use reeve_go_compat::value;
 use serde_json::Value;
 
 /// What stands in place of a secret value.

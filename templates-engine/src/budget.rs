@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::value::Value;
+use reeve_go_compat::value::Value;
 
 /// The limits of one render. The defaults are far above real use.
 #[derive(Clone, Debug)]

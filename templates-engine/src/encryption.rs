@@ -20,7 +20,7 @@ pub use revealed::{Piece, Revealed, TOKEN_PREFIX, pieces};
 
 /// Decodes base64 as Go does, for keys and initialisation vectors that come encoded; the error is Go's text.
 pub fn decode_base64(text: &str) -> Result<Vec<u8>, String> {
-    crate::base64::decode(text.as_bytes())
+    reeve_go_compat::base64::decode(text.as_bytes())
 }
 
 /// AES keys have one of these lengths, in bytes.
@@ -170,7 +170,7 @@ impl Encryption {
 
 /// Padded standard base64; the error has Go's text.
 fn decode(token: &str) -> Result<Vec<u8>, EncryptionError> {
-    crate::base64::decode(token.as_bytes()).map_err(|reason| EncryptionError::Base64 {
+    reeve_go_compat::base64::decode(token.as_bytes()).map_err(|reason| EncryptionError::Base64 {
         token: token.to_owned(),
         reason,
     })

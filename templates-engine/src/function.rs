@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 
 use crate::budget::Meter;
 use crate::lookup::LookupError;
-use crate::value::{List, Map, Native, Str, Value};
+use reeve_go_compat::value::{List, Map, Native, Str, Value};
 
 /// The static type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

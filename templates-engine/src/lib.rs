@@ -69,25 +69,16 @@
 //! on.
 
 pub mod ambient;
-mod base64;
 pub mod budget;
-pub mod dates;
 pub mod detect;
 pub mod encryption;
 pub mod function;
 pub mod functions;
-pub mod json;
 pub mod language;
 pub mod lint;
 pub mod lookup;
 pub mod messages;
-pub mod printing;
+mod methods;
 pub mod reference;
-pub mod regexp;
 pub mod resolver;
 pub mod rewrite;
-pub mod runes;
-pub mod semver;
-mod strconv;
-pub mod value;
-pub mod yaml;

@@ -7,7 +7,6 @@
 
 mod objects;
 mod rules;
-pub mod selector;
 mod snapshot;
 
 use std::collections::HashMap;
@@ -19,8 +18,8 @@ pub use rules::{ClusterScopedRule, Restrictions};
 pub use snapshot::Snapshot;
 
 use crate::encryption::Encryption;
-use crate::value::{Key, Value};
-use selector::Selector;
+use reeve_go_compat::labels::Selector;
+use reeve_go_compat::value::{Key, Value};
 
 /// One read: an object by its name, or a list where the name is empty.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -21,12 +21,12 @@ pub use skip::SkipObject;
 use crate::budget::{Budget, Meter};
 use crate::encryption::{Encryption, Revealed};
 use crate::function::{Ambient, CustomFunction, Env};
-use crate::json::{self, Escape};
 use crate::language::{Delimiters, FunctionTable, Template, execute};
 use crate::lookup::{Cluster, Needed, Object, Read, Reads, Restrictions};
 use crate::rewrite::{APOSTROPHE, Rewrites};
-use crate::value::Value;
-use crate::yaml::{self, QuotedAction};
+use reeve_go_compat::json::{self, Escape};
+use reeve_go_compat::value::Value;
+use reeve_go_compat::yaml::{self, QuotedAction};
 
 /// The name of every document's template in errors.
 const NAME: &str = "tmpl";
@@ -269,8 +269,8 @@ impl Resolver {
             Input::Yaml(text) => return Ok((text.to_owned(), Vec::new())),
             Input::Json(json) => json,
         };
-        let json: serde_json::Value =
-            crate::json::tree(json).map_err(|error| ResolveError::ToYaml(error.to_string()))?;
+        let json: serde_json::Value = reeve_go_compat::json::tree(json)
+            .map_err(|error| ResolveError::ToYaml(error.to_string()))?;
         let yaml = yaml::encode_json_with_actions(&json, &self.style())
             .map_err(|error| ResolveError::ToYaml(error.to_string()))?;
         let text = String::from_utf8_lossy(&yaml.text).into_owned();

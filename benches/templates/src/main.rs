@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, ensure};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use reeve_go_compat::value::Value;
 use reeve_templates_engine::ambient::Fixed;
 use reeve_templates_engine::budget::{Budget, Meter};
 use reeve_templates_engine::encryption::Revealed;
 use reeve_templates_engine::function::Env;
 use reeve_templates_engine::language::{Delimiters, FunctionTable, execute, parse};
 use reeve_templates_engine::lookup::{Cluster, Found, Object, Read, Resource, Snapshot};
-use reeve_templates_engine::value::Value;
 use serde_json::{Value as Json, json};
 
 /// How long each program renders in each turn.

@@ -9,19 +9,19 @@ use kube::ResourceExt;
 use reeve_api::Policy;
 use reeve_api::names::{CLUSTER_GROUP, ENCRYPTION_IV_ANNOTATION, HUB_TEMPLATES_ERROR_ANNOTATION};
 use reeve_api::policy::PolicyTemplate;
+use reeve_go_compat::json as engine_json;
+use reeve_go_compat::value::Value;
 use reeve_template_reads::Fetched;
 use reeve_templates_engine::detect;
 use reeve_templates_engine::encryption::{
     Encryption, EncryptionError, Piece, TOKEN_PREFIX, pieces,
 };
-use reeve_templates_engine::json as engine_json;
 use reeve_templates_engine::language::Delimiters;
 use reeve_templates_engine::lookup::{ClusterScopedRule, Restrictions};
 use reeve_templates_engine::resolver::{
     Config, Context, DerivedField, EncryptionConfig, Failed, HalfDelimiters, Input, Mode, Options,
     ResolveError, Resolved, Resolver,
 };
-use reeve_templates_engine::value::Value;
 use serde_json::{Value as Json, json};
 use zeroize::Zeroizing;
 

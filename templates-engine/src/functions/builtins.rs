@@ -3,8 +3,8 @@
 use super::define::{Answer, Group, answer, charge_bytes, takes, takes_more};
 use crate::function::Parameter::{Any, Reflect, Str};
 use crate::function::{Arguments, Env, Failure, Function};
-use crate::printing;
-use crate::value::Value;
+use reeve_go_compat::printing;
+use reeve_go_compat::value::Value;
 
 const GO: Group = Group("Language");
 

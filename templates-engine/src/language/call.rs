@@ -10,7 +10,8 @@ use super::table::{Callee, Denial};
 use super::tree::{Index, NodeId};
 use crate::function::{Arguments, Failure, Parameter, Signature};
 use crate::messages;
-use crate::value::{Method, Native, Value};
+use crate::methods::Method;
+use reeve_go_compat::value::{Native, Value};
 
 /// What is called.
 pub(super) enum Target {

@@ -13,9 +13,9 @@ use crate::budget::Exceeded;
 use crate::encryption::Revealed;
 use crate::function::{Env, Failure};
 use crate::lookup::LookupError;
-use crate::printing;
-use crate::runes::{Quoting, quote};
-use crate::value::Value;
+use reeve_go_compat::printing;
+use reeve_go_compat::runes::{Quoting, quote};
+use reeve_go_compat::value::Value;
 
 /// Why a template could not be executed.
 #[derive(Debug, thiserror::Error)]

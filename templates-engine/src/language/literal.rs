@@ -4,7 +4,7 @@ use super::exec::{Done, Exec};
 use super::scope::{Held, Sensitivity};
 use super::tree::{Index, Node, NodeId};
 use crate::function::Parameter;
-use crate::value::{Element, List, Map, Value};
+use reeve_go_compat::value::{Element, List, Map, Value};
 
 impl Exec<'_, '_> {
     /// An argument for a parameter of this type; of any type where none is given.

@@ -4,8 +4,8 @@ use super::lexer::{Kind, Token};
 use super::number::Number;
 use super::parser::{Parsed, Parser};
 use super::tree::{Node, NodeId, index};
-use crate::runes::{Quoting, quote, unquote, unquote_unit};
-use crate::value::Key;
+use reeve_go_compat::runes::{Quoting, quote, unquote, unquote_unit};
+use reeve_go_compat::value::Key;
 
 impl Parser<'_> {
     /// A term with the fields behind it; none where no operand stands.

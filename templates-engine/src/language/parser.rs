@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::lexer::{Delimiters, Keywords, Kind, Lexer, Token};
 use super::table::FunctionTable;
 use super::tree::{Control, Node, NodeId, Template, index};
-use crate::runes::{Quoting, quote, unquote};
-use crate::value::Str;
+use reeve_go_compat::runes::{Quoting, quote, unquote};
+use reeve_go_compat::value::Str;
 
 /// Why a text is no template: Go's text, such as `template: tmpl:1: unexpected EOF`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

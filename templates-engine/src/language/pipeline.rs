@@ -4,7 +4,7 @@ use super::exec::{Done, Exec};
 use super::number::Number;
 use super::scope::Held;
 use super::tree::{Node, NodeId, Run};
-use crate::value::Value;
+use reeve_go_compat::value::Value;
 
 impl Exec<'_, '_> {
     /// The value of a pipeline, its variables set.

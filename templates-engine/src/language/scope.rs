@@ -1,7 +1,7 @@
 //! What the evaluator holds while it walks: values with what is known of them, and variables.
 
 use super::tree::Name;
-use crate::value::Value;
+use reeve_go_compat::value::Value;
 
 /// How much a value tells of secrets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

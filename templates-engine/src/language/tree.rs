@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::number::Number;
 use super::table::Callee;
-use crate::value::{Key, Str};
+use reeve_go_compat::value::{Key, Str};
 
 /// A node, by its place in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
-use super::selector::Selector;
 use super::{Lookup, LookupError, Read};
-use crate::value::{Frozen, Value};
+use reeve_go_compat::labels::Selector;
+use reeve_go_compat::value::{Frozen, Value};
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 

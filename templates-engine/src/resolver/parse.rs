@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::{NAME, Resolver};
 use crate::language::{FunctionTable, ParseError, Template, parse};
 use crate::rewrite::APOSTROPHE;
-use crate::yaml::{self, QuotedAction, Quoting, TemplateStyle};
+use reeve_go_compat::yaml::{self, QuotedAction, Quoting, TemplateStyle};
 
 impl Resolver {
     pub(super) fn style(&self) -> TemplateStyle {

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use reeve_go_compat::yaml;
 use reeve_templates_engine::ambient::{Ambient, Fixed};
 use reeve_templates_engine::budget::Budget;
 use reeve_templates_engine::function::Failure;
 use reeve_templates_engine::lint::lint;
 use reeve_templates_engine::resolver::{Config, Input, Options, Resolver};
-use reeve_templates_engine::yaml;
 
 use crate::world::{World, outcome, resolve_with, resolve_yaml};
 

@@ -6,6 +6,8 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use reeve_go_compat::time::Time;
+use reeve_go_compat::value::Value;
 use reeve_templates_engine::ambient::{Ambient, Fixed};
 use reeve_templates_engine::encryption::Encryption;
 use reeve_templates_engine::lint::lint_extended;
@@ -13,7 +15,6 @@ use reeve_templates_engine::lookup::{Found, Object, Read, ReadError, Reads, Reso
 use reeve_templates_engine::resolver::{
     Config, Context, EncryptionConfig, Input, Mode, Options, Resolver,
 };
-use reeve_templates_engine::value::{Time, Value};
 use serde_json::json;
 
 use crate::world::{World, outcome, resolve_json, resolve_with, resolve_yaml};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use reeve_go_compat::labels::Selector;
 use reeve_templates_engine::ambient::Fixed;
-use reeve_templates_engine::lookup::selector::Selector;
 use reeve_templates_engine::lookup::{Found, Object, Read, ReadError, Reads, Resource};
 use reeve_templates_engine::resolver::{Config, Failed, Input, Options, Resolved, Resolver};
 use serde_json::{Value as Json, json};

@@ -5,13 +5,13 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use reeve_go_compat::value::Value;
 use reeve_templates_engine::ambient::Fixed;
 use reeve_templates_engine::budget::{Budget, Meter};
 use reeve_templates_engine::encryption::Revealed;
 use reeve_templates_engine::function::Env;
 use reeve_templates_engine::language::{Delimiters, FunctionTable, execute, parse};
 use reeve_templates_engine::lookup::{Cluster, Snapshot};
-use reeve_templates_engine::value::Value;
 
 /// A fixture's text; `REEVE_FIXTURES` names a directory with other ones.
 pub fn fixture(name: &str) -> String {

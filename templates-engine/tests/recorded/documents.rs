@@ -8,9 +8,9 @@ use std::rc::Rc;
 use crate::tally::Tally;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use reeve_go_compat::value::{Element, Key, Map, Value};
 use reeve_templates_engine::ambient::Fixed;
 use reeve_templates_engine::resolver::{Config, Context, Input, Mode, Options, Resolver};
-use reeve_templates_engine::value::{Element, Key, Map, Value};
 use serde::Deserialize;
 use serde_json::json;
 

@@ -9,6 +9,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use reeve_go_compat::semver::{Constraints, Version};
+use reeve_go_compat::value::Value;
 use reeve_templates_engine::ambient::Fixed;
 use reeve_templates_engine::budget::{Budget, Meter};
 use reeve_templates_engine::encryption::Revealed;
@@ -16,8 +18,6 @@ use reeve_templates_engine::function::{Env, Parameter};
 use reeve_templates_engine::functions;
 use reeve_templates_engine::language::{Delimiters, FunctionTable, execute, parse};
 use reeve_templates_engine::lookup::{Cluster, Snapshot};
-use reeve_templates_engine::semver::{Constraints, Version};
-use reeve_templates_engine::value::Value;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

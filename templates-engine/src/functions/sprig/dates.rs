@@ -1,11 +1,11 @@
 //! Dates and lengths of time.
 
-use crate::dates::duration::SECOND;
-use crate::dates::{self, Duration, Zone};
 use crate::function::Parameter::{self, Any, Str};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, answer, charge_bytes, takes};
-use crate::value::{Time, Value};
+use reeve_go_compat::time::duration::SECOND;
+use reeve_go_compat::time::{self, Duration, Time, Zone};
+use reeve_go_compat::value::Value;
 
 const DATES: Group = Group("Dates");
 
@@ -103,7 +103,7 @@ fn parsed(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Result<Result<Time, S
     let zone = local(env);
     let (layout, text) = (arguments.str(0)?, arguments.str(1)?);
     charge_bytes(env, layout.len() + text.len())?;
-    Ok(dates::parse(layout, text, &zone))
+    Ok(time::parse(layout, text, &zone))
 }
 
 fn to_date(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {

@@ -5,7 +5,7 @@ use super::splitting::text_of;
 use crate::function::Parameter::{Any, Dict, Str};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, answer, any, charge_items, takes, takes_more};
-use crate::value::{Key, Map, Value};
+use reeve_go_compat::value::{Key, Map, Value};
 
 const DICTS: Group = Group("Dictionaries");
 

@@ -2,7 +2,7 @@
 
 use crate::function::{Env, Failure};
 use crate::functions::define::charge_items;
-use crate::value::{Element, Key, Kind, Map, Value};
+use reeve_go_compat::value::{Element, Key, Kind, Map, Value};
 
 /// Dictionaries nested deeper than this are not merged or put into one another, so that nothing
 /// that walks them can run out of stack.

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use crate::function::Parameter::{Int, Str};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, answer, charge_bytes, charge_items, part, takes};
-use crate::regexp::{self, Regexp, Replacement};
-use crate::value::{Element, List, Value};
+use reeve_go_compat::regexp::{self, Regexp, Replacement};
+use reeve_go_compat::value::{Element, List, Value};
 
 const REGEX: Group = Group("Regular expressions");
 

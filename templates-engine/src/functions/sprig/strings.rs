@@ -5,8 +5,8 @@ use crate::function::{Arguments, Env, Failure, Function};
 use std::collections::HashSet;
 
 use crate::functions::define::{Answer, Group, answer, charge_bytes, part, takes};
-use crate::runes;
-use crate::value::Value;
+use reeve_go_compat::runes;
+use reeve_go_compat::value::Value;
 
 const STRINGS: Group = Group("Strings");
 

@@ -10,13 +10,14 @@ use super::words::joined_lower;
 use super::{cast, tables};
 use crate::ambient::Fixed;
 use crate::budget::{Budget, Exceeded, Meter};
-use crate::dates::{self, Duration, Zone};
 use crate::function::{Arguments, Env, Failure, Function, Parameter};
 use crate::lookup::{Cluster, Snapshot};
-use crate::regexp::{Regexp, Replacement};
-use crate::semver::{Constraints, Version};
-use crate::strconv::{parse_float, parse_int};
-use crate::value::{Map, Native as _, Time, Value};
+use reeve_go_compat::regexp::{Regexp, Replacement};
+use reeve_go_compat::semver::{Constraints, Version};
+use reeve_go_compat::strconv::{parse_float, parse_int};
+use reeve_go_compat::time::Time;
+use reeve_go_compat::time::{self, Duration, Zone};
+use reeve_go_compat::value::{Map, Value};
 
 fn function(name: &str) -> &'static Function {
     tables()
@@ -259,7 +260,7 @@ proptest! {
     #[test]
     fn nothing_read_from_text_panics(bytes in some_bytes(), other in some_bytes()) {
         let _ = Duration::parse(&bytes);
-        if let Ok(time) = dates::parse(&bytes, &other, &Zone::Utc) {
+        if let Ok(time) = time::parse(&bytes, &other, &Zone::Utc) {
             let _ = time.format(&bytes);
         }
         let _ = Version::parse(&bytes);
@@ -305,7 +306,7 @@ proptest! {
             "Year", "Month", "Day", "Hour", "YearDay", "Weekday", "UnixNano", "UnixMilli",
             "String", "Add", "AddDate", "Truncate", "Round", "Sub", "Before", "Local", "IsDST",
         ] {
-            let method = time.method(name).expect("a method");
+            let method = crate::methods::method(&time, name).expect("a method");
             let takes_time = method.signature.fixed == [Parameter::Time];
             let arguments = if takes_time { vec![other.clone()] } else { numbers.clone() };
             let result = (method.call)(&time, &Arguments::new(&arguments));
