@@ -6,7 +6,7 @@ use reeve_runtime::logging::InvalidLevel;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::serving::{ServeError, TlsError};
 use reeve_runtime::supervisor::TaskError;
-use reeve_templates_engine::resolver::HalfDelimiters;
+use reeve_templates_engine::resolver::IncompleteDelimiters;
 
 use crate::messages;
 
@@ -47,7 +47,7 @@ pub enum Error {
     Leader(#[from] LeaderError),
     /// The template engine refuses its settings.
     #[error(transparent)]
-    Templates(#[from] HalfDelimiters),
+    Templates(#[from] IncompleteDelimiters),
     /// A task ended.
     #[error(transparent)]
     Task(#[from] TaskError),

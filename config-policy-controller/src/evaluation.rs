@@ -376,7 +376,7 @@ impl<C: Cluster> Run<'_, C> {
     fn problem(&mut self, resource: String, problem: Problem) -> TemplateOutcome {
         let Problem { mut event, retry } = problem;
         // Errors quote the policy, which may hold what its hub templates read.
-        event.message = self.work.secrets.taken_out_of(&event.message);
+        event.message = self.work.secrets.redact(&event.message);
         match retry {
             Retry::No => {}
             Retry::Soon => self.outcome.failures.push(event.message.clone()),

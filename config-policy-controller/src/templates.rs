@@ -12,7 +12,7 @@ use kube::core::GroupVersionKind;
 use reeve_go_compat::json as engine_json;
 use reeve_go_compat::value;
 use reeve_runtime::discovery::{DiscoveryError, ServedKind};
-use reeve_template_reads::{Fetched, Lookups, Secrets, secrets};
+use reeve_template_reads::{Lookups, ReadCache, Secrets, secrets};
 use reeve_templates_engine::encryption::{Encryption, EncryptionError, Piece, pieces};
 use reeve_templates_engine::lookup::LookupError;
 use reeve_templates_engine::resolver::{
@@ -137,7 +137,7 @@ impl Templates {
         let document = serde_json::to_vec(definition).unwrap_or_default();
         let (templates, at) = (self.clone(), cluster.clone());
         let work = move || {
-            let reads = Rc::new(Fetched::new(Read(at)));
+            let reads = Rc::new(ReadCache::new(Read(at)));
             let one = |frame: Frame| {
                 let skip = SkipObject::new();
                 let document = Document::Definition(&document, &frame, &skip);
@@ -160,7 +160,7 @@ impl Templates {
     ) -> Result<Rendered, TemplateError> {
         let (templates, at, text) = (self.clone(), cluster.clone(), text.to_owned());
         let work = move || {
-            let reads = Rc::new(Fetched::new(Read(at)));
+            let reads = Rc::new(ReadCache::new(Read(at)));
             templates.resolve(&Document::Raw(&text), &reads)
         };
         cluster.on_a_thread(work).await
@@ -175,7 +175,7 @@ impl Templates {
     ) -> Result<Rendered, TemplateError> {
         let (templates, at) = (self.clone(), cluster.clone());
         let work = move || {
-            let reads = Rc::new(Fetched::new(Read(at)));
+            let reads = Rc::new(ReadCache::new(Read(at)));
             templates.resolve(&Document::Policy(&policy, &member), &reads)
         };
         cluster.on_a_thread(work).await
@@ -206,7 +206,7 @@ impl Templates {
     fn resolve<C: Cluster>(
         &self,
         document: &Document<'_>,
-        reads: &Rc<Fetched<Read<C>>>,
+        reads: &Rc<ReadCache<Read<C>>>,
     ) -> Result<Rendered, TemplateError> {
         let (input, context, functions) = match document {
             Document::Definition(json, frame, skip) => {
@@ -240,7 +240,7 @@ impl Templates {
         let prepared = self.resolver.prepare(input, options);
         let prepared = prepared.map_err(|error| in_words(&error, &decrypted))?;
         let resolved = reads.resolve(&prepared);
-        let secrets = reads.secrets().and(&decrypted);
+        let secrets = reads.secrets().union(&decrypted);
         let resolved = resolved.map_err(|Failed { error, .. }| in_words(&error, &secrets))?;
         let value: Value = engine_json::tree(&resolved.json)
             .map_err(|error| TemplateError::Other(error.to_string()))?;
@@ -251,7 +251,7 @@ impl Templates {
             } else {
                 Origin::Plain
             },
-            secrets: secrets.and(&computed.into_iter().collect()),
+            secrets: secrets.union(&computed.into_iter().collect()),
             value,
         })
     }
@@ -310,7 +310,7 @@ fn without_managed_fields(object: &Value) -> Value {
 
 /// The error in words that quote no secret.
 fn in_words(error: &ResolveError, secrets: &Secrets) -> TemplateError {
-    let text = || secrets.taken_out_of(&error.to_string());
+    let text = || secrets.redact(&error.to_string());
     match (error, error.lookup()) {
         (ResolveError::Encryption(EncryptionError::NoKey | EncryptionError::KeySize(_)), _) => {
             TemplateError::Key
@@ -415,7 +415,7 @@ mod tests {
         };
         let secrets = templates.decrypted(&Document::Raw(&text));
         assert_eq!(
-            secrets.taken_out_of("parsing \"hunter2\""),
+            secrets.redact("parsing \"hunter2\""),
             "parsing \"[redacted]\""
         );
     }

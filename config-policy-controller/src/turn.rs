@@ -134,11 +134,11 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
         }
         let rendered = templates.raw(self.cluster, text).await?;
         let listed = raw::resolved(rendered.value).map_err(|message| {
-            let message = rendered.secrets.taken_out_of(&message);
+            let message = rendered.secrets.redact(&message);
             Problem::passing(reason, message)
         })?;
         let origin = self.origin.and(rendered.origin);
-        Ok((listed, origin, self.secrets.and(&rendered.secrets)))
+        Ok((listed, origin, self.secrets.union(&rendered.secrets)))
     }
 
     fn telling<'t>(&'t self, objects: &'t Objects) -> Telling<'t> {
@@ -202,7 +202,7 @@ impl<C: Cluster, S: Sink> Turn<'_, C, S> {
         let key = ObjectKey::of(self.policy);
         metrics.failed(&key, &parent(self.policy), Fault::InvalidTemplate);
         // Errors quote the policy, which may hold what its hub templates read.
-        let message = self.secrets.taken_out_of(&problem.event.message);
+        let message = self.secrets.redact(&problem.event.message);
         let reason = messages::condition_reason(&problem.event.reason);
         let verdict = TemplateVerdict::violation(reason, message.clone());
         let objects = Objects::new();

@@ -17,7 +17,7 @@ pub use number::json_float;
 /// Whether `<`, `>` and `&` are written so that HTML takes no harm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Escape {
-    /// As `\u003c` and so on; what Go does unless told otherwise.
+    /// As `\u003c` and so on; Go's default.
     Html,
     /// As they are.
     None,

@@ -1,4 +1,4 @@
-//! What Go's `unicode` and `strconv` packages say of characters and of quoted strings.
+//! Characters as Go's `unicode` classifies them, and strings as `strconv` quotes them.
 
 use std::fmt::Write;
 

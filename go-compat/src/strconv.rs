@@ -29,7 +29,7 @@ pub fn nearest_int(text: &str) -> i64 {
         }
         let next = magnitude.checked_mul(10);
         let next = next.and_then(|next| next.checked_add((byte - b'0').into()));
-        // Go does not look at what follows, digits or not.
+        // Go does not check what follows, digits or not.
         let Some(next) = next else {
             magnitude = u64::MAX;
             break;

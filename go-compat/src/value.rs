@@ -1,6 +1,6 @@
 //! The values that templates compute with: those that Go distinguishes, and no others.
 //!
-//! Go's `text/template` works on `reflect.Value`s; what an author sees of that is the type in an
+//! Go's `text/template` works on `reflect.Value`s; what an author notices of that is the type in an
 //! error text, the difference between a missing value and a nil one, and that maps are shared.
 
 mod bytes;
@@ -51,7 +51,7 @@ pub enum Value {
     Str(Str),
     /// Go: a slice. Never changed in place.
     List(List),
-    /// Go: a map. Shared: `set` through one holder is seen by all.
+    /// Go: a map. Shared: `set` through one holder changes it for all.
     Map(Map),
     /// Go: a struct with exported fields and no methods.
     Struct(Rc<Struct>),

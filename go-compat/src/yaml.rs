@@ -37,7 +37,7 @@ pub fn decode(text: &[u8]) -> Result<Value, YamlError> {
     }
 }
 
-/// The same; and tells of each scalar of the result, keys and values, where in the text it stands.
+/// Like [`decode`]; calls `on_place` with the position in the text of each scalar of the result, keys and values.
 pub fn decode_with_places(text: &[u8], on_place: OnPlace<'_>) -> Result<Value, YamlError> {
     match Document::read(text, Dialect::V3)? {
         Some(document) => decode::decode(&document, Some(on_place)),
@@ -48,7 +48,7 @@ pub fn decode_with_places(text: &[u8], on_place: OnPlace<'_>) -> Result<Value, Y
 /// Reads the first document as `sigs.k8s.io/yaml` reads it, with the types of a Kubernetes object:
 /// integers are `int64`, keys are strings.
 ///
-/// The original says `error converting YAML to JSON: ` before each of these errors.
+/// The original writes `error converting YAML to JSON: ` before each of these errors.
 pub fn decode_sigs(text: &[u8]) -> Result<Value, YamlError> {
     match Document::read(text, Dialect::V2)? {
         Some(document) => decode::to_json_object(decode::decode(&document, None)?),
@@ -61,12 +61,12 @@ pub fn encode(value: &Value) -> Result<Vec<u8>, YamlError> {
     encode_with_indent(value, INDENT)
 }
 
-/// The same with so many spaces a level, from 2 to 9.
+/// Like [`encode`], with an indentation of 2 to 9 spaces.
 pub fn encode_with_indent(value: &Value, indent: usize) -> Result<Vec<u8>, YamlError> {
     encode::encode(value, indent, &mut |_| Ok(()))
 }
 
-/// The same with an indentation of 2, and each piece of output charged before the next is made. A
+/// Like [`encode`], with each piece of output charged before the next is made. A
 /// value that holds the same map many times over may be far larger as text than in memory.
 pub fn encode_charged<E: From<YamlError>>(
     value: &Value,
@@ -80,7 +80,7 @@ pub fn encode_json_for_template(json: &serde_json::Value) -> Result<Vec<u8>, Yam
     encode(&json_to_value(json))
 }
 
-/// The same; and tells which actions quoting changed.
+/// Like [`encode_json_for_template`]; also returns which actions quoting changed.
 pub fn encode_json_with_actions(
     json: &serde_json::Value,
     style: &TemplateStyle,

@@ -159,7 +159,7 @@ impl Refused {
     /// The refusal in words that quote no secret.
     #[must_use]
     pub fn without(self, secrets: &Secrets) -> Self {
-        let clean = |text: String| secrets.taken_out_of(&text);
+        let clean = |text: String| secrets.redact(&text);
         match self {
             Self::Conflict(text) => Self::Conflict(clean(text)),
             Self::Invalid(text) => Self::Invalid(clean(text)),

@@ -104,7 +104,7 @@ pub(super) fn first(target: &Target<'_>, live: &Arc<Value>) -> Step {
             Verdict {
                 written: Written::Tried,
                 // It quotes what is wanted.
-                ..Verdict::violation(target.wanted.secrets.taken_out_of(&error.to_string()))
+                ..Verdict::violation(target.wanted.secrets.redact(&error.to_string()))
             },
         );
     }

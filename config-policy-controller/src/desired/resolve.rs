@@ -133,7 +133,7 @@ fn wanted(
         recreate: described.recreate,
         digest: digest(described, &definition),
         origin,
-        secrets: described.secrets.and(&rendered.secrets),
+        secrets: described.secrets.union(&rendered.secrets),
         definition,
         place,
     })

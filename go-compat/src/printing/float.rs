@@ -5,7 +5,7 @@
 const MOST_PLACES: usize = 1_100;
 
 /// Shortest digits that read back as the same number, in `%g` form: an exponent below 1e-4 and
-/// from 1e6 on (where more than six digits do not say otherwise), as `%v` prints them.
+/// from 1e6 on (unless there are more digits), as `%v` prints them.
 pub fn shortest(float: f64) -> String {
     format(float, 'g', None)
 }

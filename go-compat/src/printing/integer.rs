@@ -31,7 +31,7 @@ impl Integer {
         }
     }
 
-    /// The bits of the two's complement, which `%c`, `%q` and `%U` look at.
+    /// The bits of the two's complement, which `%c`, `%q` and `%U` print.
     fn bits(self) -> u64 {
         if self.negative {
             self.magnitude.wrapping_neg()

@@ -6,7 +6,7 @@ fn text(bytes: Vec<u8>) -> String {
 }
 
 #[test]
-fn spaces_stand_only_between_operands_that_are_no_strings() {
+fn sprint_separates_operands_that_are_not_strings() {
     let values = [
         Value::Int(1),
         Value::Int(2),
@@ -35,14 +35,14 @@ fn floats_switch_to_exponents_where_go_does() {
 }
 
 #[test]
-fn a_width_beyond_all_reason_is_refused() {
+fn huge_width_is_refused() {
     let printed = sprintf(b"%99999999d", &[Value::Int(1)], 1000).expect("short");
     assert_eq!(text(printed), "%!(NOVERB)%!(EXTRA int=1)");
     assert_eq!(sprintf(b"%9999999d", &[Value::Int(1)], 1000), None);
 }
 
 #[test]
-fn precisions_beyond_those_of_the_standard_library_are_filled_with_zeros() {
+fn huge_precision_is_filled_with_zeros() {
     let most = 1_000_000;
     for (format, value, start, length) in [
         ("%.1000000f", Value::Float(1.5), "1.5000", most + 2),
@@ -62,7 +62,7 @@ fn precisions_beyond_those_of_the_standard_library_are_filled_with_zeros() {
 }
 
 #[test]
-fn widths_that_apply_to_every_item_stop_at_the_limit() {
+fn width_on_every_item_stops_at_the_limit() {
     let items = Value::list((0..1_000_000).map(Value::Int));
     for format in [
         "%1000000d",

@@ -3,7 +3,7 @@
 use regex_syntax::hir::{Class, HirKind};
 
 /// `\d`, `\s` and `\w`, which are ASCII in Go, as the inside of a bracketed class. The second part
-/// tells whether it is the negated form.
+/// is whether it is the negated form.
 pub fn perl(letter: u8) -> Option<(&'static str, bool)> {
     let class = match letter.to_ascii_lowercase() {
         b'd' => "0-9",

@@ -1,8 +1,8 @@
 //! Values that many renders share: Kubernetes objects, prepared once when they are read.
 //!
 //! A template may change the maps that a lookup gives it, and only its own render may see that.
-//! Instead of copying an object for every lookup, a [`Map`](super::Map) stands on a frozen one and
-//! takes from it what is asked for; it becomes a map of its own when it is changed or walked.
+//! Instead of copying an object for every lookup, a [`Map`](super::Map) is backed by a frozen one and
+//! copies the values that are read; it copies all of them when it is changed or iterated.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

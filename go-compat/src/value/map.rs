@@ -20,7 +20,7 @@ impl Frozen {
             Self::List(items) => {
                 Value::List(List::new(Element::Any, items.iter().map(Self::value)))
             }
-            Self::Map(entries) => Value::Map(Map::standing_on(entries.clone())),
+            Self::Map(entries) => Value::Map(Map::backed_by(entries.clone())),
         }
     }
 }
@@ -33,15 +33,15 @@ struct Shape {
 
 #[derive(Debug, Default)]
 struct Entries {
-    /// All of them; while there is a source, only the containers of it that were given out:
-    /// whoever asks for one again must get the same.
+    /// All of them; while there is a source, only the containers of it that were read:
+    /// the next read must return the same.
     own: BTreeMap<Key, Value>,
-    /// The frozen map that this one stands on.
+    /// The frozen map that backs this one.
     source: Option<Arc<BTreeMap<Key, Frozen>>>,
 }
 
 impl Entries {
-    /// The entries, no longer standing on anything.
+    /// The entries, without a source from now on.
     fn own(&mut self) -> &mut BTreeMap<Key, Value> {
         if let Some(source) = self.source.take() {
             for (key, value) in source.iter() {
@@ -103,7 +103,7 @@ impl Map {
     }
 
     /// A `map[string]interface {}` with the entries of a frozen map.
-    pub(super) fn standing_on(source: Arc<BTreeMap<Key, Frozen>>) -> Self {
+    pub(super) fn backed_by(source: Arc<BTreeMap<Key, Frozen>>) -> Self {
         Self {
             shape: None,
             contents: Some(Rc::new(Contents {
@@ -243,16 +243,16 @@ impl Map {
         })
     }
 
-    /// Looks at the entries without copying them. The map must not be changed meanwhile.
-    pub fn with<T>(&self, look: impl FnOnce(&BTreeMap<Key, Value>) -> T) -> T {
+    /// Calls a function with the entries, without copying them. It must not change the map.
+    pub fn with<T>(&self, read: impl FnOnce(&BTreeMap<Key, Value>) -> T) -> T {
         match &self.contents {
             Some(contents) => {
                 if contents.entries.borrow().source.is_some() {
                     contents.entries.borrow_mut().own();
                 }
-                look(&contents.entries.borrow().own)
+                read(&contents.entries.borrow().own)
             }
-            None => look(&BTreeMap::new()),
+            None => read(&BTreeMap::new()),
         }
     }
 
@@ -272,7 +272,7 @@ impl Map {
             .map_or(0, |contents| Rc::as_ptr(contents).addr())
     }
 
-    /// Remembers that a secret was put into this map.
+    /// Marks that a secret was put into this map.
     pub fn mark_sensitive(&self) {
         if let Some(contents) = &self.contents {
             contents.sensitive.set(true);
@@ -286,7 +286,7 @@ impl Map {
             .is_some_and(|contents| contents.sensitive.get())
     }
 
-    /// The frozen map that this one stands on, if nothing in it can have been changed.
+    /// The frozen map that backs this one, if nothing in it can have been changed.
     fn untouched_source(&self) -> Option<Arc<BTreeMap<Key, Frozen>>> {
         let contents = self.contents.as_ref()?;
         let entries = contents.entries.borrow();
@@ -316,7 +316,7 @@ impl Map {
 
     pub(super) fn deep_copy(&self) -> Self {
         if let Some(source) = self.untouched_source() {
-            return Self::standing_on(source);
+            return Self::backed_by(source);
         }
         let copy = Self {
             shape: self.shape.clone(),
@@ -334,14 +334,14 @@ impl Map {
 }
 
 impl Map {
-    /// Whether this stands on a frozen map and nothing of it was given out or changed.
+    /// Whether a frozen map backs this one and nothing of it was read or changed.
     pub fn is_untouched(&self) -> bool {
         self.untouched_source().is_some()
     }
 
     /// The values that can have been changed since this map was frozen; all of them when it never
     /// was. No other value can hold something that a template made.
-    pub fn values_at_hand(&self) -> Vec<Value> {
+    pub fn materialized_values(&self) -> Vec<Value> {
         self.contents.as_ref().map_or_else(Vec::new, |contents| {
             contents.entries.borrow().own.values().cloned().collect()
         })

@@ -232,7 +232,7 @@ impl<'d> Decoder<'d, '_> {
         Ok(())
     }
 
-    /// Goes on with the topmost frame, given what became of the node that it asked for.
+    /// Continues the topmost frame with the decoded node that it waits for.
     fn advance(&mut self, outcome: Option<Outcome>) -> Result<Step, YamlError> {
         match self.stack.pop() {
             None => Ok(Step::Done(outcome.flatten())),

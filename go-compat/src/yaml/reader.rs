@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
         };
         while self.unread < characters {
             if self.decoded >= self.input.len() {
-                // The end reads as NUL, however often it is asked for.
+                // At the end every read returns NUL.
                 self.unread += 1;
                 break;
             }
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
         encoding
     }
 
-    /// Decodes the characters that lie in the current piece as a whole. Answers what to say should
+    /// Decodes the characters that are in the current piece as a whole. Returns the error to report should
     /// the input end within the character that follows.
     fn decode_piece(&mut self, encoding: Encoding) -> Result<Option<&'static str>, Problem> {
         while self.decoded < self.piece_end {

@@ -73,7 +73,7 @@ fn printf(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let format = arguments.str(0)?;
     let left = env.meter.bytes_left();
     let Some(text) = printing::sprintf(format, arguments.from(1), left) else {
-        return Err(env.meter.too_many_bytes().into());
+        return Err(env.meter.bytes_exceeded().into());
     };
     charge_bytes(env, text.len())?;
     answer(text)

@@ -222,7 +222,7 @@ impl Exec<'_, '_> {
         Ok(Held {
             value,
             boxed: signature.returns_any,
-            // What is encrypted gives nothing away.
+            // An encrypted value reveals nothing.
             sensitivity: if name == "protect" {
                 Sensitivity::Open
             } else {

@@ -8,7 +8,7 @@ pub(super) struct Number {
     pub(super) int: Option<i64>,
     pub(super) uint: Option<u64>,
     pub(super) float: Option<f64>,
-    /// Written as a float, so that it is one where no parameter says otherwise.
+    /// Written as a float, so that it is one unless a parameter has another type.
     pub(super) reads_as_float: bool,
     /// Imaginary: it parses, and cannot be evaluated here.
     pub(super) complex: bool,

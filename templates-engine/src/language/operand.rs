@@ -8,7 +8,7 @@ use reeve_go_compat::runes::{Quoting, quote, unquote, unquote_unit};
 use reeve_go_compat::value::Key;
 
 impl Parser<'_> {
-    /// A term with the fields behind it; none where no operand stands.
+    /// A term with the fields behind it; `None` where there is no operand.
     pub(super) fn operand(&mut self) -> Parsed<Option<NodeId>> {
         let Some(term) = self.term()? else {
             return Ok(None);

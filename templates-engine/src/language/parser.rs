@@ -244,7 +244,7 @@ impl<'a> Parser<'a> {
         self.template.add(position, Node::List(run))
     }
 
-    /// Installs a template; one that holds more than space may not come twice.
+    /// Adds a template; one that is more than white space may not be defined twice.
     fn define(&mut self, name: String, root: NodeId) -> Parsed<()> {
         match self.template.roots.get(&name) {
             Some(known) if !self.is_blank(*known) => {

@@ -91,7 +91,7 @@ impl Exec<'_, '_> {
         }
     }
 
-    /// A number where no parameter says what type it should have.
+    /// A number whose type no parameter determines.
     pub(super) fn ideal_constant(&mut self, node: NodeId, number: &Number) -> Done<Held> {
         self.at(node);
         if number.complex {

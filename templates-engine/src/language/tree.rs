@@ -104,7 +104,7 @@ pub(super) enum Node {
         fields: Run,
     },
     Identifier(Index),
-    /// What a parser meets and a tree never holds.
+    /// Nodes that the parser returns and that are in no tree.
     End,
     Else,
 }
@@ -124,7 +124,7 @@ pub struct Template {
     pub(super) callees: Vec<(String, Callee)>,
     pub(super) variables: Vec<String>,
     pub(super) roots: HashMap<String, NodeId>,
-    /// Where actions are whose output stands in single quotes.
+    /// The positions of actions whose output is in single quotes.
     quoted: Vec<Range<usize>>,
 }
 

@@ -112,7 +112,7 @@ fn changing(name: &str) -> Option<(Signature, Call)> {
             Ok(time(time_)?.in_zone(Zone::Utc).into_value())
         }),
         "Local" => (NOTHING, |time_, _| {
-            // A method has no access to the caller's zone; a time that is local knows it.
+            // A method has no access to the caller's zone; a local time has it.
             let time = time(time_)?;
             let zone = match time.zone() {
                 local @ Zone::Local(_) => local.clone(),

@@ -1,7 +1,7 @@
 //! The text of a document as a template, with the author's own words in its actions.
 //!
 //! YAML doubles a `'` within single quotes and escapes within double ones, and the template
-//! language would see that. What the author wrote is put back before the text is parsed.
+//! language would read that. The author's text is restored before parsing.
 
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ impl Resolver {
         }
         let style = self.style();
         let single = |action: &QuotedAction| action.quoting == Quoting::Single;
-        let prints = |action: &QuotedAction| single(action) && !action.hands_on(&style);
+        let prints = |action: &QuotedAction| single(action) && !action.passes_value_on(&style);
         let first = self.parse_marked(&put_back(text, actions, prints), functions);
         if first.is_ok() || actions.iter().all(prints) {
             return first;

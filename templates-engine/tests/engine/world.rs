@@ -35,7 +35,7 @@ fn object(api_version: &str, kind: &str, namespace: &str, name: &str, rest: &Jso
 }
 
 impl World {
-    /// What the cases of the contract read.
+    /// The objects that the examples of the behaviour reference read.
     pub fn new() -> Self {
         let claims = "cluster.open-cluster-management.io/v1alpha1";
         let clusters = "cluster.open-cluster-management.io/v1";

@@ -165,7 +165,7 @@ fn resolve(input: Input<'_>) {
         ..Options::default()
     };
     let mut ambient = Fixed::new(Timestamp::UNIX_EPOCH, TimeZone::UTC, 1);
-    let reads = Rc::new(Snapshot::new().closed());
+    let reads = Rc::new(Snapshot::new().complete());
     let _ = resolver.resolve(input, options, reads, &mut ambient);
 }
 

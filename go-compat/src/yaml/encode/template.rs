@@ -1,6 +1,6 @@
 //! Template actions within scalars that YAML quotes.
 //!
-//! The template language reads the YAML text, so it sees `''` for each `'` in an action of a
+//! The template language reads the YAML text, so it reads `''` for each `'` in an action of a
 //! single-quoted scalar, and `\"` for each `"` in one of a double-quoted scalar. The record of
 //! such actions lets the reader of the template put the author's own text back.
 
@@ -40,7 +40,7 @@ pub struct QuotedAction {
 impl QuotedAction {
     /// Whether what the action works on goes to other actions: it declares or assigns a variable,
     /// or it starts a block with another dot.
-    pub fn hands_on(&self, style: &TemplateStyle) -> bool {
+    pub fn passes_value_on(&self, style: &TemplateStyle) -> bool {
         let body = self.source.strip_prefix(&style.start_delimiter);
         let body = body.unwrap_or(&self.source).trim_start_matches('-');
         let body = body.trim_start().trim_start_matches("else").trim_start();

@@ -1,6 +1,6 @@
 use super::{Mark, Reader, Scanned, Scanner, Style};
 
-/// Blanks and line breaks within a scalar, of which only what follows tells what they become.
+/// Blanks and line breaks within a scalar, whose meaning depends on what follows.
 #[derive(Default)]
 pub(super) struct Space {
     /// Whether a line break was among them.

@@ -76,7 +76,7 @@ struct Issuer {
     key_id: Option<OctetString>,
 }
 
-/// What a certificate is asked to be.
+/// The parameters of a requested certificate.
 struct Request {
     name: Name,
     names: Vec<GeneralName>,

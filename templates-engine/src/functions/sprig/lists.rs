@@ -132,7 +132,7 @@ pub const FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// The same functions by the names that tell of errors instead of panicking; here both do.
+/// The same functions by the names that return errors instead of panicking; here both do.
 pub const MUST_FUNCTIONS: &[Function] = &[
     MUST.function(
         "mustFirst",

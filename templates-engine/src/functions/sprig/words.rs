@@ -158,7 +158,7 @@ fn abbreviated(text: &[u8], offset: i64, width: i64) -> Vec<u8> {
     [b"...", part(length - room, length)].concat()
 }
 
-/// Upstream looks at bytes as if they were Latin-1, and writes them so.
+/// Upstream reads bytes as Latin-1, and writes them so.
 fn latin1(byte: u8) -> char {
     char::from(byte)
 }

@@ -1,6 +1,5 @@
-//! Where upstream's behaviour was rough: what is better here, and what stays because documents
-//! depend on it. The numbers are those of the contract's table; those that are not here are tested
-//! beside what they belong to.
+//! Rules that differ from upstream, and some that keep its behaviour because documents depend on
+//! it. Other rules are tested beside their code.
 
 use std::rc::Rc;
 
@@ -50,7 +49,7 @@ fn in_mode(mode: Mode, input: &str) -> Result<String, String> {
 }
 
 #[test]
-fn rough_edge_2_conversions_that_do_nothing_stay_and_are_linted() {
+fn tmpl_33_3_conversion_without_effect_keeps_the_string_and_is_linted() {
     let item = r#"{"a":["{{ \"6\" | toInt }}"]}"#;
     assert_eq!(resolve_json(item).as_deref(), Ok(r#"{"a":["6"]}"#));
     let first = r#"{"a":"{{ toInt \"6\" }}"}"#;
@@ -66,7 +65,7 @@ fn rough_edge_2_conversions_that_do_nothing_stay_and_are_linted() {
 /// Upstream replaces the first occurrence of a token's text, in the order in which its decryption
 /// happens to end: a token that begins another one damages it.
 #[test]
-fn rough_edge_6_a_token_that_begins_another_one_leaves_it_whole() {
+fn tmpl_96_token_that_is_prefix_of_another_does_not_corrupt_it() {
     // Ten bytes are missing to three whole blocks, and ten line feeds are what fills them.
     let (short, long) = (
         "x".repeat(38),
@@ -92,7 +91,7 @@ fn rough_edge_6_a_token_that_begins_another_one_leaves_it_whole() {
 
 /// Upstream's cipher panics in a goroutine, which ends the process.
 #[test]
-fn rough_edge_7_half_a_block_is_an_error() {
+fn tmpl_98_2_token_of_partial_block_is_an_error() {
     for token in ["YQ==", "YWJj", "QUFBQUFBQUFBQUFBQUFBQQ", ""] {
         let error = decrypted(&format!("a: $ocm_encrypted:{token}A="), &KEY, None);
         let error = error.expect_err("not whole blocks");
@@ -105,7 +104,7 @@ fn rough_edge_7_half_a_block_is_an_error() {
 
 /// With a wrong key one value of 255 or so has a valid padding by chance.
 #[test]
-fn rough_edge_8_garbage_that_unpads_gives_way_to_the_fallback_key() {
+fn tmpl_98_4_wrong_key_with_valid_padding_falls_back_to_previous_key() {
     let mut by_chance = 0;
     for number in 0..2_000 {
         let text = format!("value {number}");
@@ -120,7 +119,7 @@ fn rough_edge_8_garbage_that_unpads_gives_way_to_the_fallback_key() {
 }
 
 #[test]
-fn rough_edge_10_no_context_is_nothing_in_one_mode_and_an_empty_struct_in_the_other() {
+fn tmpl_14_missing_context_is_nil_in_watch_mode_and_empty_struct_in_plain_mode() {
     let input = "a: '{{ .Anything }}'";
     assert_eq!(
         in_mode(Mode::Watch, input).as_deref(),
@@ -136,7 +135,7 @@ fn rough_edge_10_no_context_is_nothing_in_one_mode_and_an_empty_struct_in_the_ot
 /// Upstream checks the first context only, not what a transformer makes of it. Here callers make
 /// the context before, and every one is checked.
 #[test]
-fn rough_edge_11_every_context_is_checked() {
+fn tmpl_13_invalid_context_is_refused_in_both_modes() {
     let moment = Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
     for mode in [Mode::Plain, Mode::Watch] {
         let options = Options {
@@ -158,7 +157,7 @@ fn rough_edge_11_every_context_is_checked() {
 
 /// Upstream's watches answer with the object of any namespace that was seen first.
 #[test]
-fn rough_edge_12_name_without_a_namespace_finds_the_first_by_namespace_in_either_mode() {
+fn tmpl_71_lookup_by_name_without_namespace_finds_the_first_by_namespace() {
     for mode in [Mode::Plain, Mode::Watch] {
         let found = |name: &str| {
             let input =
@@ -175,7 +174,7 @@ fn rough_edge_12_name_without_a_namespace_finds_the_first_by_namespace_in_either
 
 /// Upstream remembers a missing object and gives an empty one without an error the second time.
 #[test]
-fn rough_edge_13_a_missing_object_is_missing_every_time() {
+fn tmpl_72_missing_object_is_missing_every_time() {
     let input = r#"{{ $_ := lookup "v1" "Secret" "testns" "none" }}a: {{ fromSecret "testns" "none" "k" }}"#;
     let error = resolve_yaml(input).expect_err("there is no such secret");
     assert!(
@@ -188,7 +187,7 @@ fn rough_edge_13_a_missing_object_is_missing_every_time() {
 }
 
 #[test]
-fn rough_edge_14_what_a_template_sets_is_not_seen_by_later_lookups() {
+fn tmpl_53_changed_lookup_result_does_not_affect_later_lookups() {
     let get = r#"lookup "v1" "ConfigMap" "testns" "testconfigmap""#;
     let input = format!(
         "{{{{ $d := {get} }}}}{{{{ $_ := set $d.data \"n\" \"7\" }}}}a: '{{{{ $d.data.n }}}}{{{{ ({get}).data.n }}}}'"
@@ -231,7 +230,7 @@ impl Reads for Shuffled {
 }
 
 #[test]
-fn rough_edge_15_lists_are_in_order_whatever_came_first() {
+fn tmpl_70_list_is_sorted_by_namespace_and_name() {
     let input = "a: '{{ range (lookup \"v1\" \"ConfigMap\" \"\" \"\").items }}{{ .metadata.namespace }}/{{ .metadata.name }} {{ end }}'";
     for reversed in [false, true] {
         let resolver = Resolver::new(Config::default()).expect("delimiters");
@@ -244,7 +243,7 @@ fn rough_edge_15_lists_are_in_order_whatever_came_first() {
 
 /// Upstream's list grows by two with every call, and a name that is no identifier panics.
 #[test]
-fn rough_edge_17_denied_names_may_be_anything_and_are_not_added_to() {
+fn tmpl_12_denylist_takes_any_name_and_denies_no_other() {
     let denied = ["now", "no identifier!", "", "now"].map(str::to_owned);
     for _ in 0..3 {
         let options = Options {
@@ -264,7 +263,7 @@ fn rough_edge_17_denied_names_may_be_anything_and_are_not_added_to() {
 }
 
 #[test]
-fn rough_edge_18_errors_show_the_template_but_not_all_of_a_long_one_and_nothing_decrypted() {
+fn tmpl_10_error_quotes_truncated_template_without_decrypted_values() {
     let error = resolve_yaml("a: {{ fail \"x\" }}").expect_err("it fails");
     assert!(error.starts_with("failed to resolve the template a: {{ fail \"x\" }}: "));
     let long = format!("a: {{{{ fail \"x\" }}}}\nb: {}", "y".repeat(1_000_000));
@@ -280,7 +279,7 @@ fn rough_edge_18_errors_show_the_template_but_not_all_of_a_long_one_and_nothing_
 }
 
 #[test]
-fn rough_edge_20_dates_octals_and_floats_read_as_upstream_reads_them() {
+fn tmpl_16_dates_octals_and_floats_decode_as_upstream() {
     for (input, expected) in [
         ("a: 2020-01-01", r#"{"a":"2020-01-01T00:00:00Z"}"#),
         ("a: '2020-01-01'", r#"{"a":"2020-01-01"}"#),
@@ -295,13 +294,13 @@ fn rough_edge_20_dates_octals_and_floats_read_as_upstream_reads_them() {
 }
 
 #[test]
-fn rough_edge_21_a_list_is_true_even_without_items() {
+fn tmpl_50_list_without_items_is_true() {
     let input = "a: '{{ if lookup \"v1\" \"ConfigMap\" \"none\" \"\" }}yes{{ end }}{{ if getNodesWithExactRoles \"none\" }}yes{{ end }}{{ if lookup \"v1\" \"ConfigMap\" \"testns\" \"none\" }}no{{ end }}{{ if hasNodesWithExactRoles \"none\" }}no{{ end }}'";
     assert_eq!(resolve_yaml(input).as_deref(), Ok(r#"{"a":"yesyes"}"#));
 }
 
 #[test]
-fn rough_edge_26_keys_and_values_are_in_order() {
+fn tmpl_83_keys_and_values_are_sorted() {
     let input = "a: '{{ keys (dict \"c\" 3 \"a\" 1 \"b\" 2) (dict \"z\" 1) }}{{ values (dict \"c\" 3 \"a\" 1 \"b\" 2) }}'";
     assert_eq!(
         resolve_yaml(input).as_deref(),
@@ -311,7 +310,7 @@ fn rough_edge_26_keys_and_values_are_in_order() {
 
 /// The controller that rotates keys writes one itself when it drops a bad previous key.
 #[test]
-fn rough_edge_27_an_empty_previous_key_is_none() {
+fn tmpl_94_2_empty_fallback_key_is_ignored() {
     let token = encryption(&KEY).protect(b"Raleigh");
     let result = decrypted(&format!("a: {token}"), &KEY, Some(&[]));
     assert_eq!(result.as_deref(), Ok(r#"{"a":"Raleigh"}"#));
@@ -345,7 +344,7 @@ impl Ambient for Counting {
 }
 
 #[test]
-fn rough_edge_28_host_names_are_asked_of_the_caller_and_can_be_denied() {
+fn tmpl_85_host_name_is_resolved_by_the_caller_and_can_be_denied() {
     let input = Input::Yaml("a: {{ getHostByName \"example.org\" }}");
     let resolver = Resolver::new(Config::default()).expect("delimiters");
     let fixed = Fixed::new(Timestamp::UNIX_EPOCH, TimeZone::UTC, 1);

@@ -1,4 +1,4 @@
-//! Encrypted tokens in a template's text, and what they stand for.
+//! Encrypted tokens in a template's text, and their decrypted values.
 //!
 //! Tokens stay in the text until it has been parsed: what was encrypted is pasted as it is and
 //! never read as template syntax.
@@ -14,11 +14,11 @@ pub const TOKEN_PREFIX: &str = "$ocm_encrypted:";
 
 /// The decrypted tokens of one text.
 #[derive(Default)]
-pub struct Revealed {
+pub struct DecryptedTokens {
     values: HashMap<String, Zeroizing<String>>,
 }
 
-impl Revealed {
+impl DecryptedTokens {
     /// Decrypts every token in a text.
     pub fn in_text(text: &str, encryption: &Encryption) -> Result<Self, EncryptionError> {
         let mut values = HashMap::new();
@@ -103,7 +103,7 @@ fn with_line(error: EncryptionError, text: &str, place: usize) -> EncryptionErro
 /// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// What stands between tokens. Never empty.
+    /// Text between tokens. Never empty.
     Open(&'a str),
     /// The base64 part of a token, whether or not it can be decrypted.
     Token(&'a str),
