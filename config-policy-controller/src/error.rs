@@ -3,7 +3,7 @@
 use reeve_runtime::manager::ManagerError;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::serving::TlsError;
-use reeve_templates_engine::resolver::HalfDelimiters;
+use reeve_templates_engine::resolver::IncompleteDelimiters;
 
 use crate::messages;
 
@@ -35,7 +35,7 @@ pub enum Error {
     Manager(#[from] ManagerError),
     /// The template engine refuses its settings.
     #[error(transparent)]
-    Templates(#[from] HalfDelimiters),
+    Templates(#[from] IncompleteDelimiters),
 }
 
 /// Why an uninstallation could not be prepared.

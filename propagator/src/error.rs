@@ -3,7 +3,7 @@
 use reeve_api::names::RootPolicyName;
 use reeve_runtime::manager::ManagerError;
 use reeve_runtime::object::ObjectKey;
-use reeve_templates_engine::resolver::HalfDelimiters;
+use reeve_templates_engine::resolver::IncompleteDelimiters;
 
 /// Why the process ended.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +22,7 @@ pub enum Error {
     PlacementRules(Box<kube::Error>),
     /// The template engine refuses its settings.
     #[error(transparent)]
-    Templates(#[from] HalfDelimiters),
+    Templates(#[from] IncompleteDelimiters),
 }
 
 /// Why one replica could not be brought in line. All of these are tried again.

@@ -1,8 +1,8 @@
-//! The way from a template to the cluster that it reads.
+//! The reads of templates, made through a cluster's watches.
 //!
-//! The engine computes and never waits. Here its reads become reads of a cluster, made when they are asked for, those
-//! with constant arguments all at once, and kept for the rest of the render. A render may take long and its values stay
-//! on one thread, so it has a [thread of its own](on_a_thread).
+//! The engine computes and never waits. This crate makes its reads when a template needs them, those with constant
+//! arguments all at once, and caches the results for the rest of the render. A render may take long and its values stay
+//! on one thread, so it has a [thread of its own](run_blocking).
 
 pub mod secrets;
 
@@ -24,7 +24,7 @@ use serde_json::Value;
 
 pub use secrets::Secrets;
 
-/// A cluster, as templates read it.
+/// A cluster that templates read.
 pub trait Lookups {
     /// The resource that serves a kind.
     fn kind(
@@ -51,12 +51,12 @@ pub trait Lookups {
         selector: &str,
     ) -> impl Future<Output = Result<Vec<Arc<Value>>, String>>;
 
-    /// Waits for a future, on a thread that may be blocked.
+    /// Waits for a future, on a thread that may block.
     fn wait<T>(&self, answer: impl Future<Output = T>) -> T;
 }
 
-/// Runs something that computes for long or that waits with [`Lookups::wait`].
-pub async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+/// Runs work that computes for long or that blocks in [`Lookups::wait`], on a thread for blocking work.
+pub async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
         // The work panicked, which is ours to pass on. A runtime that is shutting down drops this future.
@@ -67,21 +67,21 @@ pub async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 's
     }
 }
 
-/// The reads of some templates: made when they are asked for, and then kept.
-pub struct Fetched<L> {
+/// The reads of some templates: made when they are needed, and then cached.
+pub struct ReadCache<L> {
     lookups: L,
-    kept: RefCell<Snapshot>,
+    cache: RefCell<Snapshot>,
     secrets: RefCell<Vec<String>>,
     /// The names of all fields of the Secrets that were read, those of their data among them.
     field_names: RefCell<HashSet<String>>,
 }
 
-impl<L: Lookups + 'static> Fetched<L> {
-    /// Nothing read yet.
+impl<L: Lookups + 'static> ReadCache<L> {
+    /// An empty cache in front of a cluster.
     pub fn new(lookups: L) -> Self {
         Self {
             lookups,
-            kept: RefCell::default(),
+            cache: RefCell::default(),
             secrets: RefCell::default(),
             field_names: RefCell::default(),
         }
@@ -98,7 +98,7 @@ impl<L: Lookups + 'static> Fetched<L> {
     }
 
     /// Whether a Secret that was read has this name, or a field of this name, in its data or elsewhere.
-    pub fn is_field_of_a_secret(&self, name: &str) -> bool {
+    pub fn is_secret_field(&self, name: &str) -> bool {
         self.field_names.borrow().contains(name)
     }
 
@@ -108,7 +108,7 @@ impl<L: Lookups + 'static> Fetched<L> {
         prepared.resolve(Rc::clone(self) as Rc<dyn Reads>, &mut System)
     }
 
-    fn noted(&self, kind: &ServedKind, object: &Value) -> Object {
+    fn prepare_object(&self, kind: &ServedKind, object: &Value) -> Object {
         if kind.resource.api_version == "v1" && kind.resource.kind == "Secret" {
             self.secrets.borrow_mut().extend(secrets::of_object(object));
             let mut names = self.field_names.borrow_mut();
@@ -122,7 +122,7 @@ impl<L: Lookups + 'static> Fetched<L> {
     fn fetch(&self, needed: Vec<Needed>) {
         let missing: Vec<Needed> = needed
             .into_iter()
-            .filter(|needed| !self.kept.borrow().knows(needed))
+            .filter(|needed| !self.cache.borrow().contains(needed))
             .collect();
         if missing.is_empty() {
             return;
@@ -132,18 +132,18 @@ impl<L: Lookups + 'static> Fetched<L> {
             .wait(join_all(missing.iter().map(|needed| async {
                 match needed {
                     Needed::Resource { api_version, kind } => {
-                        Answer::Resource(self.ask_resource(api_version, kind).await)
+                        Answer::Resource(self.read_resource(api_version, kind).await)
                     }
-                    Needed::Read(read) => self.ask(read).await,
+                    Needed::Read(read) => self.read_cluster(read).await,
                 }
             })));
-        let mut kept = self.kept.borrow_mut();
+        let mut cache = self.cache.borrow_mut();
         for (needed, answer) in missing.into_iter().zip(answers) {
             match (needed, answer) {
                 (Needed::Resource { api_version, kind }, Answer::Resource(resource)) => {
-                    kept.learn(api_version, kind, resource);
+                    cache.insert_resource(api_version, kind, resource);
                 }
-                (_, Answer::Read(read, found)) => kept.keep(read, found),
+                (_, Answer::Read(read, found)) => cache.insert(read, found),
                 _ => {}
             }
         }
@@ -160,7 +160,7 @@ impl<L: Lookups + 'static> Fetched<L> {
         })
     }
 
-    async fn ask_resource(&self, api_version: &str, kind: &str) -> Result<Resource, ReadError> {
+    async fn read_resource(&self, api_version: &str, kind: &str) -> Result<Resource, ReadError> {
         let served = self.served(api_version, kind).await?;
         Ok(Resource {
             plural: served.resource.plural.as_str().into(),
@@ -169,27 +169,27 @@ impl<L: Lookups + 'static> Fetched<L> {
         })
     }
 
-    async fn ask(&self, read: &Read) -> Answer {
+    async fn read_cluster(&self, read: &Read) -> Answer {
         let mut read = read.clone();
         let served = match self.served(&read.api_version, &read.kind).await {
             Ok(served) => served,
             Err(error) => return Answer::Read(read, Err(error)),
         };
         if !served.namespaced {
-            // Such objects are known without a namespace, whatever the template says.
+            // The namespace that a template passes for a cluster-scoped kind is ignored.
             read.namespace.clear();
         }
         let found = if read.name.is_empty() {
             let listed = self.lookups.list(&served, &read.namespace, &read.selector);
-            let noted = |object: &Arc<Value>| self.noted(&served, object);
+            let prepared = |object: &Arc<Value>| self.prepare_object(&served, object);
             listed
                 .await
-                .map(|all| Found::List(all.iter().map(noted).collect()))
+                .map(|all| Found::List(all.iter().map(prepared).collect()))
         } else {
             let found = self.lookups.get(&served, &read.namespace, &read.name).await;
             found.map(|object| {
                 object.map_or(Found::Nothing, |object| {
-                    Found::Object(self.noted(&served, &object))
+                    Found::Object(self.prepare_object(&served, &object))
                 })
             })
         };
@@ -202,17 +202,17 @@ enum Answer {
     Read(Read, Result<Found, ReadError>),
 }
 
-impl<L: Lookups + 'static> Reads for Fetched<L> {
+impl<L: Lookups + 'static> Reads for ReadCache<L> {
     fn resource(&self, api_version: &str, kind: &str) -> Option<Result<Resource, ReadError>> {
         self.fetch(vec![Needed::Resource {
             api_version: api_version.to_owned(),
             kind: kind.to_owned(),
         }]);
-        self.kept.borrow().resource(api_version, kind)
+        self.cache.borrow().resource(api_version, kind)
     }
 
     fn read(&self, read: &Read) -> Option<Result<Found, ReadError>> {
         self.fetch(vec![Needed::Read(read.clone())]);
-        self.kept.borrow().read(read)
+        self.cache.borrow().read(read)
     }
 }

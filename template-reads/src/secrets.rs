@@ -1,5 +1,5 @@
-//! The secret values that an evaluation came across, to take them out of texts that others make: errors of templates
-//! and of the API server quote what they were given.
+//! The secret values that an evaluation has read, to redact them in the texts of others: errors of templates and of
+//! the API server quote their input.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use reeve_templates_engine::json::{self, Escape};
-use reeve_templates_engine::value;
+use reeve_go_compat::json::{self, Escape};
+use reeve_go_compat::value;
 use serde_json::Value;
 
-/// What stands in place of a secret value.
+/// The replacement of a secret value.
 const REDACTED: &str = "[redacted]";
-/// Shorter values are no secrets, and taking them out would leave no text.
+/// Shorter values are no secrets, and redacting them would leave no text.
 const SHORTEST: usize = 3;
-/// Of a value of several lines, shorter ones say nothing.
+/// Shorter lines of a value of several lines reveal nothing.
 const SHORTEST_LINE: usize = 8;
 
 /// Secret values. Clones share them, and nothing prints them.
@@ -43,18 +43,17 @@ impl Secrets {
         Self(values.into())
     }
 
-    /// These and those.
+    /// The values of both.
     #[must_use]
-    pub fn and(&self, others: &Self) -> Self {
+    pub fn union(&self, others: &Self) -> Self {
         if others.0.is_empty() {
             return self.clone();
         }
         Self::sorted(self.0.iter().chain(others.0.iter()).cloned().collect())
     }
 
-    /// The text without the values.
-    #[must_use]
-    pub fn taken_out_of(&self, text: &str) -> String {
+    /// The text with each value replaced by `[redacted]`.
+    pub fn redact(&self, text: &str) -> String {
         let without = |text: String, secret: &String| {
             if text.contains(secret.as_str()) {
                 text.replace(secret.as_str(), REDACTED)
@@ -66,7 +65,7 @@ impl Secrets {
     }
 }
 
-/// A value as texts may show it: as it is, in JSON, and line by line.
+/// The forms in which a text may quote a value: as it is, in JSON, and line by line.
 fn forms(value: String) -> Vec<String> {
     let quoted = |escape| {
         let json = json::encode(&value::Value::str(&value), escape).ok()?;
@@ -84,7 +83,7 @@ fn forms(value: String) -> Vec<String> {
     forms
 }
 
-/// The values in a Secret, as they are kept and as they are meant.
+/// The values in a Secret, encoded and decoded.
 pub fn of_object(secret: &Value) -> impl Iterator<Item = String> {
     let data = secret.get("data").and_then(Value::as_object);
     let encoded = data
@@ -153,20 +152,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_taken_out_of_texts_the_longest_first() {
+    fn longest_value_is_redacted_first() {
         let secrets: Secrets = ["pass", "password1", "ab"]
             .map(str::to_owned)
             .into_iter()
             .collect();
         assert_eq!(
-            secrets.taken_out_of("parsing \"password1\" and pass, ab"),
+            secrets.redact("parsing \"password1\" and pass, ab"),
             "parsing \"[redacted]\" and [redacted], ab"
         );
         assert!(!format!("{secrets:?}").contains("pass"));
     }
 
     #[test]
-    fn values_are_taken_out_of_quotations() {
+    fn quoted_values_are_redacted() {
         let secrets: Secrets = ["say \"<hunter>\"", "-----BEGIN-----\nMIIEpAIBAAK\n}\n"]
             .map(str::to_owned)
             .into_iter()
@@ -176,19 +175,19 @@ mod tests {
             r#"{"a":"say \"\u003chunter\u003e\""}"#,
             r#"{"a":"-----BEGIN-----\nMIIEpAIBAAK\n}\n"}"#,
         ] {
-            assert_eq!(secrets.taken_out_of(quotation), r#"{"a":"[redacted]"}"#);
+            assert_eq!(secrets.redact(quotation), r#"{"a":"[redacted]"}"#);
         }
         assert_eq!(
-            secrets.taken_out_of("a: |\n  -----BEGIN-----\n  MIIEpAIBAAK\n  }\n"),
+            secrets.redact("a: |\n  -----BEGIN-----\n  MIIEpAIBAAK\n  }\n"),
             "a: |\n  [redacted]\n  [redacted]\n  }\n"
         );
     }
 
     #[test]
-    fn the_values_of_a_secret_are_known_encoded_and_decoded() {
+    fn secret_data_is_redacted_encoded_and_decoded() {
         let secrets: Secrets = of_object(&json!({"data": {"a": "aHVudGVyMgo="}})).collect();
         assert_eq!(
-            secrets.taken_out_of("aHVudGVyMgo= is hunter2."),
+            secrets.redact("aHVudGVyMgo= is hunter2."),
             "[redacted] is [redacted]."
         );
     }

@@ -1,4 +1,4 @@
-//! Clock, randomness and names: [`Ambient`] of this machine, and one that always answers the same.
+//! Clock, randomness and host names: [`Ambient`] of this machine, and a deterministic one.
 
 use std::net::ToSocketAddrs;
 
@@ -32,7 +32,7 @@ impl Ambient for System {
     }
 }
 
-/// Answers the same in every run: for replays and tests. Its randomness is none.
+/// A fixed clock and pseudo-random bytes, the same in every run: for replays and tests.
 #[derive(Clone, Debug)]
 pub struct Fixed {
     now: Timestamp,

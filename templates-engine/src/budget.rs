@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::value::Value;
+use reeve_go_compat::value::Value;
 
 /// The limits of one render. The defaults are far above real use.
 #[derive(Clone, Debug)]
@@ -52,12 +52,12 @@ pub struct Meter {
     budget: Budget,
     steps: u64,
     bytes: u64,
-    next_look_at_clock: u64,
+    next_clock_check: u64,
     started: Instant,
 }
 
-/// Looking at the clock costs more than a step; it is done once in so many.
-const STEPS_BETWEEN_LOOKS: u64 = 4096;
+/// How many steps pass between two reads of the clock, which cost more than a step.
+const STEPS_BETWEEN_CLOCK_CHECKS: u64 = 4096;
 
 impl Meter {
     /// A fresh meter.
@@ -66,7 +66,7 @@ impl Meter {
             budget,
             steps: 0,
             bytes: 0,
-            next_look_at_clock: STEPS_BETWEEN_LOOKS,
+            next_clock_check: STEPS_BETWEEN_CLOCK_CHECKS,
             started: Instant::now(),
         }
     }
@@ -77,8 +77,8 @@ impl Meter {
         if self.steps > self.budget.steps {
             return Err(Exceeded::Steps(self.budget.steps));
         }
-        if self.steps >= self.next_look_at_clock {
-            self.next_look_at_clock = self.steps.saturating_add(STEPS_BETWEEN_LOOKS);
+        if self.steps >= self.next_clock_check {
+            self.next_clock_check = self.steps.saturating_add(STEPS_BETWEEN_CLOCK_CHECKS);
             return self.clock();
         }
         Ok(())
@@ -99,7 +99,7 @@ impl Meter {
     }
 
     /// The limit error for bytes.
-    pub fn too_many_bytes(&self) -> Exceeded {
+    pub fn bytes_exceeded(&self) -> Exceeded {
         Exceeded::Bytes(self.budget.bytes)
     }
 
@@ -117,7 +117,7 @@ impl Meter {
         self.walk_text(value).map(|_| ())
     }
 
-    /// The same; answers how many bytes the value's texts have.
+    /// Like [`Meter::walk`]; returns how many bytes the value's texts have.
     pub fn walk_text(&mut self, value: &Value) -> Result<u64, Exceeded> {
         match value {
             Value::List(_) | Value::Map(_) => {}
@@ -130,7 +130,7 @@ impl Meter {
         };
         self.depth(extent.depth)?;
         if extent.bytes > self.budget.bytes.saturating_sub(self.bytes) {
-            return Err(self.too_many_bytes());
+            return Err(self.bytes_exceeded());
         }
         self.steps(extent.nodes)?;
         Ok(extent.bytes)

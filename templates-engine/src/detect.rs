@@ -76,10 +76,10 @@ mod tests {
         }
     }
 
-    /// Upstream sees only the first word of an action and the last stage of its pipeline, and
+    /// Upstream checks only the first word of an action and the last stage of its pipeline, and
     /// sends the other secrets in clear text.
     #[test]
-    fn rough_edge_9_encryption_is_found_anywhere_in_a_template() {
+    fn tmpl_106_encryption_is_found_anywhere_in_template() {
         let hub = Delimiters {
             left: "{{hub",
             right: "hub}}",
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_parse_is_taken_to_use_what_it_names() {
+    fn unparsable_template_uses_encryption_if_it_names_a_function() {
         assert!(uses_encryption(
             r#"{{ fromSecret "a" "#,
             Delimiters::default()

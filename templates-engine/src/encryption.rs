@@ -6,9 +6,9 @@
 //! when the padding is valid **and** the plaintext is UTF-8.
 
 mod cipher;
-mod revealed;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 use std::fmt;
 
@@ -16,11 +16,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
-pub use revealed::{Piece, Revealed, TOKEN_PREFIX, pieces};
+pub use tokens::{DecryptedTokens, Piece, TOKEN_PREFIX, pieces};
 
 /// Decodes base64 as Go does, for keys and initialisation vectors that come encoded; the error is Go's text.
 pub fn decode_base64(text: &str) -> Result<Vec<u8>, String> {
-    crate::base64::decode(text.as_bytes())
+    reeve_go_compat::base64::decode(text.as_bytes())
 }
 
 /// AES keys have one of these lengths, in bytes.
@@ -28,7 +28,7 @@ const KEY_LENGTHS: [usize; 3] = [16, 24, 32];
 /// The initialisation vector's length, in bytes.
 const BLOCK: usize = 16;
 
-/// A key that is wiped when it goes and that nothing prints.
+/// A key that is zeroed when dropped and that nothing prints.
 #[derive(Clone)]
 pub struct Key(Zeroizing<Vec<u8>>);
 
@@ -80,7 +80,7 @@ pub enum EncryptionError {
     /// Padding is valid by chance, but the text is none: another key.
     #[error("the decrypted value is not valid UTF-8, it was probably encrypted with another key")]
     NotText,
-    /// The same, with the line (from 1) of the template where it stands.
+    /// The same, with the line (from 1) of the token in the template.
     #[error(
         "the decrypted value on line {0} is not valid UTF-8, it was probably encrypted with another key"
     )]
@@ -88,7 +88,7 @@ pub enum EncryptionError {
     /// A token in a template.
     #[error("decryption of {token} failed: {source}")]
     Token {
-        /// The token as it stands in the template: ciphertext, no secret.
+        /// The token in the template: ciphertext, no secret.
         token: String,
         /// The error of the decryption.
         source: Box<EncryptionError>,
@@ -135,7 +135,7 @@ impl Encryption {
         })
     }
 
-    /// The token that stands for this value: the same for the same value, key and vector. An
+    /// The token of this value: the same for the same value, key and vector. An
     /// empty value is its own token.
     pub fn protect(&self, value: &[u8]) -> String {
         if value.is_empty() {
@@ -170,7 +170,7 @@ impl Encryption {
 
 /// Padded standard base64; the error has Go's text.
 fn decode(token: &str) -> Result<Vec<u8>, EncryptionError> {
-    crate::base64::decode(token.as_bytes()).map_err(|reason| EncryptionError::Base64 {
+    reeve_go_compat::base64::decode(token.as_bytes()).map_err(|reason| EncryptionError::Base64 {
         token: token.to_owned(),
         reason,
     })

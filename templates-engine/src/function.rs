@@ -1,4 +1,4 @@
-//! What a template function is: typed parameters, a body, and the ways in which it fails.
+//! Template functions: typed parameters, a body, and the errors of a call.
 //!
 //! The evaluator checks arity and types by the signature, with Go's texts, before it calls a
 //! body. A body therefore finds what its signature promises; the accessors of [`Arguments`] fail
@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 
 use crate::budget::Meter;
 use crate::lookup::LookupError;
-use crate::value::{List, Map, Native, Str, Value};
+use reeve_go_compat::value::{List, Map, Native, Str, Value};
 
 /// The static type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub struct Function {
     pub signature: Signature,
     /// What it does.
     pub body: Body,
-    /// The heading of the reference page under which it stands, such as `Strings`.
+    /// Its heading on the reference page, such as `Strings`.
     pub group: &'static str,
     /// The parameters as the reference page names them, such as `n text`.
     pub usage: &'static str,
@@ -245,15 +245,16 @@ impl From<LookupError> for Failure {
     }
 }
 
-/// What functions may ask of the world beside the cluster. Everything that makes two renders of
-/// one template differ goes through here, so that a recorded run can be replayed.
+/// The environment of functions beside the cluster: clock, time zone, randomness, name service.
+/// Everything that makes two renders of one template differ goes through here, so that a recorded
+/// run can be replayed.
 pub trait Ambient {
     /// The present moment.
     fn now(&mut self) -> Timestamp;
     /// The local time zone.
     fn time_zone(&mut self) -> TimeZone;
-    /// Fills the buffer with random bytes fit for keys. Whoever asked must not go on with the
-    /// buffer when this fails.
+    /// Fills the buffer with random bytes fit for keys. The caller must not use the
+    /// buffer if this fails.
     fn random(&mut self, buffer: &mut [u8]) -> Result<(), Failure>;
     /// An address of this host name, if it can be found.
     fn host_address(&mut self, name: &str) -> Option<String>;
@@ -265,7 +266,7 @@ pub struct Env<'a> {
     pub meter: &'a mut Meter,
     /// Clock, randomness, names.
     pub ambient: &'a mut dyn Ambient,
-    /// The cluster, and what was learnt about sensitivity.
+    /// The cluster, which records whether secrets were read.
     pub cluster: &'a mut crate::lookup::Cluster,
 }
 

@@ -8,19 +8,18 @@
 //! Pure: nothing here knows a Kubernetes client. Reads come from a snapshot ([`lookup::Reads`]),
 //! clock and randomness from [`ambient::Ambient`].
 //!
-//! # The way through
+//! # Stages
 //!
 //! | stage | where |
 //! |---|---|
-//! | the whole way, options and errors | [`resolver`] |
-//! | JSON and YAML, both ways | [`json`], [`yaml`] |
+//! | all stages, options and errors | [`resolver`] |
 //! | encrypted values, `protect` | [`encryption`] |
-//! | fields that are no strings, `autoindent` | [`rewrite`] |
+//! | fields that are no strings, `autoindent` | `rewrite` |
 //! | text to tree to output | [`language`] |
-//! | what values are, and how they print | [`value`], [`printing`] |
+//! | values, their printing, JSON and YAML | [`reeve_go_compat`] |
 //! | functions, by topic | [`functions`] |
-//! | what may be read, and what was | [`lookup`] |
-//! | what a template may use up | [`budget`] |
+//! | reads from the cluster and their restrictions | [`lookup`] |
+//! | limits on steps, output, depth and time | [`budget`] |
 //! | before resolving: does this text have templates, secrets, mistakes? | [`detect`], [`lint`] |
 //!
 //! # Rounds
@@ -33,10 +32,10 @@
 //!
 //! # Secrets
 //!
-//! Every value knows whether it was computed from a secret: through functions, variables, maps,
+//! Every value records whether it was computed from a secret: through functions, variables, maps,
 //! sub-templates and conditions. [`resolver::Resolved::sensitive_fields`] names the fields of the
 //! result that such values reached. [`resolver::Resolved::has_sensitive_data`] is upstream's
-//! coarser word: a secret was read.
+//! coarser flag: a secret was read.
 //!
 //! # Where it differs
 //!
@@ -53,7 +52,7 @@
 //! | a wrong key with a padding that is valid by chance | garbage | refused unless it is UTF-8; then the other key is tried |
 //! | an empty previous key | every decryption fails | counts as none |
 //! | which templates need encryption | first word or last stage of an action | any use in the parsed template |
-//! | a changed result of `lookup` | seen by later lookups of a plain render | seen by nobody else |
+//! | a changed result of `lookup` | changes later lookups of a plain render | changes no other lookup |
 //! | the order of a list | as objects arrived | by namespace and name |
 //! | a second `fromSecret` of a missing secret | empty | the same error |
 //! | `keys`, `values` | in random order | sorted |
@@ -69,25 +68,16 @@
 //! on.
 
 pub mod ambient;
-mod base64;
 pub mod budget;
-pub mod dates;
 pub mod detect;
 pub mod encryption;
 pub mod function;
 pub mod functions;
-pub mod json;
 pub mod language;
 pub mod lint;
 pub mod lookup;
-pub mod messages;
-pub mod printing;
+mod messages;
+mod methods;
 pub mod reference;
-pub mod regexp;
 pub mod resolver;
-pub mod rewrite;
-pub mod runes;
-pub mod semver;
-mod strconv;
-pub mod value;
-pub mod yaml;
+mod rewrite;

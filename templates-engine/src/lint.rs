@@ -66,7 +66,7 @@ pub struct Violation {
     pub shown: String,
 }
 
-/// So many violations of one rule are told; an author mends the first ones first.
+/// How many violations of one rule are reported at most.
 const MOST_VIOLATIONS: usize = 1_000;
 
 /// A longer line is not shown to its end, in bytes.
@@ -85,7 +85,7 @@ pub fn lint(text: &str) -> Vec<Violation> {
     in_order(violations)
 }
 
-/// A parser of the template language: it answers the line (from 1) and the text of the error that
+/// A parser of the template language: it returns the line (from 1) and the text of the error that
 /// it finds.
 pub type Parse<'a> = &'a dyn Fn(&str) -> Result<(), (usize, String)>;
 
@@ -117,7 +117,7 @@ pub fn to_text(violations: &[Violation]) -> String {
     text
 }
 
-/// The lines that rules look at, with their numbers: not the blank ones and not comments.
+/// The lines that rules check, with their numbers: without blank lines and comments.
 fn content<'a>(lines: &'a [&'a str]) -> impl Iterator<Item = (usize, &'a str)> {
     lines.iter().enumerate().filter_map(|(index, line)| {
         let trimmed = line.trim();

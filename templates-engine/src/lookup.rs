@@ -1,13 +1,12 @@
 //! Reads from the cluster on a template's behalf.
 //!
-//! A render never waits for a cluster. It asks [`Reads`], a snapshot of what was read before; a
+//! A render never waits for a cluster. It queries [`Reads`], a snapshot of earlier reads; a
 //! read that is not there ends the render with [`LookupError::Unread`], and the caller makes the
 //! read (with a watch) and renders again. [`Cluster`] decides what may be read at all, keeps the
-//! list of the reads made, and remembers whether a secret was among them.
+//! list of the reads made, and records whether a secret was among them.
 
 mod objects;
 mod rules;
-pub mod selector;
 mod snapshot;
 
 use std::collections::HashMap;
@@ -19,8 +18,8 @@ pub use rules::{ClusterScopedRule, Restrictions};
 pub use snapshot::Snapshot;
 
 use crate::encryption::Encryption;
-use crate::value::{Key, Value};
-use selector::Selector;
+use reeve_go_compat::labels::Selector;
+use reeve_go_compat::value::{Key, Value};
 
 /// One read: an object by its name, or a list where the name is empty.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,12 +43,12 @@ pub(crate) const CLAIM: (&str, &str) = (
     "ClusterClaim",
 );
 
-/// What discovery says of a kind.
+/// A kind as discovery describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// Such as `configmaps`.
     pub plural: Arc<str>,
-    /// Whether its objects lie in namespaces.
+    /// Whether its objects are namespaced.
     pub namespaced: bool,
     /// Whether it can be watched; in watch mode a kind that cannot is refused.
     pub watchable: bool,
@@ -66,7 +65,7 @@ pub enum Found {
     List(Vec<Object>),
 }
 
-/// Why the cluster did not answer a read. The text is shown to the author.
+/// Why the cluster did not answer a read. The author gets this text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadError {
     /// The kind is not installed.
@@ -77,13 +76,13 @@ pub enum ReadError {
 
 /// The reads made so far. `None` means: not made yet.
 pub trait Reads {
-    /// What discovery says of a kind.
+    /// A kind as discovery describes it.
     fn resource(&self, api_version: &str, kind: &str) -> Option<Result<Resource, ReadError>>;
     /// What a read found.
     fn read(&self, read: &Read) -> Option<Result<Found, ReadError>>;
 }
 
-/// Something that has to be asked of the cluster before the render can go on.
+/// A read or discovery that the caller has to make before the render can go on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Needed {
     /// Discovery of a kind.
@@ -137,7 +136,7 @@ pub enum LookupError {
     /// The API server's text.
     #[error("{0}")]
     Api(String),
-    /// Not read yet. Ends this render; no author sees it.
+    /// Not read yet. This ends the render, and the caller retries; no author gets this text.
     #[error("{} has not been read yet", describe(.0))]
     Unread(Needed),
     /// What the failed lookup was for.
@@ -177,7 +176,7 @@ impl LookupError {
     }
 }
 
-/// What a lookup gives to a template function.
+/// The result of a lookup, for a template function.
 pub enum Lookup {
     /// An object.
     Object(Value),
@@ -185,11 +184,11 @@ pub enum Lookup {
     List(Vec<Value>),
 }
 
-/// The cluster as one render sees it.
+/// The cluster of one render: its reads, what restricts them, and which were made.
 pub struct Cluster {
     reads: Rc<dyn Reads>,
     restrictions: Restrictions,
-    /// Local objects that are looked through before the cluster.
+    /// Local objects that are searched before the cluster.
     local: Vec<Object>,
     encryption: Option<Rc<Encryption>>,
     additional_indentation: i64,
@@ -219,12 +218,12 @@ impl Cluster {
 
     /// Limits what may be read.
     #[must_use]
-    pub fn restricted(mut self, restrictions: Restrictions) -> Self {
+    pub fn with_restrictions(mut self, restrictions: Restrictions) -> Self {
         self.restrictions = restrictions;
         self
     }
 
-    /// Looks through these objects first; they are seen [whole](Object::whole).
+    /// Searches these objects before the cluster. They are returned [with all their fields](Object::with_all_fields).
     #[must_use]
     pub fn with_local(mut self, local: Vec<Object>) -> Self {
         self.local = local;
@@ -233,21 +232,21 @@ impl Cluster {
 
     /// Encrypts what is read from secrets.
     #[must_use]
-    pub fn encrypting(mut self, encryption: Rc<Encryption>) -> Self {
+    pub fn with_encryption(mut self, encryption: Rc<Encryption>) -> Self {
         self.encryption = Some(encryption);
         self
     }
 
     /// Spaces that `indent` adds.
     #[must_use]
-    pub fn indenting(mut self, additional: u32) -> Self {
+    pub fn with_additional_indentation(mut self, additional: u32) -> Self {
         self.additional_indentation = additional.into();
         self
     }
 
     /// Refuses kinds that cannot be watched.
     #[must_use]
-    pub fn watching(mut self) -> Self {
+    pub fn in_watch_mode(mut self) -> Self {
         self.watches = true;
         self
     }
@@ -273,7 +272,7 @@ impl Cluster {
     }
 
     /// The reads made, in their order, each once.
-    pub fn made(&self) -> Vec<Read> {
+    pub fn reads_made(&self) -> Vec<Read> {
         let mut made: Vec<(&Read, &usize)> = self.made.iter().collect();
         made.sort_unstable_by_key(|(_, place)| **place);
         made.into_iter().map(|(read, _)| read.clone()).collect()
@@ -307,7 +306,7 @@ impl Cluster {
             None => Err(LookupError::Unread(Needed::Read(read.clone()))),
             Some(found) => found
                 .map_err(from_read)
-                .and_then(|found| self.hand_out(found, &read, &resource)),
+                .and_then(|found| self.lookup_result(found, &read, &resource)),
         };
         let place = self.made.len();
         self.made.entry(read).or_insert(place);
@@ -359,7 +358,7 @@ impl Cluster {
         Ok(resource)
     }
 
-    fn hand_out(
+    fn lookup_result(
         &mut self,
         found: Found,
         read: &Read,

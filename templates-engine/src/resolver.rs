@@ -19,14 +19,14 @@ pub use sensitive::DerivedField;
 pub use skip::SkipObject;
 
 use crate::budget::{Budget, Meter};
-use crate::encryption::{Encryption, Revealed};
+use crate::encryption::{DecryptedTokens, Encryption};
 use crate::function::{Ambient, CustomFunction, Env};
-use crate::json::{self, Escape};
 use crate::language::{Delimiters, FunctionTable, Template, execute};
 use crate::lookup::{Cluster, Needed, Object, Read, Reads, Restrictions};
 use crate::rewrite::{APOSTROPHE, Rewrites};
-use crate::value::Value;
-use crate::yaml::{self, QuotedAction};
+use reeve_go_compat::json::{self, Escape};
+use reeve_go_compat::value::Value;
+use reeve_go_compat::yaml::{self, QuotedAction};
 
 /// The name of every document's template in errors.
 const NAME: &str = "tmpl";
@@ -45,7 +45,7 @@ pub struct Config {
     pub stop_delimiter: String,
 }
 
-/// How reads are answered, as far as templates can tell.
+/// How the caller answers reads, as far as that changes results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Once, by plain reads.
@@ -94,11 +94,11 @@ pub struct EncryptionConfig<'a> {
 pub struct Options<'a> {
     /// What `.` is.
     pub context: Context,
-    /// How reads are answered.
+    /// How the caller answers reads.
     pub mode: Mode,
     /// What may be read.
     pub restrictions: Restrictions,
-    /// Objects that are looked through before the cluster, made with [`Object::whole`].
+    /// Objects that are searched before the cluster, made with [`Object::with_all_fields`].
     pub local: Vec<Object>,
     /// Functions of this call, in place of others of the same name.
     pub functions: Vec<(String, CustomFunction)>,
@@ -129,7 +129,7 @@ pub struct Resolved {
     pub has_sensitive_data: bool,
     /// The fields whose text was computed from secrets or chosen by them, as JSON pointers into `json`.
     pub sensitive_fields: Vec<String>,
-    /// The fields that a value computed from secrets reached without being encrypted, beyond what a condition tells.
+    /// The fields that a value computed from secrets reached without being encrypted, beyond what a condition reveals.
     pub derived_fields: Vec<DerivedField>,
     /// The reads made, in their order, each once.
     pub reads: Vec<Read>,
@@ -151,7 +151,7 @@ impl fmt::Debug for Resolved {
 /// A pair of delimiters that is set by half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the configurations StartDelim and StopDelim cannot be set independently")]
-pub struct HalfDelimiters;
+pub struct IncompleteDelimiters;
 
 /// Resolves documents.
 #[derive(Clone, Debug)]
@@ -176,7 +176,7 @@ impl Default for Resolver {
 
 impl Resolver {
     /// A resolver that works this way.
-    pub fn new(mut config: Config) -> Result<Self, HalfDelimiters> {
+    pub fn new(mut config: Config) -> Result<Self, IncompleteDelimiters> {
         match (
             config.start_delimiter.is_empty(),
             config.stop_delimiter.is_empty(),
@@ -187,7 +187,7 @@ impl Resolver {
                 delimiters.right.clone_into(&mut config.stop_delimiter);
             }
             (false, false) => {}
-            _ => return Err(HalfDelimiters),
+            _ => return Err(IncompleteDelimiters),
         }
         let rewrites = Rewrites::new(Delimiters {
             left: &config.start_delimiter,
@@ -226,11 +226,11 @@ impl Resolver {
         let ciphers = ciphers.unwrap_or_default();
         let data = options.context.into_data(options.mode)?;
         let (text, actions) = self.text(input)?;
-        let revealed = match &ciphers.decrypts {
+        let decrypted = match &ciphers.decrypts {
             Some(encryption) => {
-                Revealed::in_text(&text, encryption).map_err(ResolveError::Decryption)?
+                DecryptedTokens::in_text(&text, encryption).map_err(ResolveError::Decryption)?
             }
-            None => Revealed::default(),
+            None => DecryptedTokens::default(),
         };
         let mut functions = FunctionTable::new();
         for name in &self.config.disabled_functions {
@@ -252,7 +252,7 @@ impl Resolver {
             input: input.bytes().to_vec(),
             template,
             functions,
-            revealed,
+            decrypted,
             data,
             encrypts: ciphers.encrypts,
             mode: options.mode,
@@ -269,8 +269,8 @@ impl Resolver {
             Input::Yaml(text) => return Ok((text.to_owned(), Vec::new())),
             Input::Json(json) => json,
         };
-        let json: serde_json::Value =
-            crate::json::tree(json).map_err(|error| ResolveError::ToYaml(error.to_string()))?;
+        let json: serde_json::Value = reeve_go_compat::json::tree(json)
+            .map_err(|error| ResolveError::ToYaml(error.to_string()))?;
         let yaml = yaml::encode_json_with_actions(&json, &self.style())
             .map_err(|error| ResolveError::ToYaml(error.to_string()))?;
         let text = String::from_utf8_lossy(&yaml.text).into_owned();
@@ -315,7 +315,7 @@ pub struct Prepared {
     input: Vec<u8>,
     template: Template,
     functions: FunctionTable,
-    revealed: Revealed,
+    decrypted: DecryptedTokens,
     data: Value,
     encrypts: Option<Rc<Encryption>>,
     mode: Mode,
@@ -335,14 +335,14 @@ impl Prepared {
 
     fn cluster(&self, reads: Rc<dyn Reads>) -> Cluster {
         let mut cluster = Cluster::new(reads)
-            .restricted(self.restrictions.clone())
+            .with_restrictions(self.restrictions.clone())
             .with_local(self.local.clone())
-            .indenting(self.additional_indentation);
+            .with_additional_indentation(self.additional_indentation);
         if let Some(encryption) = &self.encrypts {
-            cluster = cluster.encrypting(encryption.clone());
+            cluster = cluster.with_encryption(encryption.clone());
         }
         if self.mode == Mode::Watch {
-            cluster = cluster.watching();
+            cluster = cluster.in_watch_mode();
         }
         cluster
     }
@@ -367,15 +367,15 @@ impl Prepared {
             &self.template,
             &self.functions,
             self.data.deep_copy(),
-            &self.revealed,
+            &self.decrypted,
             env,
         );
-        let has_sensitive_data = cluster.found_secret() || self.revealed.any();
+        let has_sensitive_data = cluster.found_secret() || self.decrypted.any();
         let failed = |error, quotes_secrets| Failed {
             error,
             has_sensitive_data,
             quotes_secrets,
-            reads: cluster.made(),
+            reads: cluster.reads_made(),
         };
         let rendered = rendered.map_err(|source| {
             let quotes_secrets = source.derived;
@@ -395,7 +395,7 @@ impl Prepared {
             has_sensitive_data,
             sensitive_fields: decoded.sensitive,
             derived_fields: decoded.derived,
-            reads: cluster.made(),
+            reads: cluster.reads_made(),
         })
     }
 }

@@ -86,7 +86,7 @@ impl Rewrites {
         replaced.into_owned()
     }
 
-    /// Turns `autoindent` into `indent` by as many spaces as stand before its action.
+    /// Turns `autoindent` into `indent` by as many spaces as there are before its action.
     pub fn autoindent(&self, text: &str, additional_indentation: u32) -> String {
         let mut result = text.to_owned();
         if !text.contains("autoindent") {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_contracts_data_type_rows() {
+    fn tmpl_33_data_types_are_rewritten() {
         for (text, expected) in [
             (r#"k: '{{ "6" | toInt }}'"#, r#"k: {{ "6" | toInt }}"#),
             ("k: |\n  '{{ 1 | toInt }}'", "k: {{ 1 | toInt }}"),
@@ -145,7 +145,7 @@ mod tests {
 
     /// Upstream eats the newline and joins the next field to the action.
     #[test]
-    fn rough_edge_1_an_unquoted_action_keeps_its_newline() {
+    fn tmpl_33_9_unquoted_action_keeps_its_newline() {
         let text = "k: {{ 1 | toInt }}\nk2: v";
         assert_eq!(data_types(text), text);
         assert_eq!(

@@ -10,16 +10,18 @@ use cargo_metadata::MetadataCommand;
 const PRODUCT: &[(&str, &[&str])] = &[
     ("reeve-api", &[]),
     ("reeve-apiserver", &[]),
-    ("reeve-templates-engine", &[]),
-    ("reeve-runtime", &["reeve-api"]),
+    ("reeve-go-compat", &[]),
+    ("reeve-templates-engine", &["reeve-go-compat"]),
+    ("reeve-runtime", &["reeve-api", "reeve-go-compat"]),
     (
         "reeve-template-reads",
-        &["reeve-runtime", "reeve-templates-engine"],
+        &["reeve-go-compat", "reeve-runtime", "reeve-templates-engine"],
     ),
     (
         "reeve-propagator",
         &[
             "reeve-api",
+            "reeve-go-compat",
             "reeve-runtime",
             "reeve-template-reads",
             "reeve-templates-engine",
@@ -31,6 +33,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
         "reeve-config-policy-controller",
         &[
             "reeve-api",
+            "reeve-go-compat",
             "reeve-runtime",
             "reeve-template-reads",
             "reeve-templates-engine",
@@ -41,6 +44,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
         &[
             "reeve-api",
             "reeve-apiserver",
+            "reeve-go-compat",
             "reeve-runtime",
             "reeve-propagator",
             "reeve-framework-addon",

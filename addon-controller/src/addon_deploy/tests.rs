@@ -463,8 +463,7 @@ fn what_is_being_removed_does_not_wait_for_its_configuration() {
 }
 
 #[test]
-fn addon_52_the_namespace_of_a_hub_that_is_recognized_late_is_let_go_of_before_it_is_dropped()
-{
+fn addon_52_the_namespace_of_a_hub_that_is_recognized_late_is_let_go_of_before_it_is_dropped() {
     let mut story = Story::new(inputs(Addon::Framework));
     story.settle();
     story.apply(true);

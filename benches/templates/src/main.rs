@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, ensure};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use reeve_go_compat::value::Value;
 use reeve_templates_engine::ambient::Fixed;
 use reeve_templates_engine::budget::{Budget, Meter};
-use reeve_templates_engine::encryption::Revealed;
+use reeve_templates_engine::encryption::DecryptedTokens;
 use reeve_templates_engine::function::Env;
 use reeve_templates_engine::language::{Delimiters, FunctionTable, execute, parse};
 use reeve_templates_engine::lookup::{Cluster, Found, Object, Read, Resource, Snapshot};
-use reeve_templates_engine::value::Value;
 use serde_json::{Value as Json, json};
 
 /// How long each program renders in each turn.
@@ -132,7 +132,7 @@ fn snapshot(objects: &[Json]) -> Snapshot {
         namespaced: true,
         watchable: true,
     };
-    snapshot.learn("v1", "ConfigMap", Ok(resource));
+    snapshot.insert_resource("v1", "ConfigMap", Ok(resource));
     let read = |name: &str| Read {
         api_version: "v1".to_owned(),
         kind: "ConfigMap".to_owned(),
@@ -143,12 +143,12 @@ fn snapshot(objects: &[Json]) -> Snapshot {
     let prepared: Vec<Object> = objects.iter().map(Object::new).collect();
     for (object, prepared) in objects.iter().zip(&prepared) {
         let name = object.pointer("/metadata/name").and_then(Json::as_str);
-        snapshot.keep(
+        snapshot.insert(
             read(name.unwrap_or_default()),
             Ok(Found::Object(prepared.clone())),
         );
     }
-    snapshot.keep(read(""), Ok(Found::List(prepared)));
+    snapshot.insert(read(""), Ok(Found::List(prepared)));
     snapshot
 }
 
@@ -191,7 +191,7 @@ fn measure(folder: &Path, objects: &[Json], what: &str) -> Result<(f64, u64, usi
             template,
             &functions,
             Value::Missing,
-            &Revealed::default(),
+            &DecryptedTokens::default(),
             env,
         )
         .map_err(|error| anyhow!("{error}"))?;

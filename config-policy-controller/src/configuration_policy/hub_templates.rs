@@ -19,7 +19,7 @@ use reeve_runtime::decode;
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::discovery::Discovery;
 use reeve_runtime::object::{ObjectKey, not_found_as_none, status_message};
-use reeve_templates_engine::resolver::{Config, HalfDelimiters, Resolver};
+use reeve_templates_engine::resolver::{Config, IncompleteDelimiters, Resolver};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -84,7 +84,7 @@ impl HubTemplates {
         hub: Option<Hub>,
         denied: Arc<[String]>,
         enqueue: impl Fn(&ObjectKey) + Send + Sync + 'static,
-    ) -> Result<Self, HalfDelimiters> {
+    ) -> Result<Self, IncompleteDelimiters> {
         let resolver = Resolver::new(Config {
             start_delimiter: "{{hub".to_owned(),
             stop_delimiter: "hub}}".to_owned(),
@@ -140,7 +140,7 @@ impl HubTemplates {
         match hub.resolve(policy, document(policy).to_string()).await {
             Ok(rendered) => {
                 let policy = with_spec(policy, &rendered.value)
-                    .map_err(|error| rendered.secrets.taken_out_of(&error))?;
+                    .map_err(|error| rendered.secrets.redact(&error))?;
                 self.cache(&policy, &rendered.value).await?;
                 Ok(ResolvedPolicy {
                     policy,

@@ -10,10 +10,10 @@ use std::task::{Context, Poll, Waker};
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::core::GroupVersionKind;
+use reeve_go_compat::labels::Selector;
 use reeve_runtime::discovery::{DiscoveryError, ServedKind, describe, group_version_kind};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::strict::Write;
-use reeve_templates_engine::lookup::selector::Selector;
 use serde_json::{Value, json};
 
 use crate::evaluate::cluster::{Cluster, ReadError, ReadMode, gvk};

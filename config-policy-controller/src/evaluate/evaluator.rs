@@ -387,7 +387,7 @@ impl<C: Cluster> Run<'_, C> {
     ) -> TemplateFindings {
         let EvaluationError { mut event, retry } = failed_template;
         // Errors quote the policy, which may hold what its hub templates read.
-        event.message = self.work.secrets.taken_out_of(&event.message);
+        event.message = self.work.secrets.redact(&event.message);
         match retry {
             Retry::No => {}
             Retry::Soon => self.outcome.failures.push(event.message.clone()),

@@ -155,11 +155,11 @@ impl<C: Cluster, S: PublishStatus> PolicyEvaluation<'_, C, S> {
         }
         let rendered = templates.resolve_raw(self.cluster, text).await?;
         let listed = raw::resolved(rendered.value).map_err(|message| {
-            let message = rendered.secrets.taken_out_of(&message);
+            let message = rendered.secrets.redact(&message);
             EvaluationError::transient(reason, message)
         })?;
         let sensitivity = self.sensitivity.and(rendered.sensitivity);
-        Ok((listed, sensitivity, self.secrets.and(&rendered.secrets)))
+        Ok((listed, sensitivity, self.secrets.union(&rendered.secrets)))
     }
 
     fn evaluated<'t>(&'t self, objects: &'t LiveObjects) -> EvaluatedPolicy<'t> {
@@ -226,7 +226,7 @@ impl<C: Cluster, S: PublishStatus> PolicyEvaluation<'_, C, S> {
         let metrics = &self.evaluator.metrics;
         metrics.failed(self.policy, Fault::InvalidTemplate);
         // Errors quote the policy, which may hold what its hub templates read.
-        let message = self.secrets.taken_out_of(&error.event.message);
+        let message = self.secrets.redact(&error.event.message);
         let reason = messages::condition_reason(&error.event.reason);
         let verdict = TemplateVerdict::violation(reason, message.clone());
         let objects = LiveObjects::new();

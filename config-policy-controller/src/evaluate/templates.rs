@@ -9,15 +9,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use kube::core::GroupVersionKind;
+use reeve_go_compat::json as engine_json;
+use reeve_go_compat::value;
 use reeve_runtime::discovery::{DiscoveryError, ServedKind};
-use reeve_template_reads::{Fetched, Lookups, Secrets, secrets};
+use reeve_template_reads::{Lookups, ReadCache, Secrets, secrets};
 use reeve_templates_engine::encryption::{Encryption, EncryptionError, Piece, pieces};
-use reeve_templates_engine::json as engine_json;
 use reeve_templates_engine::lookup::LookupError;
 use reeve_templates_engine::resolver::{
     Context, EncryptionConfig, Failed, Input, Mode, Options, ResolveError, Resolver, SkipObject,
 };
-use reeve_templates_engine::value;
 use serde_json::Value;
 
 use crate::evaluate::cluster::{Cluster, ReadMode};
@@ -136,7 +136,7 @@ impl Templates {
         let document = serde_json::to_vec(definition).unwrap_or_default();
         let (templates, at) = (self.clone(), cluster.clone());
         let work = move || {
-            let reads = Rc::new(Fetched::new(ClusterLookups(at)));
+            let reads = Rc::new(ReadCache::new(ClusterLookups(at)));
             let one = |frame: TemplateContext| {
                 let skip = SkipObject::new();
                 let document = Document::Definition(&document, &frame, &skip);
@@ -159,7 +159,7 @@ impl Templates {
     ) -> Result<Rendered, TemplateError> {
         let (templates, at, text) = (self.clone(), cluster.clone(), text.to_owned());
         let work = move || {
-            let reads = Rc::new(Fetched::new(ClusterLookups(at)));
+            let reads = Rc::new(ReadCache::new(ClusterLookups(at)));
             templates.resolve(&Document::Raw(&text), &reads)
         };
         cluster.run_blocking(work).await
@@ -174,7 +174,7 @@ impl Templates {
     ) -> Result<Rendered, TemplateError> {
         let (templates, at) = (self.clone(), cluster.clone());
         let work = move || {
-            let reads = Rc::new(Fetched::new(ClusterLookups(at)));
+            let reads = Rc::new(ReadCache::new(ClusterLookups(at)));
             templates.resolve(&Document::Policy(&policy, &member), &reads)
         };
         cluster.run_blocking(work).await
@@ -205,7 +205,7 @@ impl Templates {
     fn resolve<C: Cluster>(
         &self,
         document: &Document<'_>,
-        reads: &Rc<Fetched<ClusterLookups<C>>>,
+        reads: &Rc<ReadCache<ClusterLookups<C>>>,
     ) -> Result<Rendered, TemplateError> {
         let (input, context, functions) = match document {
             Document::Definition(json, frame, skip) => {
@@ -239,7 +239,7 @@ impl Templates {
         let prepared = self.resolver.prepare(input, options);
         let prepared = prepared.map_err(|error| template_error(&error, &decrypted))?;
         let resolved = reads.resolve(&prepared);
-        let secrets = reads.secrets().and(&decrypted);
+        let secrets = reads.secrets().union(&decrypted);
         let resolved = resolved.map_err(|Failed { error, .. }| template_error(&error, &secrets))?;
         let value: Value = engine_json::tree(&resolved.json)
             .map_err(|error| TemplateError::Other(error.to_string()))?;
@@ -250,7 +250,7 @@ impl Templates {
             } else {
                 Sensitivity::Plain
             },
-            secrets: secrets.and(&computed.into_iter().collect()),
+            secrets: secrets.union(&computed.into_iter().collect()),
             value,
         })
     }
@@ -309,7 +309,7 @@ fn without_managed_fields(object: &Value) -> Value {
 
 /// The error without secret values in its text.
 fn template_error(error: &ResolveError, secrets: &Secrets) -> TemplateError {
-    let text = || secrets.taken_out_of(&error.to_string());
+    let text = || secrets.redact(&error.to_string());
     match (error, error.lookup()) {
         (ResolveError::Encryption(EncryptionError::NoKey | EncryptionError::KeySize(_)), _) => {
             TemplateError::Key
@@ -414,7 +414,7 @@ mod tests {
         };
         let secrets = templates.decrypted(&Document::Raw(&text));
         assert_eq!(
-            secrets.taken_out_of("parsing \"hunter2\""),
+            secrets.redact("parsing \"hunter2\""),
             "parsing \"[redacted]\""
         );
     }

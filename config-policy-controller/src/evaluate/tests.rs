@@ -21,11 +21,11 @@ use jiff::Timestamp;
 use kube::core::GroupVersionKind;
 use parking_lot::Mutex;
 use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
+use reeve_go_compat::{json as engine_json, yaml};
 use reeve_runtime::discovery::{DiscoveryError, ServedKind};
 use reeve_runtime::metrics::Metrics;
 use reeve_runtime::strict::Write;
 use reeve_template_reads::Secrets;
-use reeve_templates_engine::{json as engine_json, yaml};
 use rstest::rstest;
 use serde_json::{Value, json};
 

@@ -18,7 +18,7 @@ use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Queue;
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Store, Watch};
-use reeve_templates_engine::resolver::HalfDelimiters;
+use reeve_templates_engine::resolver::IncompleteDelimiters;
 
 use super::prefetch;
 use crate::configuration_policy::Reconciler;
@@ -76,7 +76,7 @@ pub fn start_reconciler(
     deps: ReconcilerDeps,
     queue: &Queue<ObjectKey>,
     tasks: &mut Supervisor,
-) -> Result<(), HalfDelimiters> {
+) -> Result<(), IncompleteDelimiters> {
     let policies: Vec<Watch<ConfigurationPolicy>> = deps
         .namespaces
         .iter()

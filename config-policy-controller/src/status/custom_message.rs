@@ -5,13 +5,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
+use reeve_go_compat::value;
 use reeve_templates_engine::ambient::System;
 use reeve_templates_engine::budget::{Budget, Meter};
-use reeve_templates_engine::encryption::Revealed;
+use reeve_templates_engine::encryption::DecryptedTokens;
 use reeve_templates_engine::function::Env;
 use reeve_templates_engine::language::{Delimiters, FunctionTable, execute, parse};
 use reeve_templates_engine::lookup::{Cluster, Snapshot};
-use reeve_templates_engine::value;
 use serde_json::{Value, json};
 
 use crate::status::finding::Location;
@@ -39,14 +39,20 @@ pub fn render(text: &str, default_message: &str, policy: &Value) -> Result<Strin
     };
     let mut meter = Meter::new(budget);
     // No function that reads a cluster is offered.
-    let mut cluster = Cluster::new(Rc::new(Snapshot::new().closed()));
+    let mut cluster = Cluster::new(Rc::new(Snapshot::new().complete()));
     let env = Env {
         meter: &mut meter,
         ambient: &mut System,
         cluster: &mut cluster,
     };
-    let rendered = execute(&template, &functions, data, &Revealed::default(), env)
-        .map_err(|error| format!("failed to execute: {error}"))?;
+    let rendered = execute(
+        &template,
+        &functions,
+        data,
+        &DecryptedTokens::default(),
+        env,
+    )
+    .map_err(|error| format!("failed to execute: {error}"))?;
     Ok(String::from_utf8_lossy(&rendered.bytes).into_owned())
 }
 

@@ -4,7 +4,7 @@ use reeve_api::configuration_policy::{ConfigurationPolicy, ObjectProperties, Rel
 use reeve_config_policy_controller::dryrun::Options;
 use reeve_config_policy_controller::dryrun::{Offline, builtin, kind};
 use reeve_config_policy_controller::{Report, evaluate};
-use reeve_templates_engine::{json, yaml};
+use reeve_go_compat::{json, yaml};
 use serde_json::Value;
 
 /// The documents of a YAML text.

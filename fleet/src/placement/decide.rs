@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use reeve_go_compat::labels;
 use reeve_runtime::object::ObjectKey;
 
 use super::groups;
@@ -10,7 +11,7 @@ use super::index::Index;
 use super::membership::Availability;
 use super::messages;
 use super::plan::{Write, plan};
-use super::schedule::{Inputs, Mark, Schedule, Verdict, schedule, selectors};
+use super::schedule::{Inputs, Mark, Schedule, Verdict, schedule};
 use super::status::status;
 use super::types::placement::PlacementStatus;
 use super::types::{Placement, PlacementDecision};
@@ -71,7 +72,7 @@ pub fn decide(observed: &Observed, watch: &mut dyn FnMut(Mark<'_>)) -> Decision 
         vec![groups::Group::default()]
     });
     let (mut desired, mut statuses) = groups::decisions(name, &groups);
-    let unnameable = !selectors::value_rules(name).is_empty();
+    let unnameable = !labels::value_errors(name).is_empty();
     if unnameable {
         // No decision could say whose it is.
         withdraw(

@@ -25,9 +25,9 @@ use reeve_runtime::dependencies::{Batch, DependencyWatches};
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::metrics::Metrics;
 use reeve_runtime::object::ObjectKey;
-use reeve_template_reads::{Fetched, on_a_thread};
+use reeve_template_reads::{ReadCache, run_blocking};
 use reeve_templates_engine::encryption::decode_base64;
-use reeve_templates_engine::resolver::{HalfDelimiters, Resolver};
+use reeve_templates_engine::resolver::{IncompleteDelimiters, Resolver};
 
 use self::accounts::{Account, AccountError, Accounts};
 use self::lookups::{HubLookups, Trouble};
@@ -137,7 +137,7 @@ fn are_disabled(root: &Policy) -> bool {
 
 impl HubTemplates {
     /// Nothing is read yet.
-    pub fn new(means: Deps) -> Result<Self, HalfDelimiters> {
+    pub fn new(means: Deps) -> Result<Self, IncompleteDelimiters> {
         Ok(Self(Arc::new(Inner {
             resolver: render::resolver()?,
             denied: means.denied,
@@ -238,7 +238,7 @@ impl HubTemplates {
                 let (policy, outcome) = inner.render(&job, &inner.reads(&job, batch), None);
                 (!outcome.needs_cipher).then(|| Rendered::of(policy, outcome, None))
             };
-            if let Some(rendered) = on_a_thread(work).await {
+            if let Some(rendered) = run_blocking(work).await {
                 return Ok(Resolution::Rendered(Box::new(rendered)));
             }
         }
@@ -261,7 +261,7 @@ impl HubTemplates {
             let reads = inner.reads(&job, batch);
             plan.carry_out(|cipher| inner.render(&job, &reads, Some(cipher)))
         };
-        Ok(Resolution::Rendered(Box::new(on_a_thread(work).await)))
+        Ok(Resolution::Rendered(Box::new(run_blocking(work).await)))
     }
 
     /// In whose name the templates of a policy read.
@@ -312,15 +312,15 @@ impl Inner {
         self.own.targets() + self.accounts.targets() + clusters.len()
     }
 
-    fn reads(&self, job: &Job, batch: Arc<Batch<ObjectKey>>) -> Rc<Fetched<HubLookups>> {
+    fn reads(&self, job: &Job, batch: Arc<Batch<ObjectKey>>) -> Rc<ReadCache<HubLookups>> {
         let lookups = HubLookups::new(batch, self.kinds.clone(), job.pair.key());
-        Rc::new(Fetched::new(lookups.read_as(job.account.clone())))
+        Rc::new(ReadCache::new(lookups.read_as(job.account.clone())))
     }
 
     fn render(
         &self,
         job: &Job,
-        reads: &Rc<Fetched<HubLookups>>,
+        reads: &Rc<ReadCache<HubLookups>>,
         cipher: Option<&Cipher>,
     ) -> (Policy, Outcome) {
         let mut policy = job.desired.clone();

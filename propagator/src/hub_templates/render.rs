@@ -9,19 +9,19 @@ use kube::ResourceExt;
 use reeve_api::Policy;
 use reeve_api::names::{CLUSTER_GROUP, ENCRYPTION_IV_ANNOTATION, HUB_TEMPLATES_ERROR_ANNOTATION};
 use reeve_api::policy::PolicyTemplate;
-use reeve_template_reads::Fetched;
+use reeve_go_compat::json as engine_json;
+use reeve_go_compat::value::Value;
+use reeve_template_reads::ReadCache;
 use reeve_templates_engine::detect;
 use reeve_templates_engine::encryption::{
     Encryption, EncryptionError, Piece, TOKEN_PREFIX, pieces,
 };
-use reeve_templates_engine::json as engine_json;
 use reeve_templates_engine::language::Delimiters;
 use reeve_templates_engine::lookup::{ClusterScopedRule, Restrictions};
 use reeve_templates_engine::resolver::{
-    Config, Context, DerivedField, EncryptionConfig, Failed, HalfDelimiters, Input, Mode, Options,
-    ResolveError, Resolved, Resolver,
+    Config, Context, DerivedField, EncryptionConfig, Failed, IncompleteDelimiters, Input, Mode,
+    Options, ResolveError, Resolved, Resolver,
 };
-use reeve_templates_engine::value::Value;
 use serde_json::{Value as Json, json};
 use zeroize::Zeroizing;
 
@@ -39,7 +39,7 @@ const LABELS: &str = "ManagedClusterLabels";
 const RAW: &str = "/spec/object-templates-raw";
 
 /// The resolver of hub templates.
-pub fn resolver() -> Result<Resolver, HalfDelimiters> {
+pub fn resolver() -> Result<Resolver, IncompleteDelimiters> {
     Resolver::new(Config {
         additional_indentation: 8,
         start_delimiter: START.to_owned(),
@@ -139,7 +139,7 @@ pub struct Outcome {
 
 /// Resolves every hub template in a desired replica. One that cannot be resolved is withheld, with the reason in its
 /// place; the others are not touched by that.
-pub fn render(task: &Task<'_>, desired: &mut Policy, reads: &Rc<Fetched<HubLookups>>) -> Outcome {
+pub fn render(task: &Task<'_>, desired: &mut Policy, reads: &Rc<ReadCache<HubLookups>>) -> Outcome {
     let context = context(task, desired);
     let mut outcome = Outcome::default();
     for template in &mut desired.spec.policy_templates {
@@ -176,7 +176,7 @@ fn one(
     task: &Task<'_>,
     definition: &Json,
     context: Context,
-    reads: &Rc<Fetched<HubLookups>>,
+    reads: &Rc<ReadCache<HubLookups>>,
 ) -> Result<One, String> {
     let json = definition.to_string();
     if task.labels.is_none() && json.contains(LABELS) {
@@ -196,7 +196,7 @@ fn one(
         }),
         ..Options::default()
     };
-    let told = |error: &ResolveError| reads.secrets().taken_out_of(&in_words(error));
+    let told = |error: &ResolveError| reads.secrets().redact(&in_words(error));
     let prepared = task.resolver.prepare(Input::Json(json.as_bytes()), options);
     let prepared = prepared.map_err(|error| told(&error))?;
     let resolved = reads.resolve(&prepared);
@@ -260,14 +260,14 @@ fn opened(text: &str, encryption: &Encryption) -> Zeroizing<String> {
 fn unprotectable<'a>(
     definition: &Json,
     resolved: &'a Resolved,
-    reads: &Fetched<HubLookups>,
+    reads: &ReadCache<HubLookups>,
 ) -> Option<&'a DerivedField> {
     resolved.derived_fields.iter().find(|field| {
         if field.is_key {
             // Fields of a Secret are copied with their names.
             let name = field.pointer.rsplit('/').next().unwrap_or_default();
             let name = name.replace("~1", "/").replace("~0", "~");
-            return !reads.is_field_of_a_secret(&name);
+            return !reads.is_secret_field(&name);
         }
         match definition.pointer(&field.pointer) {
             Some(Json::String(text)) => {
@@ -452,7 +452,7 @@ mod tests {
         };
         let text = format!("{{{{hub {template} hub}}}}");
         let prepared = resolver.prepare(Input::Yaml(&text), options).unwrap();
-        let reads = Rc::new(Snapshot::new().closed());
+        let reads = Rc::new(Snapshot::new().complete());
         let outcome = prepared.resolve(reads, &mut System);
         let outcome = outcome.map_err(|failed| failed.error.to_string())?;
         Ok(String::from_utf8(outcome.json).unwrap())

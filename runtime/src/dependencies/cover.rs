@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kube::core::ApiResource;
 
-use super::selector::Selector;
+use super::selector;
 use crate::object::{ObjectKey, StatusReason};
 
 /// What a reader asks for.
@@ -167,7 +167,7 @@ impl Filter {
     pub(super) fn is_within_all(&self) -> bool {
         match self {
             Self::Name(_) | Self::All => true,
-            Self::Labels(selector) => Selector::parse(selector).is_some(),
+            Self::Labels(selector) => selector::parse(selector).is_some(),
         }
     }
 }

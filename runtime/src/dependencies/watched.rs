@@ -5,9 +5,10 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::cover::{Filter, Source, Target};
-use super::selector::Selector;
+use super::selector;
 use crate::object::ObjectKey;
 use crate::queue::Key;
+use reeve_go_compat::labels::Selector;
 
 /// An object as far as the index looks into it.
 pub(super) trait Versioned {
@@ -78,7 +79,7 @@ impl<R: Key, O: Versioned> Watched<R, O> {
         } = target
             && source.filter == Filter::All
             && !selector.is_empty()
-            && let Some(parsed) = Selector::parse(selector)
+            && let Some(parsed) = selector::parse(selector)
         {
             let there = self.selectors.entry(namespace.clone()).or_default();
             there.insert(selector.clone(), parsed);

@@ -3,14 +3,14 @@ use proptest::prelude::*;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Encryption, EncryptionError, Revealed, TOKEN_PREFIX};
+use super::{DecryptedTokens, Encryption, EncryptionError, TOKEN_PREFIX};
 
 fn encryption(key: &[u8], fallback: Option<&[u8]>) -> Encryption {
     Encryption::new(key, fallback, &[b'I'; 16]).expect("valid keys")
 }
 
 #[test]
-fn the_contracts_vectors() {
+fn tmpl_94_values_encrypt_to_recorded_tokens() {
     for (key, value, expected) in [
         (32, "Raleigh", "Eud/p3S7TvuP03S9fuNV+w=="),
         (32, "Raleigh2", "rBaGZbpT4WOXZzFI+XBrgg=="),
@@ -31,7 +31,7 @@ fn the_contracts_vectors() {
 }
 
 #[test]
-fn keys_and_vectors_are_checked() {
+fn tmpl_94_invalid_key_or_vector_is_refused() {
     let error = |key: &[u8], fallback, vector: &[u8]| {
         Encryption::new(key, fallback, vector)
             .expect_err("invalid")
@@ -62,7 +62,7 @@ fn keys_and_vectors_are_checked() {
 
 /// Upstream rejects the empty previous key that its own rotation writes.
 #[test]
-fn an_empty_fallback_key_is_none() {
+fn tmpl_94_2_empty_fallback_key_is_not_used() {
     let encryption = Encryption::new(&[b'A'; 32], Some(&[]), &[b'I'; 16]).expect("valid");
     assert_eq!(
         *encryption
@@ -95,11 +95,11 @@ fn damaged_tokens_are_errors() {
 
 /// A padding is valid by chance once in 256 wrong keys; upstream then puts garbage into the object.
 #[test]
-fn rough_edge_8_garbage_is_refused_and_its_line_named() {
+fn tmpl_98_4_wrong_key_with_valid_padding_is_refused_with_its_line() {
     let garbage = super::cipher::encrypt(&[b'A'; 32], &[b'I'; 16], &[0xff, 0xfe, 0xfd]);
     let token = format!("{TOKEN_PREFIX}{}", STANDARD.encode(garbage));
     let text = format!("a: b\nc: {token}\n");
-    let error = Revealed::in_text(&text, &encryption(&[b'A'; 32], None)).err();
+    let error = DecryptedTokens::in_text(&text, &encryption(&[b'A'; 32], None)).err();
     assert_eq!(
         error.map(|error| error.to_string()),
         Some(format!(
@@ -116,7 +116,7 @@ fn nothing_prints_a_key() {
 }
 
 #[test]
-fn a_hundred_thousand_wrong_keys_accept_nothing() {
+fn wrong_keys_never_decrypt() {
     // A fixed xorshift: the same keys on every run.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
@@ -137,7 +137,7 @@ fn a_hundred_thousand_wrong_keys_accept_nothing() {
 
 proptest! {
     #[test]
-    fn what_is_protected_comes_back(value in ".+", current in any::<[u8; 32]>(), previous in any::<[u8; 32]>()) {
+    fn protected_value_decrypts_to_itself(value in ".+", current in any::<[u8; 32]>(), previous in any::<[u8; 32]>()) {
         let old = encryption(&previous, None);
         let new = encryption(&current, Some(&previous));
         for protector in [&old, &new] {
@@ -163,7 +163,7 @@ proptest! {
 }
 
 #[test]
-fn a_text_is_cut_where_tokens_begin_and_end() {
+fn text_is_split_at_tokens() {
     use super::{Piece, pieces};
     let cut = |text| pieces(text).into_iter().collect::<Vec<_>>();
     assert_eq!(cut(""), []);

@@ -3,8 +3,8 @@
 use super::define::{Answer, Group, answer, charge_bytes, takes, takes_more};
 use crate::function::Parameter::{Any, Reflect, Str};
 use crate::function::{Arguments, Env, Failure, Function};
-use crate::printing;
-use crate::value::Value;
+use reeve_go_compat::printing;
+use reeve_go_compat::value::Value;
 
 const GO: Group = Group("Language");
 
@@ -73,7 +73,7 @@ fn printf(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let format = arguments.str(0)?;
     let left = env.meter.bytes_left();
     let Some(text) = printing::sprintf(format, arguments.from(1), left) else {
-        return Err(env.meter.too_many_bytes().into());
+        return Err(env.meter.bytes_exceeded().into());
     };
     charge_bytes(env, text.len())?;
     answer(text)

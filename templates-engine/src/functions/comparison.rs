@@ -6,8 +6,8 @@ use std::rc::Rc;
 use super::define::{Answer, Group, takes, takes_more};
 use crate::function::Parameter::Reflect;
 use crate::function::{Arguments, Env, Failure, Function};
-use crate::printing;
-use crate::value::{Kind, Value};
+use reeve_go_compat::printing;
+use reeve_go_compat::value::{Kind, Value};
 
 const COMPARISON: Group = Group("Comparison");
 

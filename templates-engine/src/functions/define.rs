@@ -1,7 +1,7 @@
 //! Short forms for writing the tables.
 
 use crate::function::{Body, Env, Failure, Function, Parameter, Signature};
-use crate::value::{List, Str, Value};
+use reeve_go_compat::value::{List, Str, Value};
 
 /// What every body answers.
 pub type Answer = Result<Value, Failure>;

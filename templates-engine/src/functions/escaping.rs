@@ -3,9 +3,9 @@
 use super::define::{Answer, Group, answer, charge_bytes, takes_more};
 use crate::function::Parameter::Any;
 use crate::function::{Arguments, Env, Function};
-use crate::printing;
-use crate::runes::{decode, is_print};
-use crate::value::Value;
+use reeve_go_compat::printing;
+use reeve_go_compat::runes::{decode, is_print};
+use reeve_go_compat::value::Value;
 
 const ESCAPING: Group = Group("Escaping");
 

@@ -3,7 +3,7 @@
 use super::define::{Answer, Group, any, takes_more};
 use crate::function::Parameter::Reflect;
 use crate::function::{Arguments, Env, Failure, Function};
-use crate::value::{Element, Key, List, Map, Value};
+use reeve_go_compat::value::{Element, Key, List, Map, Value};
 
 const GO: Group = Group("Language");
 

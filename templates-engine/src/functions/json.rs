@@ -3,9 +3,9 @@
 use super::define::{Answer, charge_bytes, charge_items};
 use crate::budget::Meter;
 use crate::function::{Arguments, Body, Env, Failure, Function, Parameter, Signature};
-use crate::json::{self, Escape, JsonError};
-use crate::value::Value;
-use crate::yaml;
+use reeve_go_compat::json::{self, Escape, JsonError};
+use reeve_go_compat::value::Value;
+use reeve_go_compat::yaml::{self, YamlError};
 
 const GROUP: &str = "JSON and YAML";
 
@@ -89,33 +89,34 @@ pub const FUNCTIONS: &[Function] = &[
     from_text("fromYAML", from_yaml, FROM_YAML),
 ];
 
-fn failure(error: JsonError) -> Failure {
-    match error {
-        JsonError::Exceeded(limit) => Failure::Limit(limit),
-        other => Failure::text(other.to_string()),
+impl From<JsonError> for Failure {
+    fn from(error: JsonError) -> Self {
+        Self::text(error.to_string())
+    }
+}
+
+impl From<YamlError> for Failure {
+    fn from(error: YamlError) -> Self {
+        Self::text(error.to_string())
     }
 }
 
 /// Empty in place of an error that is the value's fault.
-fn or_empty(result: Result<Vec<u8>, JsonError>) -> Answer {
+fn or_empty(result: Result<Vec<u8>, Failure>) -> Answer {
     match result {
         Ok(text) => Ok(Value::str(text)),
-        Err(JsonError::Exceeded(limit)) => Err(Failure::Limit(limit)),
-        Err(_) => Ok(Value::str("")),
+        Err(Failure::Text(_)) => Ok(Value::str("")),
+        Err(limit) => Err(limit),
     }
 }
 
-fn or_fail(result: Result<Vec<u8>, JsonError>) -> Answer {
-    result.map(Value::str).map_err(failure)
+fn compact(meter: &mut Meter, value: &Value, escape: Escape) -> Result<Vec<u8>, Failure> {
+    json::encode_charged(value, escape, &mut |count| Ok(meter.bytes(count)?))
 }
 
-fn compact(meter: &mut Meter, value: &Value, escape: Escape) -> Result<Vec<u8>, JsonError> {
-    json::encode_charged(value, escape, &mut |count| meter.bytes(count))
-}
-
-fn pretty(meter: &mut Meter, value: &Value) -> Result<Vec<u8>, JsonError> {
+fn pretty(meter: &mut Meter, value: &Value) -> Result<Vec<u8>, Failure> {
     let compact = compact(meter, value, Escape::Html)?;
-    json::indent(&compact, "", "  ", &mut |count| meter.bytes(count))
+    json::indent(&compact, "", "  ", &mut |count| Ok(meter.bytes(count)?))
 }
 
 fn to_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
@@ -123,11 +124,11 @@ fn to_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
 }
 
 fn must_to_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    or_fail(compact(env.meter, arguments.any(0), Escape::Html))
+    compact(env.meter, arguments.any(0), Escape::Html).map(Value::str)
 }
 
 fn to_raw_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    or_fail(compact(env.meter, arguments.any(0), Escape::None))
+    compact(env.meter, arguments.any(0), Escape::None).map(Value::str)
 }
 
 fn to_pretty_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
@@ -135,7 +136,7 @@ fn to_pretty_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
 }
 
 fn must_to_pretty_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    or_fail(pretty(env.meter, arguments.any(0)))
+    pretty(env.meter, arguments.any(0)).map(Value::str)
 }
 
 /// Values take many times their text, so that those that there can be are charged before anything
@@ -158,17 +159,16 @@ fn from_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
 fn must_from_json(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let text = arguments.str(0)?;
     charge(env, text)?;
-    json::decode(text).map_err(failure)
+    Ok(json::decode(text)?)
 }
 
 fn to_yaml(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let meter = &mut *env.meter;
-    let encoded = yaml::encode_charged(arguments.any(0), &mut |count| meter.bytes(count));
-    let mut text = match encoded {
-        Ok(Ok(text)) => text,
-        Ok(Err(limit)) => return Err(Failure::Limit(limit)),
-        Err(error) => return Err(Failure::text(format!("yaml marshal error: {error}"))),
-    };
+    let encoded = yaml::encode_charged(arguments.any(0), &mut |count| Ok(meter.bytes(count)?));
+    let mut text = encoded.map_err(|failure| match failure {
+        Failure::Text(error) => Failure::text(format!("yaml marshal error: {error}")),
+        limit => limit,
+    })?;
     if text.ends_with(b"\n") {
         text.pop();
     }
@@ -178,5 +178,5 @@ fn to_yaml(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
 fn from_yaml(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let text = arguments.str(0)?;
     charge(env, text)?;
-    yaml::decode(text).map_err(|error| Failure::text(error.to_string()))
+    Ok(yaml::decode(text)?)
 }

@@ -3,10 +3,10 @@
 use super::define::{Answer, Group, answer, charge_bytes, takes, takes_more};
 use crate::function::Parameter::Str;
 use crate::function::{Arguments, Env, Failure, Function};
-use crate::json::{self, Escape};
 use crate::lookup::{CLAIM, Lookup, LookupError};
 use crate::messages;
-use crate::value::{Key, Map, Value};
+use reeve_go_compat::json::{self, Escape};
+use reeve_go_compat::value::{Key, Map, Value};
 
 const KUBERNETES: Group = Group("Kubernetes");
 

@@ -9,8 +9,8 @@ use super::sprig::strings::{indented, trimmed};
 use crate::function::Parameter::{Any, Int, Str};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::messages;
-use crate::strconv;
-use crate::value::Value;
+use reeve_go_compat::strconv;
+use reeve_go_compat::value::Value;
 
 const TEXT: Group = Group("Text and types");
 
@@ -50,7 +50,7 @@ fn encode(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
 fn decode(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let text = arguments.str(0)?;
     charge_bytes(env, text.len())?;
-    match crate::base64::decode(text) {
+    match reeve_go_compat::base64::decode(text) {
         Ok(bytes) => answer(bytes),
         Err(error) => answer(error),
     }

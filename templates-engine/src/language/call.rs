@@ -10,7 +10,8 @@ use super::table::{Callee, Denial};
 use super::tree::{Index, NodeId};
 use crate::function::{Arguments, Failure, Parameter, Signature};
 use crate::messages;
-use crate::value::{Method, Native, Value};
+use crate::methods::Method;
+use reeve_go_compat::value::{Native, Value};
 
 /// What is called.
 pub(super) enum Target {
@@ -221,7 +222,7 @@ impl Exec<'_, '_> {
         Ok(Held {
             value,
             boxed: signature.returns_any,
-            // What is encrypted gives nothing away.
+            // An encrypted value reveals nothing.
             sensitivity: if name == "protect" {
                 Sensitivity::Open
             } else {

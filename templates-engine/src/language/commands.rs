@@ -66,7 +66,7 @@ impl Parser<'_> {
         while self.peek_non_space().kind == Kind::Variable {
             let variable = self.next();
             // A space is a token: whether this variable is declared or is an argument may only
-            // be seen three tokens ahead.
+            // be found three tokens ahead.
             let after = self.peek();
             let next = self.peek_non_space();
             match next.kind {

@@ -3,9 +3,9 @@
 use super::exec::{Done, Exec, Flow};
 use super::scope::{Held, Sensitivity};
 use super::tree::{Control, Index, Node, NodeId};
-use crate::printing;
-use crate::runes::{Quoting, quote};
-use crate::value::{Element, Value};
+use reeve_go_compat::printing;
+use reeve_go_compat::runes::{Quoting, quote};
+use reeve_go_compat::value::{Element, Value};
 
 /// The variables that a `range` sets on each turn.
 #[derive(Clone, Copy)]

@@ -10,12 +10,12 @@ use super::scope::{Held, Sensitivity, Variables};
 use super::table::FunctionTable;
 use super::tree::{Name, Node, NodeId, Template};
 use crate::budget::Exceeded;
-use crate::encryption::Revealed;
+use crate::encryption::DecryptedTokens;
 use crate::function::{Env, Failure};
 use crate::lookup::LookupError;
-use crate::printing;
-use crate::runes::{Quoting, quote};
-use crate::value::Value;
+use reeve_go_compat::printing;
+use reeve_go_compat::runes::{Quoting, quote};
+use reeve_go_compat::value::Value;
 
 /// Why a template could not be executed.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +23,7 @@ use crate::value::Value;
 pub struct ExecError {
     /// Go's text: `template: tmpl:1:3: executing "tmpl" at <.x>: …`.
     pub text: String,
-    /// The beginning of it, which says where and quotes nothing but the template.
+    /// The beginning of the text, which has the position and quotes nothing but the template.
     pub place: String,
     /// Whether values that were computed from secrets were being worked on, so that the text may quote them.
     pub derived: bool,
@@ -32,7 +32,7 @@ pub struct ExecError {
     pub cause: Option<Cause>,
 }
 
-/// The failures that a caller may want to tell apart.
+/// The failures that a caller may want to distinguish.
 #[derive(Debug, thiserror::Error)]
 pub enum Cause {
     /// A read of the cluster that was refused, failed, or has not been made yet.
@@ -58,7 +58,7 @@ pub fn execute(
     template: &Template,
     functions: &FunctionTable,
     data: Value,
-    revealed: &Revealed,
+    decrypted: &DecryptedTokens,
     env: Env<'_>,
 ) -> Result<Rendered, Box<ExecError>> {
     let root = template.roots.get(&template.name).copied();
@@ -66,7 +66,7 @@ pub fn execute(
     let mut exec = Exec {
         template,
         functions,
-        revealed,
+        decrypted,
         env,
         out: Output::with_capacity(template.text.len()),
         node: None,
@@ -90,7 +90,7 @@ pub fn execute(
 pub(super) struct Exec<'t, 'e> {
     pub(super) template: &'t Template,
     pub(super) functions: &'t FunctionTable,
-    pub(super) revealed: &'t Revealed,
+    pub(super) decrypted: &'t DecryptedTokens,
     pub(super) env: Env<'e>,
     pub(super) out: Output,
     /// The node visited last.
@@ -104,7 +104,7 @@ pub(super) struct Exec<'t, 'e> {
     pub(super) tainted_maps: bool,
     /// A condition above depends on a secret, and so does all that is written below it.
     pub(super) control: bool,
-    /// What the values tell that the statement has worked on so far.
+    /// The sensitivity of the values that the statement has used so far.
     pub(super) worked_on: Sensitivity,
 }
 
@@ -234,11 +234,11 @@ impl<'t> Exec<'t, '_> {
         matches!(self.template.node(pipe), Node::Pipe { declared, .. } if declared.len() > 0)
     }
 
-    /// Text as it stands, encrypted tokens in it revealed.
+    /// Writes template text, with its encrypted tokens decrypted.
     fn write_text(&mut self, start: u32, end: u32) -> Done<()> {
         let text: &'t str = self.template.source(start, end);
-        let revealed = self.revealed;
-        for (bytes, sensitive) in revealed.pieces(text) {
+        let decrypted = self.decrypted;
+        for (bytes, sensitive) in decrypted.pieces(text) {
             self.write(&bytes, Sensitivity::derived_if(sensitive))?;
         }
         Ok(())
@@ -247,7 +247,7 @@ impl<'t> Exec<'t, '_> {
     fn print(&mut self, node: NodeId, held: &Held) -> Done<()> {
         self.at(node);
         let sensitivity = match held.value {
-            // That something is true of a secret is no more than what a condition tells.
+            // Whether a condition on a secret holds reveals no more than a chosen value.
             Value::Bool(_) => self.sensitivity_of(held).min(Sensitivity::Chosen),
             _ => self.sensitivity_of(held),
         };
@@ -269,7 +269,7 @@ impl<'t> Exec<'t, '_> {
         }
     }
 
-    /// What a value tells of secrets, itself or by a map in it.
+    /// The sensitivity of a value and of the maps in it.
     pub(super) fn sensitivity_of(&mut self, held: &Held) -> Sensitivity {
         let by_map = Sensitivity::derived_if(self.contains_secret(&held.value));
         let sensitivity = held.sensitivity.max(by_map);
@@ -277,7 +277,7 @@ impl<'t> Exec<'t, '_> {
         sensitivity
     }
 
-    /// What everything tells that is written or set here.
+    /// The least sensitivity of everything that is written or set here.
     pub(super) fn chosen(&self) -> Sensitivity {
         if self.control {
             Sensitivity::Chosen
@@ -327,9 +327,9 @@ fn find_tainted_map(value: &Value) -> (bool, u64) {
                 if map.is_sensitive() {
                     return (true, looked_at);
                 }
-                // What was never asked for cannot have been changed.
-                let at_hand = map.values_at_hand().into_iter();
-                pending.extend(at_hand.filter(is_container));
+                // Values that were never read from the map cannot have been changed.
+                let materialized = map.materialized_values().into_iter();
+                pending.extend(materialized.filter(is_container));
             }
             _ => {}
         }

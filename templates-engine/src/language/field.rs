@@ -4,7 +4,8 @@ use super::call::Target;
 use super::exec::{Done, Exec};
 use super::scope::{Held, Sensitivity};
 use super::tree::{NodeId, Run};
-use crate::value::{Element, Key, Value};
+use crate::methods;
+use reeve_go_compat::value::{Element, Key, Value};
 
 impl Exec<'_, '_> {
     pub(super) fn field_node(
@@ -81,7 +82,7 @@ impl Exec<'_, '_> {
         let has_arguments = arguments.len() > 1 || last.is_some();
         match &receiver.value {
             Value::Native(native) => {
-                if let Some(method) = native.method(&name) {
+                if let Some(method) = methods::method(native.as_ref(), &name) {
                     let target = Target::Method(native.clone(), method, receiver.sensitivity);
                     return self.call(dot, &target, node, &name, arguments, last);
                 }

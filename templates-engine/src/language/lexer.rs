@@ -1,6 +1,6 @@
 //! From text to tokens. Ported from Go's `text/template/parse/lex.go`.
 
-use crate::runes::{is_digit, is_letter};
+use reeve_go_compat::runes::{is_digit, is_letter};
 
 /// What starts and ends an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -511,7 +511,10 @@ impl<'a> Lexer<'a> {
 
     fn bad_number(&mut self) -> Token {
         let text = self.text.get(self.start..self.position).unwrap_or_default();
-        let quoted = crate::runes::quote(text.as_bytes(), crate::runes::Quoting::Printable);
+        let quoted = reeve_go_compat::runes::quote(
+            text.as_bytes(),
+            reeve_go_compat::runes::Quoting::Printable,
+        );
         self.fail(format!("bad number syntax: {quoted}"))
     }
 
@@ -549,7 +552,7 @@ impl<'a> Lexer<'a> {
 /// Go's `%#U`: the code point, and the character where it can be printed.
 fn sharp_u(character: char) -> String {
     let code = format!("U+{:04X}", u32::from(character));
-    if crate::runes::is_print(character) {
+    if reeve_go_compat::runes::is_print(character) {
         format!("{code} '{character}'")
     } else {
         code

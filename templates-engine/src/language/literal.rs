@@ -4,7 +4,7 @@ use super::exec::{Done, Exec};
 use super::scope::{Held, Sensitivity};
 use super::tree::{Index, Node, NodeId};
 use crate::function::Parameter;
-use crate::value::{Element, List, Map, Value};
+use reeve_go_compat::value::{Element, List, Map, Value};
 
 impl Exec<'_, '_> {
     /// An argument for a parameter of this type; of any type where none is given.
@@ -100,7 +100,7 @@ impl Exec<'_, '_> {
 
     pub(super) fn string_constant(&self, index: Index) -> Held {
         let value = self.template.string(index).cloned().unwrap_or_default();
-        match self.revealed.constant(&value) {
+        match self.decrypted.constant(&value) {
             None => Held::plain(Value::Str(value)),
             Some(text) => Held {
                 value: Value::Str(text.into()),
@@ -110,7 +110,7 @@ impl Exec<'_, '_> {
         }
     }
 
-    /// Makes a value fit a parameter, or says why it cannot.
+    /// Converts a value to the type of a parameter, or fails.
     pub(super) fn validate(&self, held: Held, parameter: Option<Parameter>) -> Done<Held> {
         let Some(parameter) = parameter else {
             return Ok(held);

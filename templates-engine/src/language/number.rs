@@ -1,6 +1,6 @@
 //! Number literals: Go's ideal constants.
 
-use crate::strconv;
+use reeve_go_compat::strconv;
 
 /// A number literal under every type that can represent it: Go's ideal constants.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -8,7 +8,7 @@ pub(super) struct Number {
     pub(super) int: Option<i64>,
     pub(super) uint: Option<u64>,
     pub(super) float: Option<f64>,
-    /// Written as a float, so that it is one where no parameter says otherwise.
+    /// Written as a float, so that it is one unless a parameter has another type.
     pub(super) reads_as_float: bool,
     /// Imaginary: it parses, and cannot be evaluated here.
     pub(super) complex: bool,
@@ -59,14 +59,20 @@ impl Number {
             number.float = Some(uint as f64);
         } else if let Some(float) = strconv::parse_float(text) {
             if !looks_like_float {
-                let quoted = crate::runes::quote(text.as_bytes(), crate::runes::Quoting::Printable);
+                let quoted = reeve_go_compat::runes::quote(
+                    text.as_bytes(),
+                    reeve_go_compat::runes::Quoting::Printable,
+                );
                 return Err(format!("integer overflow: {quoted}"));
             }
             number.float = Some(float);
             number.int = whole_int(float);
             number.uint = whole_uint(float);
         } else {
-            let quoted = crate::runes::quote(text.as_bytes(), crate::runes::Quoting::Printable);
+            let quoted = reeve_go_compat::runes::quote(
+                text.as_bytes(),
+                reeve_go_compat::runes::Quoting::Printable,
+            );
             return Err(format!("illegal number syntax: {quoted}"));
         }
         Ok(number)

@@ -4,11 +4,11 @@ use super::lexer::{Kind, Token};
 use super::number::Number;
 use super::parser::{Parsed, Parser};
 use super::tree::{Node, NodeId, index};
-use crate::runes::{Quoting, quote, unquote, unquote_unit};
-use crate::value::Key;
+use reeve_go_compat::runes::{Quoting, quote, unquote, unquote_unit};
+use reeve_go_compat::value::Key;
 
 impl Parser<'_> {
-    /// A term with the fields behind it; none where no operand stands.
+    /// A term with the fields behind it; `None` where there is no operand.
     pub(super) fn operand(&mut self) -> Parsed<Option<NodeId>> {
         let Some(term) = self.term()? else {
             return Ok(None);

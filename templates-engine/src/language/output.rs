@@ -17,7 +17,7 @@ pub struct Output {
 /// What wrote something.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
-    /// What it tells of secrets.
+    /// Its sensitivity.
     pub(super) sensitivity: Sensitivity,
     /// The node that was being executed.
     pub(super) node: Option<NodeId>,

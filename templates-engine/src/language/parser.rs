@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::lexer::{Delimiters, Keywords, Kind, Lexer, Token};
 use super::table::FunctionTable;
 use super::tree::{Control, Node, NodeId, Template, index};
-use crate::runes::{Quoting, quote, unquote};
-use crate::value::Str;
+use reeve_go_compat::runes::{Quoting, quote, unquote};
+use reeve_go_compat::value::Str;
 
 /// Why a text is no template: Go's text, such as `template: tmpl:1: unexpected EOF`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -244,7 +244,7 @@ impl<'a> Parser<'a> {
         self.template.add(position, Node::List(run))
     }
 
-    /// Installs a template; one that holds more than space may not come twice.
+    /// Adds a template; one that is more than white space may not be defined twice.
     fn define(&mut self, name: String, root: NodeId) -> Parsed<()> {
         match self.template.roots.get(&name) {
             Some(known) if !self.is_blank(*known) => {

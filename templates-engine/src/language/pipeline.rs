@@ -4,7 +4,7 @@ use super::exec::{Done, Exec};
 use super::number::Number;
 use super::scope::Held;
 use super::tree::{Node, NodeId, Run};
-use crate::value::Value;
+use reeve_go_compat::value::Value;
 
 impl Exec<'_, '_> {
     /// The value of a pipeline, its variables set.
@@ -91,7 +91,7 @@ impl Exec<'_, '_> {
         }
     }
 
-    /// A number where no parameter says what type it should have.
+    /// A number whose type no parameter determines.
     pub(super) fn ideal_constant(&mut self, node: NodeId, number: &Number) -> Done<Held> {
         self.at(node);
         if number.complex {

@@ -1,9 +1,9 @@
-//! What the evaluator holds while it walks: values with what is known of them, and variables.
+//! The state of the evaluator: variables, and values with their sensitivity.
 
 use super::tree::Name;
-use crate::value::Value;
+use reeve_go_compat::value::Value;
 
-/// How much a value tells of secrets.
+/// How much a value reveals of secrets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sensitivity {
     /// Nothing sensitive was read.
@@ -28,7 +28,7 @@ pub(super) struct Held {
     pub(super) value: Value,
     /// The static type is `interface {}`: it came out of a container or function of such a type.
     pub(super) boxed: bool,
-    /// What it tells of secrets.
+    /// Its sensitivity.
     pub(super) sensitivity: Sensitivity,
 }
 

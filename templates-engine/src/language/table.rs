@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::function::{CustomFunction, Function};
 use crate::functions;
 
-/// What a name in a template stands for, found when the template is parsed.
+/// The function that a name in a template denotes, found when the template is parsed.
 #[derive(Clone, Copy, Debug)]
 pub enum Callee {
     /// A function of the engine.
@@ -92,7 +92,7 @@ impl FunctionTable {
         }
     }
 
-    /// What this name stands for.
+    /// The function that this name denotes.
     pub fn find(&self, name: &str) -> Option<Callee> {
         if functions::RISKS.contains(&name) {
             let exists = self.family == Family::Engine;

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::number::Number;
 use super::table::Callee;
-use crate::value::{Key, Str};
+use reeve_go_compat::value::{Key, Str};
 
 /// A node, by its place in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub(super) enum Node {
         fields: Run,
     },
     Identifier(Index),
-    /// What a parser meets and a tree never holds.
+    /// Nodes that the parser returns and that are in no tree.
     End,
     Else,
 }
@@ -124,7 +124,7 @@ pub struct Template {
     pub(super) callees: Vec<(String, Callee)>,
     pub(super) variables: Vec<String>,
     pub(super) roots: HashMap<String, NodeId>,
-    /// Where actions are whose output stands in single quotes.
+    /// The positions of actions whose output is in single quotes.
     quoted: Vec<Range<usize>>,
 }
 

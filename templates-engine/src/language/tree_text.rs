@@ -1,8 +1,8 @@
 //! Nodes as text, the way errors quote them. Ported from Go's `text/template/parse/node.go`.
 
 use super::tree::{Control, Node, NodeId, Run, Template};
-use crate::runes::{Quoting, quote};
-use crate::value::Key;
+use reeve_go_compat::runes::{Quoting, quote};
+use reeve_go_compat::value::Key;
 
 impl Template {
     /// The node's source, normalised: what an error shows in `at <…>`.

@@ -13,7 +13,7 @@ static MISMATCHED: Rule = Rule {
 struct Delimiter<'a> {
     text: &'a str,
     line: usize,
-    /// Where it stands in its line.
+    /// Its position in the line.
     byte: usize,
 }
 

@@ -32,7 +32,7 @@ static ANY_NAMESPACE: Rule = Rule {
     level: Level::Warning,
 };
 
-/// Kinds with namespaces that templates often look up, by group. Of others nothing tells that they have any.
+/// Kinds with namespaces that templates often look up, by group. Whether others have namespaces is not known.
 const NAMESPACED: [(&str, &[&str]); 11] = [
     (
         "",
@@ -83,7 +83,7 @@ const NAMESPACED: [(&str, &[&str]); 11] = [
 
 const CONVERSIONS: [&str; 3] = ["toInt", "toBool", "toLiteral"];
 
-/// No author writes longer lines, in bytes. To judge an action means to look at all that precedes
+/// No author writes longer lines, in bytes. To check an action means to read all that precedes
 /// it on its line.
 const LONGEST_LINE: usize = 64 * 1024;
 
@@ -179,7 +179,7 @@ pub(super) fn conversions(lines: &[&str]) -> Vec<Violation> {
     violations
 }
 
-/// The conversion that an action ends with or begins with, where it stands, and whether behind `|`.
+/// The conversion that an action ends with or begins with, its position, and whether it follows a `|`.
 fn conversion(action: &str) -> Option<(&'static str, usize, bool)> {
     let mut in_string = false;
     for (byte, character) in action.char_indices() {

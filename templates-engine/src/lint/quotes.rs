@@ -64,7 +64,7 @@ impl Counter {
     }
 }
 
-/// Whether a line gives a key a quoted value with a bare quote at one of its ends.
+/// Whether a line has a key and a quoted value with a bare quote at one of its ends.
 fn is_wrongly_quoted(line: &str) -> bool {
     let Some(value) = value_of_key(line) else {
         return false;

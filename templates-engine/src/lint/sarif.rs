@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::{Rule, Violation};
-use crate::json::{Escape, JsonError, encode_indented};
-use crate::value::{Struct, Value};
+use reeve_go_compat::json::{Escape, JsonError, encode_indented};
+use reeve_go_compat::value::{Struct, Value};
 
 const SCHEMA: &str = "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/main/sarif-2.1/schema/sarif-schema-2.1.0.json";
 const NAME: &str = "Go Template Utils Linter";

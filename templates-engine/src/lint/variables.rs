@@ -31,7 +31,7 @@ static COMMENT: LazyLock<Option<Regex>> =
 static HUB: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\{\{hub[\t\n\f\r ]+.*?[\t\n\f\r ]+hub\}\}").ok());
 
-/// An action and the line on which it stands.
+/// An action and its line.
 struct Action {
     text: String,
     line: usize,
@@ -93,7 +93,7 @@ fn region_starts(lines: &[&str]) -> Vec<usize> {
         .collect()
 }
 
-/// The hub actions and the others that stand on one line each.
+/// The hub actions and the others, of one line each.
 fn actions(lines: &[&str], offset: usize) -> (Vec<Action>, Vec<Action>) {
     let mut hub = Vec::new();
     let mut managed = Vec::new();
@@ -147,7 +147,7 @@ fn check_scope(actions: &[Action], lines: &[&str], violations: &mut Vec<Violatio
             }
         }
     }
-    // In the order of the text, so that the same ones are told each time.
+    // In the order of the text, so that the same ones are reported each time.
     let mut definitions: Vec<_> = definitions.into_iter().collect();
     definitions.sort_by_key(|(_, known)| known.first().map(|first| (first.line, first.byte)));
     for (name, known) in definitions {

@@ -1,12 +1,12 @@
-//! Kubernetes objects as templates see them.
+//! Kubernetes objects as lookups return them.
 
 use std::fmt;
 
 use serde_json::Value as Json;
 
-use super::selector::Selector;
 use super::{Lookup, LookupError, Read};
-use crate::value::{Frozen, Value};
+use reeve_go_compat::labels::Selector;
+use reeve_go_compat::value::{Frozen, Value};
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -15,11 +15,11 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 #[derive(Clone)]
 pub struct Object(Frozen);
 
-/// What is in an object may be secret; only its kind and name are shown.
+/// Prints only kind and name, because fields may be secret.
 impl fmt::Debug for Object {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.text(&["kind"]);
-        let (namespace, name) = self.place();
+        let (namespace, name) = self.namespace_and_name();
         write!(formatter, "Object({kind} {namespace}/{name})")
     }
 }
@@ -40,13 +40,12 @@ impl Object {
         })))
     }
 
-    /// Prepares an object as somebody wrote it, with all that is in it: for those that are looked through before the
-    /// cluster.
-    pub fn whole(object: &Json) -> Self {
+    /// Prepares an object with all its fields: for local objects, which are searched before the cluster.
+    pub fn with_all_fields(object: &Json) -> Self {
         Self(Frozen::new(object))
     }
 
-    /// A fresh value: what a template changes in it is seen by nobody else.
+    /// A fresh value. Changes that a template makes to it affect no other render.
     pub(super) fn value(&self) -> Value {
         self.0.value()
     }
@@ -63,7 +62,7 @@ impl Object {
         labels.field(name)?.as_str()
     }
 
-    fn place(&self) -> (&str, &str) {
+    fn namespace_and_name(&self) -> (&str, &str) {
         (
             self.text(&["metadata", "namespace"]),
             self.text(&["metadata", "name"]),
@@ -90,13 +89,13 @@ fn metadata(metadata: &Json) -> Frozen {
 }
 
 /// The objects ordered by namespace and name, so that a list does not depend on when its objects
-/// were created or seen.
+/// were created or read.
 pub(super) fn sorted_values(mut list: Vec<Object>) -> Vec<Value> {
-    list.sort_by(|a, b| a.place().cmp(&b.place()));
+    list.sort_by(|a, b| a.namespace_and_name().cmp(&b.namespace_and_name()));
     list.iter().map(Object::value).collect()
 }
 
-/// What local objects answer to a read; none when the cluster should be asked.
+/// The result of a read of the local objects; `None` if the cluster has to be read.
 pub(super) fn local(
     objects: &[Object],
     read: &Read,

@@ -7,7 +7,7 @@ use super::{LookupError, Read, Resource};
 pub struct Restrictions {
     /// Namespaced lookups are limited to this namespace; empty for no limit.
     pub namespace: String,
-    /// The cluster-scoped objects that may be read all the same. Looked at only when `namespace`
+    /// The cluster-scoped objects that may be read all the same. Only used when `namespace`
     /// is set; empty then means none.
     pub cluster_scoped: Vec<ClusterScopedRule>,
 }

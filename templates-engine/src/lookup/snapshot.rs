@@ -1,15 +1,15 @@
-//! Reads kept in memory: for callers that collect them in rounds, for replay, and for tests.
+//! A snapshot of reads: for callers that collect them in rounds, for replay, and for tests.
 
 use std::collections::HashMap;
 
 use super::{Found, Needed, Read, ReadError, Reads, Resource};
 
-/// What was read, by what was asked.
+/// The results of reads.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     resources: HashMap<String, HashMap<String, Result<Resource, ReadError>>>,
     reads: HashMap<Read, Result<Found, ReadError>>,
-    closed: bool,
+    complete: bool,
 }
 
 impl Snapshot {
@@ -18,16 +18,16 @@ impl Snapshot {
         Self::default()
     }
 
-    /// From now on, what is not in the snapshot does not exist: kinds are not installed, objects
-    /// are not found and lists are empty.
+    /// Makes this the whole cluster: other kinds are not installed, other objects are not found
+    /// and other lists are empty.
     #[must_use]
-    pub fn closed(mut self) -> Self {
-        self.closed = true;
+    pub fn complete(mut self) -> Self {
+        self.complete = true;
         self
     }
 
-    /// Keeps what discovery said of a kind.
-    pub fn learn(
+    /// Adds the result of discovery of a kind.
+    pub fn insert_resource(
         &mut self,
         api_version: impl Into<String>,
         kind: impl Into<String>,
@@ -39,13 +39,13 @@ impl Snapshot {
             .insert(kind.into(), resource);
     }
 
-    /// Keeps what a read found.
-    pub fn keep(&mut self, read: Read, found: Result<Found, ReadError>) {
+    /// Adds the result of a read.
+    pub fn insert(&mut self, read: Read, found: Result<Found, ReadError>) {
         self.reads.insert(read, found);
     }
 
-    /// Whether this was answered.
-    pub fn knows(&self, needed: &Needed) -> bool {
+    /// Whether there is a result for this.
+    pub fn contains(&self, needed: &Needed) -> bool {
         match needed {
             Needed::Resource { api_version, kind } => self.resource(api_version, kind).is_some(),
             Needed::Read(read) => self.reads.contains_key(read),
@@ -60,14 +60,14 @@ impl Reads for Snapshot {
             .get(api_version)
             .and_then(|kinds| kinds.get(kind))
             .cloned();
-        known.or_else(|| self.closed.then_some(Err(ReadError::NotInstalled)))
+        known.or_else(|| self.complete.then_some(Err(ReadError::NotInstalled)))
     }
 
     fn read(&self, read: &Read) -> Option<Result<Found, ReadError>> {
         if let Some(found) = self.reads.get(read) {
             return Some(found.clone());
         }
-        self.closed.then(|| {
+        self.complete.then(|| {
             Ok(if read.name.is_empty() {
                 Found::List(Vec::new())
             } else {

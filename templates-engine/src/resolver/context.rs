@@ -1,6 +1,6 @@
 //! What `.` is.
 
-use crate::value::{Element, Kind, Struct, Value};
+use reeve_go_compat::value::{Element, Kind, Struct, Value};
 
 use super::Mode;
 

@@ -67,7 +67,7 @@ impl ResolveError {
     }
 }
 
-/// A failure, with what was learnt before it.
+/// A failure, with the reads that were made before it.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct Failed {
@@ -92,7 +92,7 @@ impl Failed {
         }
     }
 
-    /// What has to be asked of the cluster before the document can be resolved.
+    /// The read that the caller has to make before the document can be resolved.
     pub fn needed(&self) -> Option<&Needed> {
         match self.error.lookup() {
             Some(LookupError::Unread(needed)) => Some(needed),

@@ -1,14 +1,14 @@
 //! The text of a document as a template, with the author's own words in its actions.
 //!
 //! YAML doubles a `'` within single quotes and escapes within double ones, and the template
-//! language would see that. What the author wrote is put back before the text is parsed.
+//! language would read that. The author's text is restored before parsing.
 
 use std::ops::Range;
 
 use super::{NAME, Resolver};
 use crate::language::{FunctionTable, ParseError, Template, parse};
 use crate::rewrite::APOSTROPHE;
-use crate::yaml::{self, QuotedAction, Quoting, TemplateStyle};
+use reeve_go_compat::yaml::{self, QuotedAction, Quoting, TemplateStyle};
 
 impl Resolver {
     pub(super) fn style(&self) -> TemplateStyle {
@@ -32,7 +32,7 @@ impl Resolver {
         }
         let style = self.style();
         let single = |action: &QuotedAction| action.quoting == Quoting::Single;
-        let prints = |action: &QuotedAction| single(action) && !action.hands_on(&style);
+        let prints = |action: &QuotedAction| single(action) && !action.passes_value_on(&style);
         let first = self.parse_marked(&put_back(text, actions, prints), functions);
         if first.is_ok() || actions.iter().all(prints) {
             return first;

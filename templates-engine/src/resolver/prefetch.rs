@@ -1,8 +1,8 @@
 //! The reads that a parsed template will make whatever happens.
 
 use crate::language::Template;
-use crate::lookup::selector::Selector;
 use crate::lookup::{CLAIM, Needed, Read, Restrictions};
+use reeve_go_compat::labels::Selector;
 
 /// Lookups with constant arguments: first the kinds, then the objects, each once.
 pub(super) fn constant_reads(template: &Template, restrictions: &Restrictions) -> Vec<Needed> {

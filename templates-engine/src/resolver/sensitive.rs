@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::language::Rendered;
-use crate::value::Value;
-use crate::yaml::{self, PathSegment, Place, YamlError};
+use reeve_go_compat::value::Value;
+use reeve_go_compat::yaml::{self, PathSegment, Place, YamlError};
 
 /// A field into which a value was written that was computed from a secret, and not encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use crate::function::{Arguments, CustomFunction, Env, Failure, Parameter, Signature};
-use crate::printing;
-use crate::value::Value;
+use reeve_go_compat::printing;
+use reeve_go_compat::value::Value;
 
 /// The mark that `skipObject` sets. It stays when the template fails afterwards, and counts
 /// before the failure does.

@@ -36,7 +36,7 @@ fn small() -> Budget {
 }
 
 #[test]
-fn rough_edge_25_run_away_templates_end() {
+fn tmpl_107_runaway_template_ends_with_the_limit() {
     for (input, expected) in [
         (
             "{{ range until 1000000000 }}x{{ end }}",

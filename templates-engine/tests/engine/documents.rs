@@ -1,4 +1,4 @@
-//! Whole documents through the resolver: the cases and golden vectors of the contract.
+//! Whole documents through the resolver: examples of the behaviour reference and golden vectors.
 
 mod contexts;
 mod encryption;

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use reeve_go_compat::yaml;
 use reeve_templates_engine::ambient::{Ambient, Fixed};
 use reeve_templates_engine::budget::Budget;
 use reeve_templates_engine::function::Failure;
 use reeve_templates_engine::lint::lint;
 use reeve_templates_engine::resolver::{Config, Input, Options, Resolver};
-use reeve_templates_engine::yaml;
 
 use crate::world::{World, outcome, resolve_with, resolve_yaml};
 
@@ -108,7 +108,7 @@ fn copies_of_parts_of_a_long_text_are_charged() {
 }
 
 #[test]
-fn what_takes_long_for_each_byte_of_its_input_ends() {
+fn function_that_is_slow_per_byte_ends_with_the_limit() {
     for (what, action) in [
         (
             "every rune of a set",
@@ -150,7 +150,7 @@ fn what_takes_long_for_each_byte_of_its_input_ends() {
 }
 
 #[test]
-fn nesting_that_functions_meet_does_not_overflow_the_stack() {
+fn deep_argument_does_not_overflow_the_stack() {
     for call in [
         "deepCopy $v",
         "toString $v",
@@ -191,7 +191,7 @@ fn nesting_that_functions_meet_does_not_overflow_the_stack() {
 }
 
 #[test]
-fn documents_that_grow_by_their_reading_are_refused() {
+fn document_that_grows_when_decoded_is_refused() {
     let long_alias = format!(
         "a: &a {}\nb: [{}]",
         "x".repeat(100_000),
@@ -279,7 +279,7 @@ impl Ambient for Dry {
 }
 
 #[test]
-fn without_randomness_nothing_random_is_made() {
+fn failed_randomness_fails_the_function() {
     for call in [
         "genPrivateKey \"ecdsa\"",
         "genPrivateKey \"ed25519\"",

@@ -77,7 +77,7 @@ fn delimiters_are_paired_over_the_whole_document() {
 }
 
 #[test]
-fn delimiters_of_json_are_told_from_those_of_templates() {
+fn json_and_template_delimiters_are_distinguished() {
     let of = |text: &str, expected: &[(usize, usize, &str)]| {
         assert_found("GTUL002", text, expected);
     };
@@ -197,7 +197,7 @@ fn odd_quotes_are_found() {
 }
 
 #[test]
-fn violations_come_by_line_and_message() {
+fn violations_are_sorted_by_line_and_message() {
     let found = found("a: {{ x \nb: {{ y }} \n");
     let found: Vec<_> = found.iter().map(|(line, _, id, _)| (*line, *id)).collect();
     assert_eq!(
@@ -347,7 +347,7 @@ fn conversions_without_effect_are_found() {
 }
 
 #[test]
-fn lookup_by_name_in_any_namespace_is_warned_of() {
+fn lookup_by_name_in_any_namespace_is_reported() {
     let of = |text: &str| -> Vec<(usize, usize, &str)> {
         let found = lint_extended(text, &|_| Ok(())).into_iter();
         found
@@ -393,7 +393,7 @@ fn parse_errors_name_their_line() {
 
 proptest! {
     #[test]
-    fn any_text_is_looked_at(text in "[a-c$.:,=\\-'\"{}|# \n\t\rhubé]{0,60}") {
+    fn any_text_is_linted(text in "[a-c$.:,=\\-'\"{}|# \n\t\rhubé]{0,60}") {
         let mut violations = lint(&text);
         violations.extend(lint_extended(&text, &|_| Ok(())));
         let _ = to_text(&violations);

@@ -4,10 +4,10 @@
 #![allow(clippy::too_many_lines)] // tables of cases
 
 mod budgets;
+mod differences;
 mod documents;
 mod limits;
 mod lint;
-mod rough_edges;
 mod rounds;
 mod sensitive;
 mod world;

@@ -22,7 +22,7 @@ fn fetch(needed: &Needed, snapshot: &mut Snapshot) {
     match needed {
         Needed::Resource { api_version, kind } => {
             let resource = world.resource(api_version, kind).expect("it answers");
-            snapshot.learn(api_version, kind, resource);
+            snapshot.insert_resource(api_version, kind, resource);
         }
         Needed::Read(read) => {
             let mut asked = read.clone();
@@ -30,7 +30,7 @@ fn fetch(needed: &Needed, snapshot: &mut Snapshot) {
                 asked.namespace.clear();
             }
             let found = world.read(&asked).expect("it answers");
-            snapshot.keep(read.clone(), found);
+            snapshot.insert(read.clone(), found);
         }
     }
 }
@@ -46,7 +46,7 @@ fn rounds(prepared: &Prepared, snapshot: &mut Snapshot) -> (Resolved, usize) {
                     .needed()
                     .unwrap_or_else(|| panic!("{failed}"))
                     .clone();
-                assert!(!snapshot.knows(&needed), "{needed:?} is asked for twice");
+                assert!(!snapshot.contains(&needed), "{needed:?} is asked for twice");
                 fetch(&needed, snapshot);
             }
         }
@@ -95,7 +95,7 @@ fn constant_reads_are_known_before_the_first_round() {
 }
 
 #[test]
-fn calls_that_cannot_succeed_are_not_fetched() {
+fn constant_calls_that_cannot_succeed_are_not_fetched() {
     let prepared = prepare(
         r#"{{ fromSecret "" "" "" }}{{ lookup "" "" "" "" }}{{ fromClusterClaim "" }}{{ fromSecret "a" "b" }}"#,
     );
@@ -103,7 +103,7 @@ fn calls_that_cannot_succeed_are_not_fetched() {
 }
 
 #[test]
-fn a_recorded_run_replays_byte_for_byte() {
+fn recorded_run_replays_byte_for_byte() {
     let prepared = prepare(&format!(
         "{TEXT}\nf: '{{{{ now }}}} {{{{ randAlphaNum 8 }}}} {{{{ uuidv4 }}}} {{{{ shuffle \"abcdef\" }}}}'"
     ));

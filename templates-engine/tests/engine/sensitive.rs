@@ -67,7 +67,7 @@ routes! {
 }
 
 #[test]
-fn what_comes_from_elsewhere_is_not_sensitive() {
+fn value_from_elsewhere_is_not_sensitive() {
     for input in [
         "a: {{ fromConfigMap \"testns\" \"testconfigmap\" \"cmkey1\" }}",
         "a: {{ lookup \"v1\" \"Secret\" \"testns\" \"none\" | toString }}",
@@ -114,7 +114,7 @@ fn decrypted_values_are_sensitive() {
 }
 
 #[test]
-fn encrypted_values_give_nothing_away() {
+fn encrypted_value_is_not_sensitive() {
     for input in [
         "a: {{ fromSecret \"testns\" \"testsecret\" \"secretkey1\" }}",
         "a: {{ copySecretData \"testns\" \"testsecret\" }}",
@@ -132,7 +132,7 @@ fn encrypted_values_give_nothing_away() {
 }
 
 #[test]
-fn a_failure_remembers_that_a_secret_was_read() {
+fn failure_records_that_a_secret_was_read() {
     let failed = resolve_with(
         Config::default(),
         Input::Yaml(&format!("{{{{ $x := {SECRET} }}}}{{{{ fail \"after\" }}}}")),
@@ -145,7 +145,7 @@ fn a_failure_remembers_that_a_secret_was_read() {
 
 /// Debug output reaches logs.
 #[test]
-fn nothing_prints_what_was_read_or_made() {
+fn debug_output_has_no_values() {
     let config = EncryptionConfig {
         key: b"sixteen byte key",
         ..EncryptionConfig::default()
@@ -165,7 +165,7 @@ fn nothing_prints_what_was_read_or_made() {
 }
 
 #[test]
-fn derived_fields_name_their_expressions_and_what_is_chosen_is_not_derived() {
+fn derived_fields_name_their_expressions_but_conditions_derive_nothing() {
     let secret = r#"(lookup "v1" "Secret" "testns" "testsecret").data.secretkey1"#;
     let derived = |input: &str| {
         let fields = with_keys(input, true).derived_fields.into_iter();
@@ -196,7 +196,7 @@ fn derived_fields_name_their_expressions_and_what_is_chosen_is_not_derived() {
 }
 
 #[test]
-fn what_follows_a_break_on_a_secret_is_sensitive() {
+fn text_after_break_on_secret_is_sensitive() {
     let secret = r#"(lookup "v1" "Secret" "testns" "testsecret").data.secretkey1"#;
     let input = format!(
         "{{{{ range $i := list 1 2 }}}}{{{{ if eq {secret} \"x\" }}}}{{{{ continue }}}}{{{{ end }}}}a{{{{ $i }}}}: b\n{{{{ end }}}}c: d\n"
@@ -213,7 +213,7 @@ fn what_follows_a_break_on_a_secret_is_sensitive() {
 }
 
 #[test]
-fn failure_on_a_derived_value_says_that_it_may_quote_it() {
+fn failure_on_derived_value_is_marked_as_quoting_it() {
     let secret = r#"(lookup "v1" "Secret" "testns" "testsecret").data.secretkey1"#;
     let fails = |input: &str| {
         let failed = resolve_with(Config::default(), Input::Yaml(input), Options::default());

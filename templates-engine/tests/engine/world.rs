@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use reeve_go_compat::labels::Selector;
 use reeve_templates_engine::ambient::Fixed;
-use reeve_templates_engine::lookup::selector::Selector;
 use reeve_templates_engine::lookup::{Found, Object, Read, ReadError, Reads, Resource};
 use reeve_templates_engine::resolver::{Config, Failed, Input, Options, Resolved, Resolver};
 use serde_json::{Value as Json, json};
@@ -35,7 +35,7 @@ fn object(api_version: &str, kind: &str, namespace: &str, name: &str, rest: &Jso
 }
 
 impl World {
-    /// What the cases of the contract read.
+    /// The objects that the examples of the behaviour reference read.
     pub fn new() -> Self {
         let claims = "cluster.open-cluster-management.io/v1alpha1";
         let clusters = "cluster.open-cluster-management.io/v1";

@@ -5,13 +5,13 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use reeve_go_compat::value::Value;
 use reeve_templates_engine::ambient::Fixed;
 use reeve_templates_engine::budget::{Budget, Meter};
-use reeve_templates_engine::encryption::Revealed;
+use reeve_templates_engine::encryption::DecryptedTokens;
 use reeve_templates_engine::function::Env;
 use reeve_templates_engine::language::{Delimiters, FunctionTable, execute, parse};
 use reeve_templates_engine::lookup::{Cluster, Snapshot};
-use reeve_templates_engine::value::Value;
 
 /// A fixture's text; `REEVE_FIXTURES` names a directory with other ones.
 pub fn fixture(name: &str) -> String {
@@ -28,13 +28,19 @@ pub fn render(text: &str, delimiters: Delimiters<'_>, data: Value) -> Result<Vec
         parse("tmpl", text, delimiters, &functions).map_err(|error| error.to_string())?;
     let mut meter = Meter::new(Budget::default());
     let mut ambient = Fixed::new(Timestamp::UNIX_EPOCH, TimeZone::UTC, 1);
-    let mut cluster = Cluster::new(Rc::new(Snapshot::new().closed()));
+    let mut cluster = Cluster::new(Rc::new(Snapshot::new().complete()));
     let env = Env {
         meter: &mut meter,
         ambient: &mut ambient,
         cluster: &mut cluster,
     };
-    let rendered = execute(&template, &functions, data, &Revealed::default(), env)
-        .map_err(|error| error.to_string())?;
+    let rendered = execute(
+        &template,
+        &functions,
+        data,
+        &DecryptedTokens::default(),
+        env,
+    )
+    .map_err(|error| error.to_string())?;
     Ok(rendered.bytes)
 }

@@ -1,7 +1,7 @@
 //! Templates on the contexts that the controllers give them: maps of strings are Go's `map[string]string`.
 
+use reeve_go_compat::value::{Map, Struct, Value};
 use reeve_templates_engine::language::Delimiters;
-use reeve_templates_engine::value::{Map, Struct, Value};
 use serde::Deserialize;
 
 use crate::tally::Tally;

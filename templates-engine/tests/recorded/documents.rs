@@ -1,6 +1,6 @@
 //! Whole documents against Go: JSON to YAML, the rewrites, parsing, execution and YAML to JSON in
 //! one go. Output and error text are the same, line and column included, except where the engine
-//! mends a rough edge; there they are what Go answers with that edge mended in its own program.
+//! differs on purpose; there they are the result of Go's program with the same change.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -8,9 +8,9 @@ use std::rc::Rc;
 use crate::tally::Tally;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use reeve_go_compat::value::{Element, Key, Map, Value};
 use reeve_templates_engine::ambient::Fixed;
 use reeve_templates_engine::resolver::{Config, Context, Input, Mode, Options, Resolver};
-use reeve_templates_engine::value::{Element, Key, Map, Value};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -35,7 +35,7 @@ struct Case {
     output: Option<String>,
     #[serde(rename = "e")]
     error: Option<String>,
-    /// The rough edges that the document touches.
+    /// The numbers of the differences from upstream that the document touches.
     #[serde(default, rename = "edge")]
     edges: Vec<u8>,
     #[serde(rename = "b")]
@@ -179,6 +179,6 @@ fn every_recorded_document_gives_what_go_gives() {
             )
         });
     }
-    println!("{kinds:?}; rough edges {edges:?}");
+    println!("{kinds:?}; differences {edges:?}");
     tally.finish("documents");
 }

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // a helper that fails is a test that fails
 
 use proptest::prelude::*;
-use reeve_templates_engine::json::{self, Escape};
-use reeve_templates_engine::value::Value;
+use reeve_go_compat::json::{self, Escape};
+use reeve_go_compat::value::Value;
 use serde_json::Value as Json;
 
 use crate::tagged::{bytes_of, from_tagged, normalised, to_tagged};

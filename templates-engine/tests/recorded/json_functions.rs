@@ -1,8 +1,8 @@
 //! The functions that read and write JSON and YAML against Sprig's, and against `yaml.v3` used as
 //! upstream uses it.
 
+use reeve_go_compat::value::Value;
 use reeve_templates_engine::language::Delimiters;
-use reeve_templates_engine::value::Value;
 
 #[test]
 fn every_recorded_template_gives_what_go_gives() {

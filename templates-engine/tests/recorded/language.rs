@@ -2,8 +2,8 @@
 //! same error text, line and column included.
 
 use crate::tally::Tally;
+use reeve_go_compat::value::{Element, Key, Map, Value};
 use reeve_templates_engine::language::Delimiters;
-use reeve_templates_engine::value::{Element, Key, Map, Value};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -24,7 +24,7 @@ fn data() -> Value {
     let labels = Map::typed(Element::Str, Element::Str);
     labels.insert(Key::from("env"), Value::from("prod"));
     labels.insert(Key::from("app"), Value::from("x"));
-    let ints = reeve_templates_engine::value::List::new(
+    let ints = reeve_go_compat::value::List::new(
         Element::Int,
         [Value::Int(3), Value::Int(1), Value::Int(2)],
     );

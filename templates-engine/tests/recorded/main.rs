@@ -1,4 +1,4 @@
-//! The engine against what Go and its libraries answered, case by case. The fixtures and the
+//! The engine against recorded results of Go and its libraries, case by case. The fixtures and the
 //! programs that recorded them are in `tests/oracle`; `cargo xtask record` writes them anew.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a helper that fails is a test that fails

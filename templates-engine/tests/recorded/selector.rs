@@ -1,7 +1,7 @@
 //! Label selectors against `k8s.io/apimachinery`: the same error texts, the same matches.
 
 use crate::tally::Tally;
-use reeve_templates_engine::lookup::selector::Selector;
+use reeve_go_compat::labels::Selector;
 use serde::Deserialize;
 use serde_json::json;
 

@@ -9,15 +9,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use reeve_go_compat::semver::{Constraints, Version};
+use reeve_go_compat::value::Value;
 use reeve_templates_engine::ambient::Fixed;
 use reeve_templates_engine::budget::{Budget, Meter};
-use reeve_templates_engine::encryption::Revealed;
+use reeve_templates_engine::encryption::DecryptedTokens;
 use reeve_templates_engine::function::{Env, Parameter};
 use reeve_templates_engine::functions;
 use reeve_templates_engine::language::{Delimiters, FunctionTable, execute, parse};
 use reeve_templates_engine::lookup::{Cluster, Snapshot};
-use reeve_templates_engine::semver::{Constraints, Version};
-use reeve_templates_engine::value::Value;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -150,11 +150,17 @@ fn render_in(zone: &str, text: &str) -> Result<Vec<u8>, String> {
     let env = Env {
         meter: &mut Meter::new(Budget::default()),
         ambient: &mut Fixed::new(Timestamp::UNIX_EPOCH, zone, 1),
-        cluster: &mut Cluster::new(Rc::new(Snapshot::new().closed())),
+        cluster: &mut Cluster::new(Rc::new(Snapshot::new().complete())),
     };
-    execute(&template, &functions, Value::Nil, &Revealed::default(), env)
-        .map(|rendered| rendered.bytes)
-        .map_err(|error| error.to_string())
+    execute(
+        &template,
+        &functions,
+        Value::Nil,
+        &DecryptedTokens::default(),
+        env,
+    )
+    .map(|rendered| rendered.bytes)
+    .map_err(|error| error.to_string())
 }
 
 #[test]

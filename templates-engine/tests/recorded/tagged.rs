@@ -2,7 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use reeve_templates_engine::value::{Element, Key, List, Map, Time, Value};
+use reeve_go_compat::time::Time;
+use reeve_go_compat::value::{Element, Key, List, Map, Value};
 use serde_json::Value as Json;
 
 /// The member that marks a `map[interface {}]interface {}`.
@@ -76,8 +77,8 @@ fn scalar(text: &str) -> Value {
 
 fn time(text: &str) -> Value {
     let layout = b"2006-01-02T15:04:05.999999999Z07:00";
-    let utc = &reeve_templates_engine::dates::Zone::Utc;
-    let time: Time = reeve_templates_engine::dates::parse(layout, text.as_bytes(), utc).unwrap();
+    let utc = &reeve_go_compat::time::Zone::Utc;
+    let time: Time = reeve_go_compat::time::parse(layout, text.as_bytes(), utc).unwrap();
     time.into_value()
 }
 
@@ -92,7 +93,7 @@ pub fn to_tagged(value: &Value) -> Json {
         Value::Uint8(value) => Json::String(format!("c:{value}")),
         Value::Uint64(value) => Json::String(format!("u:{value}")),
         Value::Float(value) => {
-            let text = reeve_templates_engine::printing::shortest_float(*value);
+            let text = reeve_go_compat::printing::shortest_float(*value);
             Json::String(format!("f:{text}"))
         }
         Value::Str(text) => Json::String(match text.as_utf8() {

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // a helper that fails is a test that fails
 
 use proptest::prelude::*;
-use reeve_templates_engine::value::Value;
-use reeve_templates_engine::yaml::{self, Quoting, TemplateStyle};
+use reeve_go_compat::value::Value;
+use reeve_go_compat::yaml::{self, Quoting, TemplateStyle};
 use serde_json::Value as Json;
 
 use crate::tagged::{bytes_of, error_of, from_tagged, normalised, to_tagged};

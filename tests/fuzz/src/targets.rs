@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use reeve_go_compat::{json, yaml};
 use reeve_templates_engine::ambient::Fixed;
 use reeve_templates_engine::budget::Budget;
 use reeve_templates_engine::encryption::Encryption;
 use reeve_templates_engine::language::{Delimiters, FunctionTable, parse};
+use reeve_templates_engine::lint;
 use reeve_templates_engine::lookup::Snapshot;
 use reeve_templates_engine::resolver::{Config, EncryptionConfig, Input, Options, Resolver};
-use reeve_templates_engine::{json, lint, yaml};
 
 use crate::corpus::Food;
 use crate::{placement, server};
@@ -164,7 +165,7 @@ fn resolve(input: Input<'_>) {
         ..Options::default()
     };
     let mut ambient = Fixed::new(Timestamp::UNIX_EPOCH, TimeZone::UTC, 1);
-    let reads = Rc::new(Snapshot::new().closed());
+    let reads = Rc::new(Snapshot::new().complete());
     let _ = resolver.resolve(input, options, reads, &mut ambient);
 }
 

@@ -42,7 +42,7 @@ pub enum WriteError {
 impl WriteError {
     /// The refusal without secret values in its text.
     pub fn redacted(self, secrets: &Secrets) -> Self {
-        let clean = |text: String| secrets.taken_out_of(&text);
+        let clean = |text: String| secrets.redact(&text);
         match self {
             Self::Conflict(text) => Self::Conflict(clean(text)),
             Self::Invalid(text) => Self::Invalid(clean(text)),

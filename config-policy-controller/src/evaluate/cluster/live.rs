@@ -223,7 +223,7 @@ impl Cluster for Live {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> T {
-        reeve_template_reads::on_a_thread(work).await
+        reeve_template_reads::run_blocking(work).await
     }
 
     fn wait<T>(&self, answer: impl Future<Output = T>) -> T {

@@ -103,7 +103,7 @@ pub(super) fn first(target: &Target<'_>, live: &Arc<Value>) -> Step {
             ObjectState {
                 written: Written::Tried,
                 // It quotes what is desired.
-                ..ObjectState::violation(target.desired.secrets.taken_out_of(&error.to_string()))
+                ..ObjectState::violation(target.desired.secrets.redact(&error.to_string()))
             },
         );
     }

@@ -133,7 +133,7 @@ fn desired(
         recreate: parsed.recreate,
         digest: digest(parsed, &definition),
         sensitivity,
-        secrets: parsed.secrets.and(&rendered.secrets),
+        secrets: parsed.secrets.union(&rendered.secrets),
         definition,
         location,
     })

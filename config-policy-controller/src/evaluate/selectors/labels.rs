@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use reeve_api::configuration_policy::{LabelRequirement, NamespaceSelector};
-use reeve_templates_engine::lookup::selector::Selector;
+use reeve_go_compat::labels::Selector;
 
 /// Why a label selector cannot be evaluated, in the words of Kubernetes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use reeve_api::configuration_policy::NamespaceSelector;
-use reeve_templates_engine::lookup::selector::Selector;
+use reeve_go_compat::labels::Selector;
 use serde_json::Value;
 
 mod pattern;

@@ -1,7 +1,7 @@
 //! `object-templates-raw`: one text that becomes the list of object templates. Pure, but for the templates in it.
 
 use reeve_api::configuration_policy::ObjectTemplate;
-use reeve_templates_engine::{json, yaml};
+use reeve_go_compat::{json, yaml};
 use serde_json::{Map, Value};
 
 use crate::messages;

@@ -3,7 +3,6 @@
 pub mod cel;
 mod predicate;
 mod prioritizers;
-mod quantity;
 pub mod selectors;
 mod taints;
 mod weights;

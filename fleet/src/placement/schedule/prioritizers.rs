@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use reeve_go_compat::quantity::Quantity;
 use reeve_runtime::object::ObjectKey;
+use serde_json::Value;
 
 use super::super::messages;
 use super::super::types::ManagedCluster;
 use super::super::types::placement::AddOnScore;
 use super::weights::{Prioritizer, Resource};
-use super::{Inputs, Placed, earliest, quantity};
+use super::{Inputs, Placed, earliest};
 
 /// What a prioritizer says.
 #[derive(Default)]
@@ -68,11 +70,20 @@ fn balance(placed: &Placed, cluster: &str, busiest: u32) -> i64 {
     }
 }
 
+/// A quantity as a number; `None` if it is none.
+fn quantity(value: &Value) -> Option<f64> {
+    match value {
+        Value::String(text) => Quantity::parse(text)?.approximate(),
+        Value::Number(number) => Quantity::parse(&number.to_string())?.approximate(),
+        _ => None,
+    }
+}
+
 fn allocatable(resource: Resource, clusters: &[Arc<ManagedCluster>]) -> BTreeMap<String, i64> {
     let value = |cluster: &ManagedCluster| {
         let status = cluster.status.as_ref()?;
-        quantity::number(status.capacity.get(resource.key())?)?;
-        quantity::number(status.allocatable.get(resource.key())?)
+        quantity(status.capacity.get(resource.key())?)?;
+        quantity(status.allocatable.get(resource.key())?)
     };
     let values: Vec<(&str, f64)> = clusters
         .iter()

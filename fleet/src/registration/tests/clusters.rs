@@ -89,11 +89,7 @@ fn after(seconds: i64) -> SignedDuration {
 #[case::plc_91_accepted(accepted("True", 60), None, Heard::NoLease)]
 #[case::plc_91_denied(accepted("False", 60), None, Heard::NoLease)]
 #[case::plc_92_stale(accepted("True", 60), Some(301), Heard::NotLately(after(300)))]
-#[case::plc_92_stale_to_the_second(
-    accepted("False", 60),
-    Some(300),
-    Heard::NotLately(after(300))
-)]
+#[case::plc_92_stale_to_the_second(accepted("False", 60), Some(300), Heard::NotLately(after(300)))]
 #[case::plc_92_fresh(accepted("True", 60), Some(240), Heard::Lately(after(60)))]
 #[case::plc_92_fresher(accepted("True", 60), Some(30), Heard::Lately(after(270)))]
 #[case::no_duration(accepted("True", 0), Some(299), Heard::Lately(after(1)))]

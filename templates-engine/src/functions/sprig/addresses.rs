@@ -1,6 +1,6 @@
 //! Checking of IP addresses with the words of Go's `net/netip`.
 
-use crate::runes::{self, Quoting};
+use reeve_go_compat::runes::{self, Quoting};
 
 /// A well-formed address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use super::strings::decode_all;
 use crate::function::Parameter::Str;
 use crate::function::{Arguments, Env, Function};
 use crate::functions::define::{Answer, Group, answer, charge_bytes, takes};
-use crate::runes;
-use crate::value::Value;
+use reeve_go_compat::runes::{self, is_upper, to_lower, to_title, to_upper};
+use reeve_go_compat::value::Value;
 
 const CASE: Group = Group("Upper and lower case");
 
@@ -22,53 +22,6 @@ pub const FUNCTIONS: &[Function] = &[
     CASE.function("snakecase", takes(&[Str]), snakecase, "text", "Joins words as in `http_server`, from `HTTPServer`, `http-server` or `http server`."),
     CASE.function("kebabcase", takes(&[Str]), kebabcase, "text", "Joins words as in `http-server`, from `HTTPServer`, `http_server` or `http server`."),
 ];
-
-fn single(mut mapping: impl Iterator<Item = char>) -> Option<char> {
-    let first = mapping.next()?;
-    mapping.next().is_none().then_some(first)
-}
-
-fn offset(rune: char, by: u32) -> char {
-    char::from_u32(u32::from(rune) + by).unwrap_or(rune)
-}
-
-/// `unicode.ToUpper`.
-pub fn to_upper(rune: char) -> char {
-    // Greek letters with a iota subscript: the full mapping spells the iota out, the simple one
-    // has a letter of its own.
-    match rune {
-        '\u{1f80}'..='\u{1f87}' | '\u{1f90}'..='\u{1f97}' | '\u{1fa0}'..='\u{1fa7}' => {
-            offset(rune, 8)
-        }
-        '\u{1fb3}' | '\u{1fc3}' | '\u{1ff3}' => offset(rune, 9),
-        _ => single(rune.to_uppercase()).unwrap_or(rune),
-    }
-}
-
-/// `unicode.ToLower`.
-pub fn to_lower(rune: char) -> char {
-    if rune == '\u{130}' {
-        return 'i';
-    }
-    single(rune.to_lowercase()).unwrap_or(rune)
-}
-
-/// `unicode.ToTitle`.
-pub fn to_title(rune: char) -> char {
-    match rune {
-        '\u{1c4}'..='\u{1c6}' => '\u{1c5}',
-        '\u{1c7}'..='\u{1c9}' => '\u{1c8}',
-        '\u{1ca}'..='\u{1cc}' => '\u{1cb}',
-        '\u{1f1}'..='\u{1f3}' => '\u{1f2}',
-        '\u{10d0}'..='\u{10fa}' | '\u{10fd}'..='\u{10ff}' => rune,
-        _ => to_upper(rune),
-    }
-}
-
-/// `unicode.IsUpper`.
-pub fn is_upper(rune: char) -> bool {
-    get_general_category(rune) == Category::UppercaseLetter
-}
 
 fn mapped(env: &mut Env<'_>, text: &[u8], mapping: impl FnMut(char) -> char) -> Answer {
     charge_bytes(env, text.len())?;

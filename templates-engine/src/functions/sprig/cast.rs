@@ -1,7 +1,7 @@
 //! Values to numbers, by the rules of github.com/spf13/cast v1.10: what cannot be cast is zero.
 
-use crate::strconv::{parse_float, parse_int};
-use crate::value::Value;
+use reeve_go_compat::strconv::{parse_float, parse_int};
+use reeve_go_compat::value::Value;
 
 /// `cast.ToInt64`, and `cast.ToInt` on 64-bit machines.
 pub fn to_int(value: &Value) -> i64 {

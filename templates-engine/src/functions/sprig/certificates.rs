@@ -22,13 +22,13 @@ use x509_cert::spki::{AlgorithmIdentifierOwned, SubjectPublicKeyInfoOwned};
 use x509_cert::time::{Time, Validity};
 
 use super::keys::{Algorithm, PrivateKey, charge_use, generate_rsa, pem, pem_block};
-use crate::base64::decode;
 use crate::function::Parameter::{Int, List, Named, Str};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, charge_bytes, charge_items, charge_value, takes};
-use crate::printing;
-use crate::runes::{self, Quoting};
-use crate::value::{Struct, Value};
+use reeve_go_compat::base64::decode;
+use reeve_go_compat::printing;
+use reeve_go_compat::runes::{self, Quoting};
+use reeve_go_compat::value::{Struct, Value};
 
 const CERTIFICATES: Group = Group("Keys and certificates");
 
@@ -76,7 +76,7 @@ struct Issuer {
     key_id: Option<OctetString>,
 }
 
-/// What a certificate is asked to be.
+/// The parameters of a requested certificate.
 struct Request {
     name: Name,
     names: Vec<GeneralName>,

@@ -6,10 +6,10 @@ use aes::cipher::{BlockModeDecrypt as _, BlockModeEncrypt as _, KeyIvInit as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::base64::decode;
 use crate::function::Parameter::Str;
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, answer, charge_bytes, takes};
+use reeve_go_compat::base64::decode;
 
 const CIPHERS: Group = Group("Encryption");
 

@@ -1,11 +1,11 @@
 //! Dates and lengths of time.
 
-use crate::dates::duration::SECOND;
-use crate::dates::{self, Duration, Zone};
 use crate::function::Parameter::{self, Any, Str};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, answer, charge_bytes, takes};
-use crate::value::{Time, Value};
+use reeve_go_compat::time::duration::SECOND;
+use reeve_go_compat::time::{self, Duration, Time, Zone};
+use reeve_go_compat::value::Value;
 
 const DATES: Group = Group("Dates");
 
@@ -18,10 +18,10 @@ pub const FUNCTIONS: &[Function] = &[
     DATES.function("htmlDate", takes(&[Any]), html_date, "date", "The date as `2006-01-02`."),
     DATES.function("htmlDateInZone", takes(&[Any, Str]), html_date_in_zone, "date zone", "The date as `2006-01-02` in a time zone."),
     DATES.function("toDate", takes(&[Str, Str]), to_date, "layout text", "Reads a date in the form of a Go layout. What cannot be read is the first moment of the year 1."),
-    DATES.function("mustToDate", takes(&[Str, Str]), must_to_date, "layout text", "Like `toDate`, and tells of text that cannot be read."),
+    DATES.function("mustToDate", takes(&[Str, Str]), must_to_date, "layout text", "Like `toDate`, but fails for text that cannot be read."),
     DATES.function("dateModify", takes(&[Str, Parameter::Time]), date_modify, "duration date", "The date later by a duration such as `1h30m`. A bad duration changes nothing."),
     DATES.function("date_modify", takes(&[Str, Parameter::Time]), date_modify, "duration date", "The older name of `dateModify`."),
-    DATES.function("mustDateModify", takes(&[Str, Parameter::Time]), must_date_modify, "duration date", "Like `dateModify`, and tells of a bad duration."),
+    DATES.function("mustDateModify", takes(&[Str, Parameter::Time]), must_date_modify, "duration date", "Like `dateModify`, but fails for a bad duration."),
     DATES.function("must_date_modify", takes(&[Str, Parameter::Time]), must_date_modify, "duration date", "The older name of `mustDateModify`."),
     DATES.function("ago", takes(&[Any]), ago, "date", "How long ago the date was, in seconds, minutes and hours."),
     DATES.function("duration", takes(&[Any]), duration, "seconds", "Seconds, as text or as a number of type `int64`, in the form `1m35s`."),
@@ -103,7 +103,7 @@ fn parsed(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Result<Result<Time, S
     let zone = local(env);
     let (layout, text) = (arguments.str(0)?, arguments.str(1)?);
     charge_bytes(env, layout.len() + text.len())?;
-    Ok(dates::parse(layout, text, &zone))
+    Ok(time::parse(layout, text, &zone))
 }
 
 fn to_date(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {

@@ -3,8 +3,8 @@
 use crate::function::Parameter::{Any, Bool, Str};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, any, charge_items, takes, takes_more};
-use crate::semver::VersionValue;
-use crate::value::{List, Map, Value};
+use reeve_go_compat::semver::VersionValue;
+use reeve_go_compat::value::{List, Map, Value};
 
 const DEFAULTS: Group = Group("Defaults and choices");
 

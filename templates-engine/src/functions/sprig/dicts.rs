@@ -5,7 +5,7 @@ use super::splitting::text_of;
 use crate::function::Parameter::{Any, Dict, Str};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, answer, any, charge_items, takes, takes_more};
-use crate::value::{Key, Map, Value};
+use reeve_go_compat::value::{Key, Map, Value};
 
 const DICTS: Group = Group("Dictionaries");
 
@@ -24,8 +24,8 @@ pub const FUNCTIONS: &[Function] = &[
     DICTS.function("dig", any(takes_more(&[], Any)), dig, "key... default dict", "The value under the path of keys; the default if a key is absent."),
     DICTS.function("merge", any(takes_more(&[Dict], Dict)), merge_keeping, "dict source...", "Adds what the first dictionary does not have, or has only empty, from the others, at every level. Changes the first dictionary and answers it."),
     DICTS.function("mergeOverwrite", any(takes_more(&[Dict], Dict)), merge_overwriting, "dict source...", "Like `merge`, but values of the later dictionaries win, even empty ones."),
-    DICTS.function("mustMerge", any(takes_more(&[Dict], Dict)), must_merge_keeping, "dict source...", "Like `merge`, and tells of values that cannot be merged."),
-    DICTS.function("mustMergeOverwrite", any(takes_more(&[Dict], Dict)), must_merge_overwriting, "dict source...", "Like `mergeOverwrite`, and tells of values that cannot be merged."),
+    DICTS.function("mustMerge", any(takes_more(&[Dict], Dict)), must_merge_keeping, "dict source...", "Like `merge`, but fails for values that cannot be merged."),
+    DICTS.function("mustMergeOverwrite", any(takes_more(&[Dict], Dict)), must_merge_overwriting, "dict source...", "Like `mergeOverwrite`, but fails for values that cannot be merged."),
 ];
 
 fn dict(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {

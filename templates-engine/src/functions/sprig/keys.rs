@@ -30,8 +30,8 @@ pub const FUNCTIONS: &[Function] = &[KEYS.function(
      differs from one evaluation to the next, and keys of the first two types take seconds.",
 )];
 
-/// The caller's randomness as the crates for keys want it. They cannot be told of a failure while
-/// they make a key; [`Randomness::finish`] tells of it afterwards, and the key is thrown away.
+/// The caller's randomness as the crates for keys want it. They take no error while
+/// they generate a key; [`Randomness::finish`] returns it afterwards, and the key is dropped.
 struct Randomness<'a> {
     ambient: &'a mut dyn Ambient,
     failure: Option<Failure>,

@@ -4,7 +4,7 @@ use super::cast::to_int;
 use crate::function::Parameter::{Any, Int};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, any, charge_items, slice_of, takes, takes_more};
-use crate::value::{Element, List, Value};
+use reeve_go_compat::value::{Element, List, Value};
 
 const LISTS: Group = Group("Lists");
 const MUST: Group = Group("Lists");
@@ -132,7 +132,7 @@ pub const FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// The same functions by the names that tell of errors instead of panicking; here both do.
+/// The same functions by the names that return errors instead of panicking; here both do.
 pub const MUST_FUNCTIONS: &[Function] = &[
     MUST.function(
         "mustFirst",

@@ -2,7 +2,7 @@
 
 use crate::function::{Env, Failure};
 use crate::functions::define::charge_items;
-use crate::value::{Element, Key, Kind, Map, Value};
+use reeve_go_compat::value::{Element, Key, Kind, Map, Value};
 
 /// Dictionaries nested deeper than this are not merged or put into one another, so that nothing
 /// that walks them can run out of stack.
@@ -62,7 +62,7 @@ fn refuse_within(env: &mut Env<'_>, map: &Map, value: &Value, depth: u32) -> Res
             if !map.is_nil() && inner.same(map) {
                 return Err(Failure::text("a dict cannot be put into itself"));
             }
-            let values = inner.values_at_hand();
+            let values = inner.materialized_values();
             charge_items(env, values.len())?;
             for value in values {
                 refuse_deeper(env, map, &value, depth)?;

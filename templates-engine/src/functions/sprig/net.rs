@@ -4,7 +4,7 @@ use super::url::Url;
 use crate::function::Parameter::{Dict, Str};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, answer, charge_bytes, nil_pointer, takes};
-use crate::value::{Map, Value};
+use reeve_go_compat::value::{Map, Value};
 
 const NET: Group = Group("Network and URLs");
 

@@ -5,9 +5,9 @@ use super::decimal::Decimal;
 use crate::function::Parameter::{Any, Float, Int};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, charge_items, charge_value, takes, takes_more};
-use crate::printing;
-use crate::strconv::{ldexp, parse_int};
-use crate::value::Value;
+use reeve_go_compat::printing;
+use reeve_go_compat::strconv::{ldexp, parse_int};
+use reeve_go_compat::value::Value;
 
 const WHOLE: Group = Group("Whole numbers");
 const DECIMAL: Group = Group("Decimal numbers");

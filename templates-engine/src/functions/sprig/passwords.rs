@@ -9,7 +9,7 @@ use sha2::Sha256;
 use crate::function::Parameter::{Str, Uint32};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, answer, charge_bytes, charge_items, takes};
-use crate::value::Value;
+use reeve_go_compat::value::Value;
 
 const PASSWORDS: Group = Group("Passwords");
 

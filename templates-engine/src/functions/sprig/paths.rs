@@ -4,7 +4,7 @@
 use crate::function::Parameter::Str;
 use crate::function::{Arguments, Env, Function};
 use crate::functions::define::{Answer, Group, answer, charge_bytes, charge_items, part, takes};
-use crate::value::Value;
+use reeve_go_compat::value::Value;
 
 const PATHS: Group = Group("Paths");
 

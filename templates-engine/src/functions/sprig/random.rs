@@ -7,7 +7,7 @@ use super::strings::decode_all;
 use crate::function::Parameter::{Int, Str};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, answer, charge_bytes, charge_items, takes};
-use crate::value::Value;
+use reeve_go_compat::value::Value;
 
 const RANDOM: Group = Group("Random values");
 

@@ -5,15 +5,15 @@ use std::rc::Rc;
 use crate::function::Parameter::{Int, Str};
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, answer, charge_bytes, charge_items, part, takes};
-use crate::regexp::{self, Regexp, Replacement};
-use crate::value::{Element, List, Value};
+use reeve_go_compat::regexp::{self, Regexp, Replacement};
+use reeve_go_compat::value::{Element, List, Value};
 
 const REGEX: Group = Group("Regular expressions");
 
 /// The table of this topic.
 pub const FUNCTIONS: &[Function] = &[
     REGEX.function("regexMatch", takes(&[Str, Str]), matches, "pattern text", "Whether the pattern matches some part of the text. A bad pattern matches nothing."),
-    REGEX.function("mustRegexMatch", takes(&[Str, Str]), must_match, "pattern text", "Like `regexMatch`, and tells of a bad pattern."),
+    REGEX.function("mustRegexMatch", takes(&[Str, Str]), must_match, "pattern text", "Like `regexMatch`, but fails for a bad pattern."),
     REGEX.function("regexFind", takes(&[Str, Str]), find, "pattern text", "The first part of the text that the pattern matches; empty if there is none."),
     REGEX.function("mustRegexFind", takes(&[Str, Str]), must_find, "pattern text", "The same as `regexFind`."),
     REGEX.function("regexFindAll", takes(&[Str, Str, Int]), find_all, "pattern text count", "The parts that the pattern matches, at most so many, all if the count is negative."),
@@ -27,7 +27,7 @@ pub const FUNCTIONS: &[Function] = &[
     REGEX.function("regexQuoteMeta", takes(&[Str]), quote_meta, "text", "A pattern that matches just this text."),
 ];
 
-/// How a bad pattern is told.
+/// The error of an invalid pattern.
 #[derive(Clone, Copy)]
 enum Complaint {
     /// As Go's `MustCompile` panics.

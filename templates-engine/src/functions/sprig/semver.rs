@@ -3,8 +3,8 @@
 use crate::function::Parameter::Str;
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, charge_items, takes};
-use crate::semver::{Constraints, Version, VersionValue};
-use crate::value::Value;
+use reeve_go_compat::semver::{Constraints, Version, VersionValue};
+use reeve_go_compat::value::Value;
 
 const SEMVER: Group = Group("Semantic versions");
 

@@ -3,7 +3,7 @@
 use crate::function::Parameter::Int;
 use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, charge_bytes, charge_items, takes, takes_more};
-use crate::value::{Element, List, Value};
+use reeve_go_compat::value::{Element, List, Value};
 
 const SEQUENCES: Group = Group("Runs of numbers");
 

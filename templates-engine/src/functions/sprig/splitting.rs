@@ -6,8 +6,8 @@ use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{
     Answer, Group, answer, charge_bytes, charge_items, charge_value, takes, takes_more,
 };
-use crate::value::{Element, Key, List, Map, Value};
-use crate::{printing, runes, value};
+use reeve_go_compat::value::{Element, Key, List, Map, Value};
+use reeve_go_compat::{printing, runes, value};
 
 const SPLITTING: Group = Group("Text and lists");
 

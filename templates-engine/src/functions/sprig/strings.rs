@@ -5,8 +5,8 @@ use crate::function::{Arguments, Env, Failure, Function};
 use std::collections::HashSet;
 
 use crate::functions::define::{Answer, Group, answer, charge_bytes, part, takes};
-use crate::runes;
-use crate::value::Value;
+use reeve_go_compat::runes;
+use reeve_go_compat::value::Value;
 
 const STRINGS: Group = Group("Strings");
 
@@ -128,7 +128,7 @@ fn trim(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     part(env, trimmed(arguments.str(0)?))
 }
 
-/// Without the white space around it, as Go's `strings.TrimSpace` sees it.
+/// `strings.TrimSpace`: the text without the white space around it.
 pub fn trimmed(text: &[u8]) -> &[u8] {
     trim_matching(text, &|rune| rune.is_some_and(char::is_whitespace))
 }

@@ -10,13 +10,14 @@ use super::words::joined_lower;
 use super::{cast, tables};
 use crate::ambient::Fixed;
 use crate::budget::{Budget, Exceeded, Meter};
-use crate::dates::{self, Duration, Zone};
 use crate::function::{Arguments, Env, Failure, Function, Parameter};
 use crate::lookup::{Cluster, Snapshot};
-use crate::regexp::{Regexp, Replacement};
-use crate::semver::{Constraints, Version};
-use crate::strconv::{parse_float, parse_int};
-use crate::value::{Map, Native as _, Time, Value};
+use reeve_go_compat::regexp::{Regexp, Replacement};
+use reeve_go_compat::semver::{Constraints, Version};
+use reeve_go_compat::strconv::{parse_float, parse_int};
+use reeve_go_compat::time::Time;
+use reeve_go_compat::time::{self, Duration, Zone};
+use reeve_go_compat::value::{Map, Value};
 
 fn function(name: &str) -> &'static Function {
     tables()
@@ -30,7 +31,7 @@ fn call(name: &str, arguments: &[Value]) -> Result<Value, Failure> {
     let mut env = Env {
         meter: &mut Meter::new(Budget::default()),
         ambient: &mut Fixed::new(Timestamp::UNIX_EPOCH, TimeZone::UTC, 7),
-        cluster: &mut Cluster::new(std::rc::Rc::new(Snapshot::new().closed())),
+        cluster: &mut Cluster::new(std::rc::Rc::new(Snapshot::new().complete())),
     };
     (function(name).body)(&mut env, &Arguments::new(arguments))
 }
@@ -43,7 +44,7 @@ fn text(value: &Value) -> Vec<u8> {
 }
 
 #[test]
-fn the_reference_page_has_a_sentence_for_every_function() {
+fn every_function_has_help_text() {
     for function in tables().iter().flat_map(|table| table.iter()) {
         assert!(!function.group.is_empty(), "{}", function.name);
         assert!(function.help.ends_with('.'), "{}", function.name);
@@ -58,7 +59,7 @@ fn the_reference_page_has_a_sentence_for_every_function() {
 }
 
 #[test]
-fn no_function_stands_in_two_tables() {
+fn function_names_are_unique() {
     let mut names: Vec<&str> = tables()
         .iter()
         .flat_map(|table| table.iter().map(|function| function.name))
@@ -70,7 +71,7 @@ fn no_function_stands_in_two_tables() {
 }
 
 #[test]
-fn what_would_eat_memory_ends_with_the_limit() {
+fn huge_result_ends_with_the_limit() {
     let huge = || Value::Int(1_000_000_000);
     let calls: [(&str, Vec<Value>); 9] = [
         ("until", vec![huge()]),
@@ -110,7 +111,7 @@ fn what_would_eat_memory_ends_with_the_limit() {
 }
 
 #[test]
-fn values_larger_than_any_memory_are_not_printed_or_compared() {
+fn value_larger_than_memory_is_not_printed_or_compared() {
     let mut value = Value::list([Value::from("x"), Value::from("y")]);
     for _ in 0..40 {
         value = Value::list([value.clone(), value]);
@@ -134,7 +135,7 @@ fn values_larger_than_any_memory_are_not_printed_or_compared() {
 }
 
 #[test]
-fn a_pattern_that_takes_long_ends_with_the_limit() {
+fn slow_pattern_ends_with_the_limit() {
     let pattern = Value::from("(a|b|[c-x]{20}|y.{50}){1,20}z|(.*){0,900}q");
     let text = Value::from("ab".repeat(5_000_000));
     let result = call("regexFindAll", &[pattern, text, Value::Int(-1)]);
@@ -142,14 +143,14 @@ fn a_pattern_that_takes_long_ends_with_the_limit() {
 }
 
 #[test]
-fn a_run_whose_counter_would_wrap_around_ends_with_the_limit() {
+fn overflowing_sequence_ends_with_the_limit() {
     let end = Value::Int(i64::MAX);
     let result = call("untilStep", &[Value::Int(1), end, Value::Int(i64::MAX - 7)]);
     assert!(matches!(result, Err(Failure::Limit(Exceeded::Steps(_)))));
 }
 
 #[test]
-fn a_dict_cannot_be_put_into_itself() {
+fn dict_inside_itself_is_refused() {
     let map = Map::dict();
     let list = Value::list([Value::dict([("inner", Value::Map(map.clone()))])]);
     for value in [Value::Map(map.clone()), list] {
@@ -223,7 +224,7 @@ fn a_signed_certificate_names_its_issuer_and_verifies() {
 }
 
 #[test]
-fn the_same_randomness_makes_the_same_values() {
+fn same_randomness_generates_same_values() {
     for name in ["uuidv4", "randAlpha", "genPrivateKey"] {
         let argument = match name {
             "uuidv4" => vec![],
@@ -236,7 +237,7 @@ fn the_same_randomness_makes_the_same_values() {
 }
 
 #[test]
-fn patterns_are_kept_but_not_all_of_them() {
+fn pattern_cache_is_bounded() {
     let first = Regexp::compile(b"first").expect("a pattern");
     let again = Regexp::compile(b"first").expect("a pattern");
     assert!(std::rc::Rc::ptr_eq(&first, &again));
@@ -259,7 +260,7 @@ proptest! {
     #[test]
     fn nothing_read_from_text_panics(bytes in some_bytes(), other in some_bytes()) {
         let _ = Duration::parse(&bytes);
-        if let Ok(time) = dates::parse(&bytes, &other, &Zone::Utc) {
+        if let Ok(time) = time::parse(&bytes, &other, &Zone::Utc) {
             let _ = time.format(&bytes);
         }
         let _ = Version::parse(&bytes);
@@ -305,7 +306,7 @@ proptest! {
             "Year", "Month", "Day", "Hour", "YearDay", "Weekday", "UnixNano", "UnixMilli",
             "String", "Add", "AddDate", "Truncate", "Round", "Sub", "Before", "Local", "IsDST",
         ] {
-            let method = time.method(name).expect("a method");
+            let method = crate::methods::method(&time, name).expect("a method");
             let takes_time = method.signature.fixed == [Parameter::Time];
             let arguments = if takes_time { vec![other.clone()] } else { numbers.clone() };
             let result = (method.call)(&time, &Arguments::new(&arguments));

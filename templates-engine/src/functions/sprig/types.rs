@@ -3,7 +3,7 @@
 use crate::function::Parameter::{Any, Str};
 use crate::function::{Arguments, Env, Function};
 use crate::functions::define::{Answer, Group, takes};
-use crate::value::Value;
+use reeve_go_compat::value::Value;
 
 const TYPES: Group = Group("Types");
 

@@ -2,7 +2,7 @@
 
 use super::addresses::{self, Address};
 use super::strings::find;
-use crate::runes::{self, Quoting};
+use reeve_go_compat::runes::{self, Quoting};
 
 /// What part of a URL bytes belong to; each has its own characters that need no escape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 
 use unicode_general_category::{GeneralCategory as Category, get_general_category};
 
-use super::casing::{is_upper, to_lower};
 use super::strings::decode_all;
 use crate::function::Parameter::{Int, Str};
 use crate::function::{Arguments, Env, Function};
 use crate::functions::define::{Answer, Group, answer, charge_bytes, takes};
-use crate::runes;
-use crate::value::Value;
+use reeve_go_compat::runes;
+use reeve_go_compat::runes::{is_upper, to_lower};
+use reeve_go_compat::value::Value;
 
 const WORDS: Group = Group("Words and lines");
 
@@ -158,7 +158,7 @@ fn abbreviated(text: &[u8], offset: i64, width: i64) -> Vec<u8> {
     [b"...", part(length - room, length)].concat()
 }
 
-/// Upstream looks at bytes as if they were Latin-1, and writes them so.
+/// Upstream reads bytes as Latin-1, and writes them so.
 fn latin1(byte: u8) -> char {
     char::from(byte)
 }

@@ -1,7 +1,7 @@
 //! Configuration, contexts and `skipObject`.
 
+use reeve_go_compat::value::{Element, Key, List, Map, Value};
 use reeve_templates_engine::resolver::{Config, Context, Input, Options, Resolver, SkipObject};
-use reeve_templates_engine::value::{Element, Key, List, Map, Value};
 
 use super::check;
 use crate::world::{outcome, resolve_with};

@@ -159,7 +159,7 @@ fn encryption() {
 
 /// Upstream pastes decrypted text before parsing: a secret that holds `{{` runs as a template.
 #[test]
-fn rough_edge_5_decrypted_text_is_never_read_as_a_template() {
+fn tmpl_97_decrypted_text_is_never_parsed_as_template() {
     let token = reeve_templates_engine::encryption::Encryption::new(&KEY, None, &VECTOR)
         .expect("valid")
         .protect(br#"{{ fail "ran" }}"#);

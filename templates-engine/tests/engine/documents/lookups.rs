@@ -227,8 +227,8 @@ fn restricted_lookups() {
 }
 
 #[test]
-fn local_object_is_seen_with_all_that_is_in_it() {
-    let local = Object::whole(&json!({
+fn local_object_is_returned_with_all_its_fields() {
+    let local = Object::with_all_fields(&json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {
             "name": "mine", "namespace": "testns", "managedFields": [{ "manager": "x" }],

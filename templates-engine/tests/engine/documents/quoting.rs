@@ -5,7 +5,7 @@ use crate::world::resolve_json;
 
 /// Upstream doubles a quote inside an action and so corrupts what the action works on.
 #[test]
-fn rough_edge_3_quotes_inside_actions_are_the_authors() {
+fn tmpl_26_quote_inside_action_is_not_doubled() {
     check(
         "quotes",
         resolve_json,
@@ -25,7 +25,7 @@ fn rough_edge_3_quotes_inside_actions_are_the_authors() {
 
 /// What an action prints is within single quotes, where upstream's doubled apostrophes are right.
 #[test]
-fn rough_edge_3_apostrophes_that_are_printed_stay_what_they_are() {
+fn tmpl_26_printed_apostrophe_is_kept() {
     check(
         "printed apostrophes",
         resolve_json,
@@ -58,7 +58,7 @@ fn rough_edge_3_apostrophes_that_are_printed_stay_what_they_are() {
 
 /// Behind a byte order mark go-yaml escapes everything: upstream leaves the template unresolved.
 #[test]
-fn rough_edge_4_a_byte_order_mark_does_not_hide_templates() {
+fn tmpl_28_byte_order_mark_does_not_hide_templates() {
     check(
         "byte order mark",
         resolve_json,
@@ -71,7 +71,7 @@ fn rough_edge_4_a_byte_order_mark_does_not_hide_templates() {
 
 /// Upstream escapes the quotes inside actions of strings that YAML has to put into double quotes.
 #[test]
-fn rough_edge_4_actions_in_double_quoted_strings_work() {
+fn tmpl_28_action_in_double_quoted_string_is_resolved() {
     check(
         "double quotes",
         resolve_json,

@@ -23,10 +23,9 @@ fn main() -> ExitCode {
         scenario("a_crowd_of_readers_is_answered_and_shares_one_watch", |p| {
             Box::pin(reading::crowd(p))
         }),
-        scenario(
-            "prop_119_fifty_namespaces_are_read_by_few_watches",
-            |p| Box::pin(sharing::many_namespaces(p)),
-        ),
+        scenario("prop_119_fifty_namespaces_are_read_by_few_watches", |p| {
+            Box::pin(sharing::many_namespaces(p))
+        }),
         scenario(
             "who_may_not_read_everywhere_reads_namespace_by_namespace",
             |p| Box::pin(sharing::refused_everywhere(p)),

@@ -15,9 +15,10 @@ fn main() -> ExitCode {
         Hub::start(),
         |hub: Arc<Hub>, _| Box::pin(async move { hub.logs() }),
         vec![
-            scenario("addon_98_own_case_a_first_deployment_takes_few_writes", |hub| {
-                Box::pin(cases::first(hub))
-            }),
+            scenario(
+                "addon_98_own_case_a_first_deployment_takes_few_writes",
+                |hub| Box::pin(cases::first(hub)),
+            ),
             scenario(
                 "addon_144_own_case_two_hosted_clusters_on_one_and_one_of_them_goes",
                 |hub| Box::pin(cases::two_hosted(hub)),
@@ -42,9 +43,10 @@ fn main() -> ExitCode {
             scenario("addon_151_own_case_a_deletion_in_the_foreground", |hub| {
                 Box::pin(cases::foreground(hub))
             }),
-            scenario("addon_47_4_own_case_standalone_templating_before_and_gone", |hub| {
-                Box::pin(cases::standalone(hub))
-            }),
+            scenario(
+                "addon_47_4_own_case_standalone_templating_before_and_gone",
+                |hub| Box::pin(cases::standalone(hub)),
+            ),
         ],
     )
 }

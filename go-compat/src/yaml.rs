@@ -1,0 +1,108 @@
+//! YAML as go-yaml reads and writes it.
+//!
+//! Two dialects: that of `gopkg.in/yaml.v3`, in which templates are rendered, and that of
+//! `sigs.k8s.io/yaml` (go-yaml v2), in which everything else is read. They differ in what
+//! unquoted text means and in the lines that errors name.
+
+mod compose;
+mod decode;
+mod encode;
+mod error;
+mod go_syntax;
+mod parser;
+mod reader;
+mod resolve;
+mod scanner;
+
+use crate::value::Value;
+
+use compose::Document;
+use error::Dialect;
+
+pub use decode::{OnPlace, PathSegment, Place};
+pub use encode::{Charge, QuotedAction, Quoting, TemplateStyle, TemplateYaml, find_actions};
+pub use error::YamlError;
+
+/// How far each level is indented.
+const INDENT: usize = 2;
+
+/// Reads the first document as `gopkg.in/yaml.v3` reads it into an `interface{}`.
+///
+/// Nothing at all is nil. Whatever follows the first document is ignored, errors included, unless
+/// they are in its next few words.
+pub fn decode(text: &[u8]) -> Result<Value, YamlError> {
+    match Document::read(text, Dialect::V3)? {
+        Some(document) => decode::decode(&document, None),
+        None => Ok(Value::Nil),
+    }
+}
+
+/// Like [`decode`]; calls `on_place` with the position in the text of each scalar of the result, keys and values.
+pub fn decode_with_places(text: &[u8], on_place: OnPlace<'_>) -> Result<Value, YamlError> {
+    match Document::read(text, Dialect::V3)? {
+        Some(document) => decode::decode(&document, Some(on_place)),
+        None => Ok(Value::Nil),
+    }
+}
+
+/// Reads the first document as `sigs.k8s.io/yaml` reads it, with the types of a Kubernetes object:
+/// integers are `int64`, keys are strings.
+///
+/// The original writes `error converting YAML to JSON: ` before each of these errors.
+pub fn decode_sigs(text: &[u8]) -> Result<Value, YamlError> {
+    match Document::read(text, Dialect::V2)? {
+        Some(document) => decode::to_json_object(decode::decode(&document, None)?),
+        None => Ok(Value::Nil),
+    }
+}
+
+/// Writes a value as the `Encoder` of `gopkg.in/yaml.v3` does with an indentation of 2.
+pub fn encode(value: &Value) -> Result<Vec<u8>, YamlError> {
+    encode_with_indent(value, INDENT)
+}
+
+/// Like [`encode`], with an indentation of 2 to 9 spaces.
+pub fn encode_with_indent(value: &Value, indent: usize) -> Result<Vec<u8>, YamlError> {
+    encode::encode(value, indent, &mut |_| Ok(()))
+}
+
+/// Like [`encode`], with each piece of output charged before the next is made. A
+/// value that holds the same map many times over may be far larger as text than in memory.
+pub fn encode_charged<E: From<YamlError>>(
+    value: &Value,
+    charge: Charge<'_, E>,
+) -> Result<Vec<u8>, E> {
+    encode::encode(value, INDENT, charge)
+}
+
+/// JSON as the YAML that is rendered as a template.
+pub fn encode_json_for_template(json: &serde_json::Value) -> Result<Vec<u8>, YamlError> {
+    encode(&json_to_value(json))
+}
+
+/// Like [`encode_json_for_template`]; also returns which actions quoting changed.
+pub fn encode_json_with_actions(
+    json: &serde_json::Value,
+    style: &TemplateStyle,
+) -> Result<TemplateYaml, YamlError> {
+    encode::encode_template(&json_to_value(json), INDENT, style)
+}
+
+/// JSON as values. The original reads JSON as YAML, but what an API server or `encoding/json`
+/// writes reads the same either way.
+fn json_to_value(json: &serde_json::Value) -> Value {
+    match json {
+        serde_json::Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(value), _) => Value::Int(value),
+            (None, Some(value)) => Value::Uint64(value),
+            (None, None) => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        serde_json::Value::Array(items) => Value::list(items.iter().map(json_to_value)),
+        serde_json::Value::Object(entries) => Value::dict(
+            entries
+                .iter()
+                .map(|(key, value)| (key.as_str(), json_to_value(value))),
+        ),
+        scalar => Value::from(scalar),
+    }
+}
