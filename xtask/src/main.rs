@@ -8,6 +8,7 @@ mod image;
 mod modules;
 mod rbac;
 mod record;
+mod rules;
 mod run;
 mod test;
 
@@ -28,7 +29,7 @@ enum Task {
     /// Write every generated file: the CRDs, the rights, and the reference of all flags.
     Gen,
     /// Formatting, clippy, fresh generated files, arrows between rooms, reachable and short files, no circles of
-    /// modules.
+    /// modules, no citation of a rule that there is not.
     Check {
         /// Leave out the two slow ones, formatting and clippy.
         #[arg(long)]
@@ -36,6 +37,8 @@ enum Task {
     },
     /// Print the graph of the modules of each crate: how many there are, and how they use each other.
     Modules,
+    /// List the rules of the behaviour reference that no test cites.
+    Rules,
     /// Everything: the check, then all tests, each suite of scenarios on the kind of API server that it is about.
     Test {
         /// Only the scenarios, on the embedded server.
@@ -151,6 +154,7 @@ fn main() -> Result<()> {
             arrows::check()?;
             files::check()?;
             modules::check()?;
+            rules::check()?;
             println!("all checks passed");
             Ok(())
         }
@@ -166,6 +170,7 @@ fn main() -> Result<()> {
             })
         }
         Task::Modules => modules::print(),
+        Task::Rules => rules::print(),
         Task::Image(options) => image::build(options),
         Task::Demo => run::cargo(&["run", "--quiet", "--package", "reeve-demo"]),
         Task::Record { program } => record::record(program.as_deref()),

@@ -316,7 +316,7 @@ pub struct Place<'a> {
     pub hub_namespace: &'a str,
 }
 
-impl<'a> Place<'a> {
+impl Place<'_> {
     /// Whether the policies are copied from one cluster to another.
     pub fn copies(&self) -> bool {
         self.addon.mode != Mode::OnHub
