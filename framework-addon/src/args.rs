@@ -10,7 +10,7 @@ use reeve_runtime::flags::{ListenAddress, LogArgs, TlsArgs, go_bool, listen_addr
 /// The user agent in the audit logs of the API servers.
 pub const USER_AGENT: &str = "governance-policy-framework-addon";
 
-/// The process, or what a hook runs before it is removed.
+/// The sub-commands.
 #[derive(Subcommand, Clone, Debug)]
 pub enum Command {
     /// Makes the running add-on stop syncing, deletes the policies and waits until they are gone.
@@ -41,14 +41,14 @@ pub struct UninstallArgs {
     pub log: LogArgs,
 }
 
-/// The name of the add-on's Deployment, unless the environment says another.
+/// The default name of the add-on's Deployment.
 pub const DEPLOYMENT: &str = "governance-policy-framework-addon";
 /// The namespace of the add-on's Deployment.
 pub const ADDON_NAMESPACE: &str = "open-cluster-management-agent-addon";
 
 /// Keeps a managed cluster's policies the same as those in its namespace on the hub, creates the
 /// objects that policy templates describe, and carries their compliance back to the hub.
-// Each is a flag of its own; no two say the same thing.
+// Each is a flag of its own.
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Parser, Clone, Debug)]
 #[command(
@@ -78,7 +78,7 @@ pub struct Args {
     /// the Pod's service account, ~/.kube/config.
     #[arg(long, value_parser = any_path(), value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Servers in this process that the kubeconfigs may lead to. Not a flag.
+    /// Servers of this process that kubeconfigs may point to. Not a flag.
     #[arg(skip)]
     pub in_process: InProcessServers,
     /// Renew the lease that tells the hub that the add-on is alive.
@@ -124,7 +124,7 @@ pub struct Args {
     pub log: LogArgs,
 }
 
-/// Manifests pass flags with nothing behind the sign; that is as if they did not.
+/// A path that may be empty: manifests pass flags with nothing behind the `=`, which count as absent.
 fn any_path() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from)
 }

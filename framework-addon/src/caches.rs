@@ -1,4 +1,4 @@
-//! What the watches tell of both clusters, and whom a change concerns.
+//! The caches of both clusters, their watches, and the keys that a change enqueues.
 
 use k8s_openapi::api::core::v1::Event;
 use kube::api::Api;
@@ -17,8 +17,7 @@ use crate::queues::Queues;
 use crate::replica::Replica;
 use crate::uninstalling::Uninstalling;
 
-/// On whose behalf an object of the managed cluster is read. The same object read by both
-/// controllers costs one watch.
+/// The controller and policy that an object of the managed cluster is read for. All readers of an object share one watch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reader {
     /// Status sync, for this policy.
@@ -36,7 +35,7 @@ pub struct Caches {
     pub managed: Cluster,
     /// The hub; absent when the managed cluster is the hub itself.
     pub hub: Option<Cluster>,
-    /// What evaluators have reported.
+    /// The compliance events of evaluators.
     pub reports: ComplianceEvents,
     /// The managed cluster's kinds.
     pub kinds: Kinds,
@@ -57,7 +56,7 @@ pub struct Watches {
 }
 
 impl Caches {
-    /// Nothing known yet: the watches are to be started.
+    /// Empty caches, and the watches to start.
     pub fn new(
         managed: Connection,
         hub: Option<Connection>,
@@ -67,14 +66,14 @@ impl Caches {
         let client = &managed.client;
         let reports = Api::namespaced(client.clone(), &managed.namespace);
         let events = Watch::projected(reports, PolicyEvent::of).fields(FIELD_SELECTOR);
-        // All of them, as a policy can depend on a kind that is no template's.
+        // All CRDs, because a policy can depend on any kind.
         let crds = definitions::watch(client);
         let kinds = Kinds::new(Discovery::new(client.clone()), crds.store(), integration);
-        let woken = queues.clone();
+        let enqueues = queues.clone();
         let objects = DependencyWatches::new(client.clone(), move |reader| match reader {
-            Reader::Status(policy) => woken.statuses.add(policy.clone()),
-            Reader::Templates(policy) => woken.templates.add(policy.clone()),
-            Reader::Constraints(policy) => woken.constraints_changed(policy),
+            Reader::Status(policy) => enqueues.statuses.add(policy.clone()),
+            Reader::Templates(policy) => enqueues.templates.add(policy.clone()),
+            Reader::Constraints(policy) => enqueues.constraints_changed(policy),
         });
         let objects = objects.without_refusal_wakeups();
         let (managed, managed_watch) = Cluster::new(managed);
@@ -98,24 +97,23 @@ impl Caches {
         (caches, watches)
     }
 
-    /// Waits until the first lists of these clusters have been seen: before that, absence means
-    /// nothing.
-    pub async fn wait_for_cache_sync(&self, needed: RequiredClusters) {
+    /// Waits until the watches of these clusters have delivered their first lists: before that, absence means nothing.
+    pub async fn wait_for_cache_sync(&self, required: RequiredClusters) {
         self.managed.wait_for_cache_sync().await;
         self.events.wait_for_cache_sync().await;
         self.crds.wait_for_cache_sync().await;
-        if let (RequiredClusters::Both, Some(hub)) = (needed, &self.hub) {
+        if let (RequiredClusters::Both, Some(hub)) = (required, &self.hub) {
             hub.wait_for_cache_sync().await;
         }
     }
 
-    /// Whether the first lists of these clusters have been seen. A watch that breaks after that is
-    /// taken up again, and what was seen stays.
-    pub fn has_synced(&self, needed: RequiredClusters) -> bool {
+    /// Whether the watches of these clusters have delivered their first lists. A watch that breaks later is restarted, and the
+    /// cache keeps its objects.
+    pub fn has_synced(&self, required: RequiredClusters) -> bool {
         let hub = self
             .hub
             .as_ref()
-            .filter(|_| needed == RequiredClusters::Both);
+            .filter(|_| required == RequiredClusters::Both);
         self.managed.has_synced()
             && self.events.has_synced()
             && self.crds.has_synced()
@@ -128,7 +126,7 @@ impl Caches {
         self.kinds.forget_group(&crd.group);
         for policy in self
             .managed
-            .policies_where(|policy| mentions(policy, &crd.group))
+            .policies_where(|policy| uses_group(policy, &crd.group))
         {
             queues.statuses.add(policy.clone());
             if crd.group == gatekeeper::CONSTRAINTS {
@@ -138,15 +136,19 @@ impl Caches {
         }
     }
 
-    /// Hands all policies to all controllers.
+    /// Enqueues all policies for all controllers.
     pub fn enqueue_all(&self, queues: &Queues) {
-        let everyone = |_: &Replica| true;
-        let mut policies = self.managed.policies_where(everyone);
+        let all_policies = |_: &Replica| true;
+        let mut policies = self.managed.policies_where(all_policies);
         for policy in &policies {
             queues.templates.add(policy.clone());
             queues.constraints_changed(policy);
         }
-        policies.extend(self.hub.iter().flat_map(|hub| hub.policies_where(everyone)));
+        policies.extend(
+            self.hub
+                .iter()
+                .flat_map(|hub| hub.policies_where(all_policies)),
+        );
         for policy in &policies {
             queues.policy_changed(policy);
         }
@@ -155,7 +157,7 @@ impl Caches {
         }
     }
 
-    /// Hands all policies with constraints to the relay.
+    /// Enqueues all policies with constraints for the relay.
     pub fn enqueue_constraints(&self, queues: &Queues) {
         for policy in self.managed.policies_where(gatekeeper::has_constraints) {
             queues.constraints_changed(&policy);
@@ -164,7 +166,7 @@ impl Caches {
 }
 
 /// Whether a policy has a template or a dependency of this API group.
-fn mentions(policy: &Replica, group: &str) -> bool {
+fn uses_group(policy: &Replica, group: &str) -> bool {
     let Ok(spec) = policy.typed_spec() else {
         return false;
     };
@@ -179,46 +181,45 @@ fn mentions(policy: &Replica, group: &str) -> bool {
 }
 
 impl Watches {
-    /// Starts all watches; what they tell goes into `caches`, and names of policies into `queues`.
-    /// `concerns_templates` says of a change of a policy whether its template objects are to be
-    /// brought in line.
+    /// Starts all watches. Their events update `caches` and enqueue policies. `affects_template_objects` returns whether a change
+    /// of a policy enqueues it for template sync.
     pub fn start(
         self,
         caches: &Caches,
         queues: &Queues,
-        concerns_templates: fn(&Change<Replica>) -> bool,
+        affects_template_objects: fn(&Change<Replica>) -> bool,
         tasks: &mut Supervisor,
     ) {
         let stop = tasks.stop();
-        let told = queues.clone();
+        let managed_queues = queues.clone();
         let work = self.managed.run(stop.clone(), move |change| {
-            told.policy_changed(&change.key.name);
-            if gatekeeper::is_concerned(&change) {
-                told.constraints_changed(&change.key.name);
+            managed_queues.policy_changed(&change.key.name);
+            if gatekeeper::affects_constraints(&change) {
+                managed_queues.constraints_changed(&change.key.name);
             }
-            if concerns_templates(&change) {
-                told.templates.add(change.key.name);
+            if affects_template_objects(&change) {
+                managed_queues.templates.add(change.key.name);
             }
         });
         tasks.spawn_infallible("the watch of managed policies", work);
         if let Some(hub) = self.hub {
-            let told = queues.clone();
+            let queues = queues.clone();
             let work = hub.run(stop.clone(), move |change| {
-                told.policy_changed(&change.key.name);
+                queues.policy_changed(&change.key.name);
             });
             tasks.spawn_infallible("the watch of policies on the hub", work);
         }
-        let (told, reports) = (queues.clone(), caches.reports.clone());
+        let (statuses, reports) = (queues.statuses.clone(), caches.reports.clone());
         let work = self.events.run(stop.clone(), move |change| {
             if let Some(policy) = reports.changed(&change) {
-                told.statuses.add(policy);
+                statuses.add(policy);
             }
         });
         tasks.spawn_infallible("the watch of compliance events", work);
-        let (told, caches) = (queues.clone(), caches.clone());
+        let (queues, caches) = (queues.clone(), caches.clone());
         let work = self
             .crds
-            .run(stop, move |change| caches.crd_changed(&change, &told));
+            .run(stop, move |change| caches.crd_changed(&change, &queues));
         tasks.spawn_infallible("the watch of custom resource definitions", work);
     }
 }
@@ -230,15 +231,15 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn rough_edge_33_a_new_kind_concerns_the_policies_where_mention_its_group() {
+    fn fwk_28_new_kind_enqueues_the_policies_that_use_its_group() {
         let spec = json!({"disabled": false,
             "dependencies": [{"apiVersion": "a/v1", "kind": "K", "name": "n", "compliance": "Compliant"}],
             "policy-templates": [{"objectDefinition": {"apiVersion": "b/v1", "kind": "K"},
                 "extraDependencies": [{"apiVersion": "c/v1", "kind": "K", "name": "n", "compliance": "Compliant"}]}]});
         let policy = Replica::new(ObjectMeta::default(), spec);
         for group in ["a", "b", "c"] {
-            assert!(mentions(&policy, group), "{group}");
+            assert!(uses_group(&policy, group), "{group}");
         }
-        assert!(!mentions(&policy, "d"));
+        assert!(!uses_group(&policy, "d"));
     }
 }

@@ -9,32 +9,32 @@ use reeve_runtime::watch::{Cached, Store, Watch};
 
 use crate::replica::Replica;
 
-/// Which clusters a piece of work needs to see.
+/// The clusters whose caches a controller needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequiredClusters {
-    /// The managed cluster: work that goes on while the hub cannot be reached.
+    /// The managed cluster: the controller works while the hub cannot be reached.
     Managed,
     /// The hub too, if there is one.
     Both,
 }
 
-/// How one cluster is talked to.
+/// The connection to one cluster.
 #[derive(Clone)]
 pub struct Connection {
-    /// Reads and writes.
+    /// The client for reads and writes.
     pub client: Client,
-    /// Where the policies are.
+    /// The namespace of the policies.
     pub namespace: String,
-    /// Takes events for people.
+    /// Creates informational events.
     pub broadcaster: EventBroadcaster,
 }
 
 /// The policies of one cluster.
 #[derive(Clone)]
 pub struct Cluster {
-    /// The cluster.
+    /// The client for reads and writes.
     pub client: Client,
-    /// Where its policies are.
+    /// The namespace of its policies.
     pub namespace: String,
     broadcaster: EventBroadcaster,
     policies: Store<Replica>,
@@ -50,21 +50,21 @@ impl Cluster {
         } = connection;
         let watch = Watch::new(Api::namespaced(client.clone(), &namespace));
         let policies = watch.store();
-        let side = Self {
+        let cluster = Self {
             client,
             namespace,
             broadcaster,
             policies,
         };
-        (side, watch)
+        (cluster, watch)
     }
 
-    /// Events on this cluster on behalf of a controller.
+    /// A recorder of events on this cluster, reported by a controller.
     pub fn events(&self, controller: &'static str) -> EventRecorder {
         EventRecorder::new(self.client.clone(), controller, self.broadcaster.clone())
     }
 
-    /// A policy as the watch knows it.
+    /// A policy as the watch has delivered it.
     pub fn policy(&self, name: &str) -> Option<Cached<Replica>> {
         self.policies
             .get(&ObjectKey::new(self.namespace.as_str(), name))
@@ -80,7 +80,7 @@ impl Cluster {
         self.policies.has_synced()
     }
 
-    /// Calls about policies.
+    /// The API of policies.
     pub fn api(&self) -> Api<AnyDepth<Replica>> {
         Api::namespaced(self.client.clone(), &self.namespace)
     }

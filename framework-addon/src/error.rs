@@ -1,4 +1,4 @@
-//! Why the process ended. What can go wrong with one policy is in each controller's own `error`.
+//! The errors that end the process. Each controller has the errors of its reconciles in its own `error`.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use crate::trigger_uninstall::error::UninstallError;
 /// Why the process ended.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nothing says where the policies are.
+    /// The namespace of the policies is not set.
     #[error("the --cluster-namespace flag must be provided")]
     ClusterNamespace,
-    /// Nothing says where the hub is.
+    /// The hub's kubeconfig is not set.
     #[error(
         "the --hub-cluster-configfile flag or the environment variable HUB_CONFIG must be provided"
     )]

@@ -18,7 +18,7 @@ pub const CONSTRAINTS: &str = "constraints.gatekeeper.sh";
 pub enum Integration {
     /// They may.
     Enabled,
-    /// They may not, whether Gatekeeper is there or not.
+    /// They may not, whether or not Gatekeeper is installed.
     Disabled,
 }
 
@@ -32,18 +32,18 @@ pub fn is_constraint_template(kind: &GroupVersionKind) -> bool {
     kind.group == TEMPLATES && kind.kind == TEMPLATE_KIND
 }
 
-/// Whether a kind is one of constraints, which a constraint template has made.
+/// Whether a kind is one of constraints.
 pub fn is_constraint(kind: &GroupVersionKind) -> bool {
     kind.group == CONSTRAINTS
 }
 
-/// Whether a change of a policy may ask for something new to be passed on.
-pub fn is_concerned(change: &Change<Replica>) -> bool {
+/// Whether a change of a policy affects constraints, so that the relay reconciles the policy.
+pub fn affects_constraints(change: &Change<Replica>) -> bool {
     let (old, new) = change.valid();
     let generation = |policy: Option<&Arc<Replica>>| {
         policy.map(|it| (it.metadata.uid.clone(), it.metadata.generation))
     };
-    // Most changes are of statuses: their specs need not be read.
+    // Most changes are of statuses: their specs need not be decoded.
     generation(old) != generation(new)
         && old
             .into_iter()

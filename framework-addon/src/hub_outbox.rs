@@ -1,4 +1,4 @@
-//! The statuses that wait to be written to the hub: one a policy, the newest.
+//! The pending statuses for the hub: one for each policy, the newest.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Statuses to write to the hub; clones share them.
 #[derive(Clone)]
 pub struct Outbox {
-    waiting: Arc<Mutex<HashMap<String, Arc<Value>>>>,
+    pending: Arc<Mutex<HashMap<String, Arc<Value>>>>,
     queue: Queue<String>,
 }
 
@@ -18,7 +18,7 @@ impl Outbox {
     /// An empty outbox, whose policies are enqueued on `queue`.
     pub fn new(queue: Queue<String>) -> Self {
         Self {
-            waiting: Arc::default(),
+            pending: Arc::default(),
             queue,
         }
     }
@@ -26,35 +26,35 @@ impl Outbox {
     /// Replaces the status of a policy that is to be written, and enqueues the policy.
     pub fn put(&self, policy: &str, status: Value) {
         let status = Arc::new(status);
-        self.waiting.lock().insert(policy.to_owned(), status);
+        self.pending.lock().insert(policy.to_owned(), status);
         self.queue.add(policy.to_owned());
     }
 
-    /// Drops the status of a policy: it no longer answers to the hub's policy.
+    /// Drops the pending status of a policy, because it does not belong to the hub's version of the policy.
     pub fn withdraw(&self, policy: &str) {
-        self.waiting.lock().remove(policy);
+        self.pending.lock().remove(policy);
     }
 
-    /// Enqueues every policy with a status that waits.
+    /// Enqueues every policy with a pending status.
     pub fn requeue_all(&self) {
-        for policy in self.waiting.lock().keys() {
+        for policy in self.pending.lock().keys() {
             self.queue.add(policy.clone());
         }
     }
 
-    /// The status of a policy that waits.
-    pub fn waiting(&self, policy: &str) -> Option<Arc<Value>> {
-        self.waiting.lock().get(policy).cloned()
+    /// The pending status of a policy.
+    pub fn pending(&self, policy: &str) -> Option<Arc<Value>> {
+        self.pending.lock().get(policy).cloned()
     }
 
-    /// Removes a status that was written. A newer one goes on waiting.
+    /// Removes a status that was written. A newer one stays pending.
     pub fn written(&self, policy: &str, status: &Arc<Value>) {
-        let mut waiting = self.waiting.lock();
-        if waiting
+        let mut pending = self.pending.lock();
+        if pending
             .get(policy)
             .is_some_and(|it| Arc::ptr_eq(it, status))
         {
-            waiting.remove(policy);
+            pending.remove(policy);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which kinds exist on the managed cluster, and which of them policy templates may be of.
+//! The kinds of the managed cluster, and which of them are kinds of policy templates.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use reeve_runtime::watch::Store;
 
 use crate::gatekeeper::{self, Integration};
 
-/// How soon to look again for a kind that [is coming](Kinds::is_defined).
-pub const KIND_IS_COMING: Duration = Duration::from_secs(1);
-/// How soon to look again at what may not or cannot be read: nothing tells when it may.
-pub const UNREADABLE: Duration = Duration::from_mins(1);
+/// The delay before the next lookup of a kind that [is defined](Kinds::is_defined) and not served yet.
+pub const KIND_SERVED_SOON_RETRY: Duration = Duration::from_secs(1);
+/// The delay before the next read of an object that may not or cannot be read: no watch event follows when it can.
+pub const UNREADABLE_RETRY: Duration = Duration::from_mins(1);
 
 /// The kinds of the managed cluster.
 #[derive(Clone)]
@@ -69,13 +69,12 @@ impl Kinds {
         kinds
     }
 
-    /// Whether discovery, which does not know the kind yet, is about to: it follows the definition
-    /// by a moment, and nothing tells when.
+    /// Whether an established CRD defines the kind. Discovery follows the CRD by a moment, without an event.
     pub fn is_defined(&self, kind: &GroupVersionKind) -> bool {
         definitions::is_defined(&self.crds, kind)
     }
 
-    /// Forgets what was learnt of a group, because one of its definitions changed.
+    /// Drops the cached discovery of a group, because one of its CRDs changed.
     pub fn forget_group(&self, group: &str) {
         self.discovery.forget_group(group);
     }

@@ -60,8 +60,8 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     caches.objects.register(manager.metrics());
     serve(&args, &settings, (&options, &caches), &mut manager).await?;
     // A standby watches too: it is ready, which a rolling update needs, and takes over at once.
-    let concerns_templates = policy_template_sync::is_concerned;
-    watches.start(&caches, &queues, concerns_templates, manager.tasks());
+    let affects_template_objects = policy_template_sync::affects_template_objects;
+    watches.start(&caches, &queues, affects_template_objects, manager.tasks());
     let reconcilers = Reconcilers::new(&settings, &caches, &queues, errors, &mut manager).await;
     if args.leader_elect {
         let election = LeaderElection {
@@ -151,7 +151,7 @@ async fn serve(
             path: path.clone(),
             source,
         })?;
-        // The probe is open to everybody: the reason is for the log.
+        // Anybody can read the probe, so the reason goes to the log.
         let withheld = move || {
             unchanged().map_err(|why| {
                 tracing::error!(why, "{}", messages::HUB_KUBECONFIG_CHANGED);
@@ -170,7 +170,7 @@ async fn serve(
     Ok(manager.serve(servers).await?)
 }
 
-/// Ready is a process whose caches of both clusters have synced, leading or not.
+/// The readiness check: the caches of both clusters have synced, on the leader or a standby.
 fn has_synced(caches: &Caches) -> Check {
     let caches = caches.clone();
     Arc::new(move || {
@@ -198,7 +198,7 @@ fn addon_lease(args: &Args, managed: &Connection, hub: Option<&Connection>) -> O
     })
 }
 
-/// The own Deployment, which says when the add-on is being removed.
+/// The process's own Deployment, whose annotation shows that the add-on is being removed.
 fn own_deployment() -> Option<ObjectKey> {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let is_local = set("OSDK_FORCE_RUN_MODE").is_some_and(|mode| mode == "local");
@@ -249,7 +249,7 @@ impl Reconcilers {
         let constraints = (settings.integration == Integration::Enabled).then(|| {
             let (all, every) = (caches.clone(), queues.clone());
             let webhook = Webhook::start(client, move || all.enqueue_constraints(&every), tasks);
-            let sent = templates.memory();
+            let sent = templates.sent_reports();
             let sync = ConstraintStatusSync::new(caches.clone(), webhook.clone(), sent);
             (sync, webhook)
         });

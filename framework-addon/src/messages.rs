@@ -13,7 +13,7 @@ pub const NO_LEASE: &str = "not in a Pod: the add-on lease is not renewed";
 /// The hub's kubeconfig is no longer what it was at start.
 pub const HUB_KUBECONFIG_CHANGED: &str =
     "the hub's kubeconfig has changed: the process is to be started again";
-/// What the probe tells of it.
+/// The answer of the probe.
 pub const WITHHELD: &str = "reason withheld";
 
 /// The beginnings of reports that are outdated once the template object is applied: its controller is asked to report again.

@@ -1,4 +1,4 @@
-//! Errors by policy: the users' own, and those of the system under it.
+//! The error metrics by policy, for user errors and system errors.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,12 +16,12 @@ struct Series {
     r#type: &'static str,
 }
 
-/// Whose fault an error is, and the value of the metric's label `type`.
+/// The class of an error, with the value of the metric's label `type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blame {
-    /// The policy's author can mend it.
+pub enum ErrorClass {
+    /// The policy's author can fix it.
     User(&'static str),
-    /// The cluster's administrator can, or time.
+    /// The cluster's administrator can fix it, or it is transient.
     System(&'static str),
 }
 
@@ -53,11 +53,11 @@ impl ErrorMetrics {
         ours
     }
 
-    /// An error of a policy; `template` is empty when no template is to blame.
-    pub fn count(&self, policy: &str, template: &str, blame: Blame) {
-        let (family, kind) = match blame {
-            Blame::User(kind) => (&self.user, kind),
-            Blame::System(kind) => (&self.system, kind),
+    /// Counts an error of a policy; `template` is empty if the error is about no template.
+    pub fn count(&self, policy: &str, template: &str, error_class: ErrorClass) {
+        let (family, kind) = match error_class {
+            ErrorClass::User(kind) => (&self.user, kind),
+            ErrorClass::System(kind) => (&self.system, kind),
         };
         let series = Series {
             policy: policy.to_owned(),
@@ -72,7 +72,7 @@ impl ErrorMetrics {
             .insert(series);
     }
 
-    /// Removes the series of a policy that is gone.
+    /// Removes the series of a deleted policy.
     pub fn forget(&self, policy: &str) {
         for series in self.of_policy.lock().remove(policy).unwrap_or_default() {
             self.user.remove(&series);
@@ -86,11 +86,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_an_error_and_none_after_the_policy_is_gone() {
+    fn series_count_errors_and_end_with_the_policy() {
         let metrics = Metrics::default();
         let errors = ErrorMetrics::new(&metrics);
-        errors.count("ns.p", "t", Blame::User("format-error"));
-        errors.count("ns.p", "t", Blame::User("format-error"));
+        errors.count("ns.p", "t", ErrorClass::User("format-error"));
+        errors.count("ns.p", "t", ErrorClass::User("format-error"));
         let lines = || -> Vec<String> {
             let text = metrics.text();
             text.lines()

@@ -61,11 +61,11 @@ impl Finding {
 /// Makes compliance events on behalf of one controller.
 pub struct ComplianceReporter {
     managed: Cluster,
-    reports: ComplianceEvents,
+    events_by_policy: ComplianceEvents,
     /// Events of the controller.
     pub events: EventRecorder,
     /// What has been said.
-    pub memory: SentReports,
+    pub sent_reports: SentReports,
 }
 
 impl ComplianceReporter {
@@ -73,9 +73,9 @@ impl ComplianceReporter {
     pub fn new(caches: &Caches, controller: &'static str) -> Self {
         Self {
             managed: caches.managed.clone(),
-            reports: caches.reports.clone(),
+            events_by_policy: caches.reports.clone(),
             events: caches.managed.events(controller),
-            memory: SentReports::default(),
+            sent_reports: SentReports::default(),
         }
     }
 
@@ -86,9 +86,9 @@ impl ComplianceReporter {
         about: &ReportedTemplate,
         finding: &Finding,
     ) -> bool {
-        let memo = self.memory.of(policy, &about.template);
-        let seen = self.seen(policy, &about.template);
-        sent::must_report(&finding.message(), &seen, &memo, Instant::now())
+        let state = self.sent_reports.of(policy, &about.template);
+        let reports = self.reports(policy, &about.template);
+        sent::is_report_needed(&finding.message(), &reports, &state, Instant::now())
     }
 
     /// Makes a finding, which then is the last word. The compliance event is stored when this returns.
@@ -107,37 +107,37 @@ impl ComplianceReporter {
             compliance: finding.compliance,
             message: message.clone(),
         };
-        let at = after(self.dated(policy, &about.template).first());
+        let at = report_time(self.dated_reports(policy, &about.template).first());
         let event = self.events.emit_compliance_event_at(&event, at).await?;
         let template = about.template.as_str();
         tracing::info!(policy = policy.name(), template, "{message}");
         let at = Instant::now();
-        self.memory.change(policy, template, |memo| {
-            memo.sent = Some(Sent { message, event, at });
+        self.sent_reports.change(policy, template, |state| {
+            state.sent = Some(Sent { message, event, at });
         });
         Ok(())
     }
 
     /// What events and the status say about a template now, newest first.
-    pub fn seen(&self, policy: &Replica, template: &str) -> Vec<Report> {
-        let seen = self.dated(policy, template);
-        seen.into_iter().map(|(_, report)| report).collect()
+    pub fn reports(&self, policy: &Replica, template: &str) -> Vec<Report> {
+        let reports = self.dated_reports(policy, template);
+        reports.into_iter().map(|(_, report)| report).collect()
     }
 
-    fn dated(&self, policy: &Replica, template: &str) -> Vec<(Timestamp, Report)> {
+    fn dated_reports(&self, policy: &Replica, template: &str) -> Vec<(Timestamp, Report)> {
         let newest = match self.managed.policy(policy.name()) {
             Some(Cached::Valid(newest)) if newest.uid() == policy.uid() => newest,
             _ => return Vec::new(),
         };
-        let shown = newest.details(template).and_then(|details| details.history);
-        let events = self.reports.of(policy.uid(), template);
-        newest_first(events, &shown.unwrap_or_default())
+        let history = newest.details(template).and_then(|details| details.history);
+        let events = self.events_by_policy.of(policy.uid(), template);
+        newest_first(events, &history.unwrap_or_default())
     }
 }
 
 /// The time of a finding: now, but later than what has been said so far. Clocks differ, and what is to be the last
 /// word would be said again and again until ours has caught up.
-fn after(last: Option<&(Timestamp, Report)>) -> Timestamp {
+fn report_time(last: Option<&(Timestamp, Report)>) -> Timestamp {
     let now = unique_now();
     let next = last.and_then(|(at, _)| at.checked_add(SignedDuration::from_nanos(1)).ok());
     next.map_or(now, |next| now.max(next))

@@ -8,7 +8,7 @@ use reeve_runtime::flags::{ListenAddress, LogArgs, TlsArgs, go_bool, listen_addr
 
 /// Binds policies to the clusters that placements choose, keeps one replica of each policy in each
 /// cluster's namespace on the hub, and adds up what the replicas report.
-// Each is a flag of its own; no two say the same thing.
+// Each is a flag of its own.
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Parser, Clone, Debug)]
 #[command(
@@ -79,7 +79,7 @@ pub struct Args {
     /// The hub's kubeconfig. Absent: KUBECONFIG, the Pod's service account, ~/.kube/config.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Servers in this process that the kubeconfigs may lead to. Not a flag.
+    /// Servers of this process that kubeconfigs may point to. Not a flag.
     #[arg(skip)]
     pub in_process: InProcessServers,
     /// TLS settings.
@@ -90,12 +90,12 @@ pub struct Args {
     pub log: LogArgs,
 }
 
-/// Requests to the API server.
+/// The client's rate limit for requests to the API server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
-    /// Per second on average.
+    /// Requests per second on average.
     pub qps: f32,
-    /// At once after a pause.
+    /// Requests at once after a pause.
     pub burst: u32,
 }
 
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_read_as_go_reads_them() {
+    fn flags_parse_as_in_go() {
         let parse = |args: &[&str]| Args::try_parse_from([&["p"], args].concat());
         assert!(parse(&[]).unwrap().leader_elect);
         assert!(parse(&["--leader-elect"]).unwrap().leader_elect);

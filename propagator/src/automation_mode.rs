@@ -1,4 +1,4 @@
-//! When the job of a `PolicyAutomation` runs.
+//! The mode of a `PolicyAutomation`: when its job runs.
 
 use kube::ResourceExt;
 use reeve_api::PolicyAutomation;
@@ -6,9 +6,9 @@ use reeve_api::PolicyAutomation;
 /// Makes an automation run once, in any mode.
 pub const RERUN_ANNOTATION: &str = "policy.open-cluster-management.io/rerun";
 
-/// When an automation runs.
+/// When the job of an automation runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum AutomationMode {
     /// Now: the user has annotated the automation.
     Manual,
     /// At the first violation; then never again.
@@ -19,7 +19,7 @@ pub enum Mode {
     Disabled,
 }
 
-impl Mode {
+impl AutomationMode {
     /// The mode of an automation. The annotation for one run wins over the spec.
     pub fn of(automation: &PolicyAutomation) -> Self {
         let annotations = automation.metadata.annotations.as_ref();
@@ -34,8 +34,8 @@ impl Mode {
         }
     }
 
-    /// How jobs are named after it.
-    pub fn suffix(self) -> &'static str {
+    /// The mode as the names and annotations of jobs have it.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Manual => "manual",
             Self::Once => "once",
@@ -45,10 +45,10 @@ impl Mode {
     }
 }
 
-/// Whether a change of an automation may ask for a job: its status does not.
+/// Whether a change of an automation can make a job necessary. A change of its status cannot.
 pub fn is_relevant_change(old: Option<&PolicyAutomation>, new: &PolicyAutomation) -> bool {
     let Some(old) = old else { return true };
-    Mode::of(new) == Mode::Manual
+    AutomationMode::of(new) == AutomationMode::Manual
         || old.spec != new.spec
         || old.owner_references() != new.owner_references()
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, by what was being done to which object.
+//! The errors of the propagator, by operation and object.
 
 use reeve_api::names::RootPolicyName;
 use reeve_runtime::manager::ManagerError;
@@ -11,29 +11,29 @@ pub enum Error {
     /// A flag's value is out of range.
     #[error("{0}")]
     Flag(&'static str),
-    /// The manifest must say which namespaces to watch.
+    /// The variable `WATCH_NAMESPACE` is not set.
     #[error("WATCH_NAMESPACE must be set")]
     WatchNamespace,
     /// The process could not start, or ended.
     #[error(transparent)]
     Manager(#[from] ManagerError),
-    /// The hub could not be read for the kind `PlacementRule`.
+    /// The CRD of `PlacementRule` could not be read.
     #[error("cannot look for the CRD placementrules.apps.open-cluster-management.io: {0}")]
     PlacementRules(Box<kube::Error>),
-    /// The template engine refuses its settings.
+    /// The template engine rejected its settings.
     #[error(transparent)]
     Templates(#[from] IncompleteDelimiters),
 }
 
-/// Why one replica could not be brought in line. All of these are tried again.
+/// Why one replica could not be reconciled. All of these are retried.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplicaError {
-    /// Its hub templates could not be resolved, which may change with nothing to tell of it.
+    /// Its hub templates could not be resolved, and no watch event may follow when they can be.
     #[error("cannot resolve the hub templates of the replicated policy {replica}: {reason}")]
     Templates {
         /// The replica.
         replica: ObjectKey,
-        /// Why, as its author is told.
+        /// The reason, as the event shows it.
         reason: String,
     },
     /// It could not be created.
@@ -52,7 +52,7 @@ pub enum ReplicaError {
         /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
-    /// The hub could not be asked whether it may be deleted.
+    /// The API server could not be asked whether it may be deleted.
     #[error("cannot confirm that the replicated policy {replica} is to be deleted: {source}")]
     Confirm {
         /// The replica.
@@ -70,7 +70,7 @@ pub enum ReplicaError {
     },
 }
 
-/// Why the encryption keys of a cluster could not be brought in line. All of these are tried again.
+/// Why the encryption keys of a cluster could not be reconciled. All of these are retried.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
     /// The Secret could not be read.
@@ -89,7 +89,7 @@ pub enum KeysError {
         /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
-    /// There are no random numbers to be had.
+    /// The operating system returned no random bytes.
     #[error("cannot make a key for the cluster {cluster}: {source}")]
     Random {
         /// The cluster.
@@ -99,7 +99,7 @@ pub enum KeysError {
     },
 }
 
-/// Why a root policy could not be brought in line. All of these are tried again.
+/// Why a root policy could not be reconciled. All of these are retried.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// Its status could not be written.
@@ -110,9 +110,9 @@ pub enum RootError {
         /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
-    /// It location in a cluster namespace, where only replicas belong, and could not be deleted.
+    /// It is in a cluster namespace, where only replicas belong, and could not be deleted.
     #[error("cannot delete the policy {root}, which does not belong to any root policy: {source}")]
-    Stray {
+    DeleteMisplaced {
         /// The policy.
         root: RootPolicyName,
         /// The error of the client: the API server's answer, or that there was none.
@@ -120,7 +120,7 @@ pub enum RootError {
     },
 }
 
-/// Why the status of a policy set could not be written. It is tried again.
+/// Why the status of a policy set could not be written. It is retried.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the status of the policy set {set}: {source}")]
 pub struct SetError {
@@ -130,14 +130,14 @@ pub struct SetError {
     pub source: kube::Error,
 }
 
-/// Why an automation could not be brought in line. It is tried again.
+/// Why an automation could not be reconciled. It is retried.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {doing} the PolicyAutomation {automation}: {source}")]
+#[error("cannot {operation} the PolicyAutomation {automation}: {source}")]
 pub struct AutomationError {
     /// The automation.
     pub automation: ObjectKey,
-    /// What was being done to it.
-    pub doing: &'static str,
+    /// The operation that failed.
+    pub operation: &'static str,
     /// The error of the client: the API server's answer, or that there was none.
     pub source: Box<kube::Error>,
 }

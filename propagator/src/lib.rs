@@ -2,7 +2,7 @@
 //! policies comes back into the statuses of root policies and policy sets.
 //!
 //! [`manager`] wires: it watches the hub into the [`cache`], whose handlers keep the [`index`] of who is bound where and
-//! enqueue what a change concerns. One folder a reconciler, each named after its `controller` label in the metrics:
+//! enqueue the keys that a change affects. One folder a reconciler, each named after its `controller` label in the metrics:
 //! [`replicated_policy`] (with [`hub_templates`] and the [`confirmation`] before a deletion), [`root_policy_status`],
 //! [`policy_set`], [`policy_encryption_keys`] and [`policy_automation`]. [`webhooks`] answer the API server.
 

@@ -17,9 +17,9 @@ use reeve_runtime::serving;
 
 use crate::args::{Args, Rates};
 use crate::cache::{HubCache, Watches};
-use crate::confirmation::Confirmer;
+use crate::confirmation::DeletionConfirmer;
 use crate::error::Error;
-use crate::hub_templates::accounts::{Accounts, Schedule};
+use crate::hub_templates::accounts::{Accounts, TokenSchedule};
 use crate::hub_templates::{Deps, HubTemplates};
 use crate::metrics::PropagatorMetrics;
 use crate::policy_automation::PolicyAutomationReconciler;
@@ -33,7 +33,7 @@ use crate::webhooks::Webhooks;
 
 const LEASE: &str = "policy-propagator.open-cluster-management.io";
 const USER_AGENT: &str = "governance-policy-propagator";
-/// The controllers that events are reported by, besides the names of the queues.
+/// The reporting controllers of events, which differ from the names of the queues.
 const CONTROLLER: &str = "policy-propagator";
 const SETS_CONTROLLER: &str = "policy-set";
 
@@ -116,7 +116,7 @@ async fn start(args: Args, stop: CancellationToken) -> Result<(), Error> {
     Ok(manager.run().await?)
 }
 
-/// Ready is a process whose caches have synced, leading or not.
+/// The readiness check: the caches have synced, on the leader or a standby.
 fn has_synced(cache: &Arc<HubCache>) -> Check {
     let cache = Arc::clone(cache);
     Arc::new(move || {
@@ -128,7 +128,7 @@ fn has_synced(cache: &Arc<HubCache>) -> Check {
     })
 }
 
-/// What resolves hub templates.
+/// Builds the resolver of hub templates, and starts the watches of kinds.
 fn hub_templates(
     args: &Args,
     cache: &Arc<HubCache>,
@@ -141,26 +141,26 @@ fn hub_templates(
     };
     let (kinds, watches) = Kinds::new(watch_client.clone(), enqueue());
     watches.start(manager.tasks());
-    let schedule = Schedule::default();
+    let schedule = TokenSchedule::default();
     let dependencies = || {
         DependencyWatches::new(watch_client.clone(), enqueue())
             .without_refusal_wakeups()
-            .with_refusal_ttl(schedule.spacing)
+            .with_refusal_ttl(schedule.retry_interval)
     };
     let templates = HubTemplates::new(Deps {
         denied: args.template_function_denylist.clone(),
         hub: Arc::clone(cache),
         client: client.clone(),
         kinds,
-        own: dependencies(),
-        awaited: dependencies(),
+        own_watches: dependencies(),
+        missing_accounts: dependencies(),
         accounts: Accounts::new(client.clone(), options.clone(), schedule, enqueue()),
     })?;
     templates.register(manager.metrics());
     Ok(templates)
 }
 
-/// What only the leader does.
+/// The reconcilers, which only the leader runs, and their dependencies.
 struct Reconcilers {
     client: Client,
     cache: Arc<HubCache>,
@@ -176,8 +176,8 @@ impl Reconcilers {
         let cache = || Arc::clone(&self.cache);
         let recorder =
             |controller| EventRecorder::new(client(), controller, self.broadcaster.clone());
-        // One for both: they ask the API server about the same roots.
-        let confirmer = Confirmer::new(client(), cache());
+        // Both reconcilers share it, because they ask the API server about the same root policies.
+        let confirmer = DeletionConfirmer::new(client(), cache());
         let events = recorder(CONTROLLER);
         let replicas = ReplicatedPolicyReconciler::new(
             client(),

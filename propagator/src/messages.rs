@@ -12,19 +12,19 @@ pub const PROPAGATION: &str = "PolicyPropagation";
 /// Reason and action of the events on policy sets.
 pub const SET_STATUS: &str = "PolicySetStatusUpdate";
 /// Reason and action of the events about policies that a set misses.
-pub const SET_MISSES: &str = "PolicyNotFound";
+pub const SET_MEMBER_MISSING: &str = "PolicyNotFound";
 
 /// Why a replica is left alone.
-pub const LEAVE_UNREADABLE_ROOT: &str = "the root policy cannot be decoded";
+pub const LEAVE_UNDECODABLE_ROOT: &str = "the root policy cannot be decoded";
 /// Why a replica is left alone.
-pub const LEAVE_UNREADABLE_PLACEMENT: &str =
+pub const LEAVE_UNDECODABLE_PLACEMENT: &str =
     "a binding, set or decision that may place it cannot be decoded";
 /// Why a replica is left alone.
-pub const LEAVE_UNREADABLE_REPLICA: &str = "the replicated policy cannot be decoded";
+pub const LEAVE_UNDECODABLE_REPLICA: &str = "the replicated policy cannot be decoded";
 /// Why a replica is left alone.
 pub const LEAVE_LONG_NAME: &str = "the name of the root policy is too long for a label";
 /// Why a replica is left alone.
-pub const LEAVE_ROOT_AMONG_REPLICAS: &str = "the root policy lies in the namespace of a managed cluster, where only replicated policies belong";
+pub const LEAVE_ROOT_IN_CLUSTER_NAMESPACE: &str = "the root policy lies in the namespace of a managed cluster, where only replicated policies belong";
 /// Why a replica is left alone.
 pub const LEAVE_FOREIGN: &str = "its namespace belongs to no managed cluster of this hub";
 
@@ -36,7 +36,7 @@ pub const CACHE_IS_BEHIND: &str =
 pub const SET_PENDING: &str = "Policies awaiting pending dependencies";
 /// Before the disabled policies of a set.
 pub const SET_DISABLED: &str = "Disabled policies";
-/// Before the policies of a set of which nothing is known.
+/// Before the policies of a set whose compliance is not known.
 pub const SET_UNKNOWN: &str = "No status provided while awaiting policy status";
 /// Before the policies of a set that do not exist.
 pub const SET_DELETED: &str = "Deleted policies";
@@ -59,15 +59,15 @@ pub fn failed_on_a_secret(place: &str) -> String {
     )
 }
 
-/// Why a template is withheld: what a Secret held, or something made of it, would be for all to read, and cannot be
-/// encrypted there. `field` is a JSON pointer.
+/// Why a template is withheld: a value computed from a Secret would be readable, and cannot be encrypted in this field. `field`
+/// is a JSON pointer.
 pub fn exposed(expression: &str, field: &str) -> String {
     format!(
         "failed to resolve the template: the value of <{expression}> was computed from a Secret and cannot be encrypted in {field}; only texts within spec can, and those within object-templates-raw with the function protect"
     )
 }
 
-/// A document of templates would show a Secret.
+/// Why a template is withheld: its `object-templates-raw` would show text of a Secret.
 pub const EXPOSED_RAW: &str = "failed to resolve the template: object-templates-raw would hold text of a Secret for all to read: pipe it to protect";
 
 /// The API server answered a request for a token with none.
@@ -82,7 +82,7 @@ pub const KEY_ROTATION_WORKERS_ZERO: &str =
 /// A policy's name leaves no room for the label on its replicas.
 pub const LONG_NAME: &str =
     "the combined length of the policy namespace and name cannot exceed 62 characters";
-/// Nobody says what to do about violations.
+/// Neither the policy nor the template has a remediation action.
 pub const NO_REMEDIATION: &str =
     "RemediationAction field of the policy and policy template cannot both be unset";
 /// Before the policies that a set excludes more than once.
@@ -90,7 +90,7 @@ pub const DUPLICATE_EXCLUSION: &str = "policy in spec.exclusions has a duplicate
 /// Before the policies that a set excludes without having them.
 pub const FOREIGN_EXCLUSION: &str = "policy in spec.exclusions is not listed in spec.policies";
 
-/// A policy template that no policy engine can know.
+/// A policy template has no kind.
 pub fn template_without_kind(position: usize) -> String {
     format!(
         "spec.policy-templates[{position}].objectDefinition has no kind: managed clusters will report it as invalid"
@@ -98,11 +98,11 @@ pub fn template_without_kind(position: usize) -> String {
 }
 
 /// A policy set excludes a cluster that cannot exist.
-pub fn strange_cluster(policy: &str, cluster: &str) -> String {
+pub fn invalid_cluster_name(policy: &str, cluster: &str) -> String {
     format!("spec.exclusions of {policy}: {cluster:?} cannot be the name of a cluster")
 }
 
-/// The API server, or somebody else, sent nonsense to a webhook.
+/// The body of a request to a webhook is no review of its kind.
 pub fn malformed_review(kind: &str, error: &dyn std::fmt::Display) -> String {
     format!("not an AdmissionReview of a {kind}: {error}")
 }
@@ -148,7 +148,7 @@ pub struct RefusedQuery<'a> {
     pub selector: &'a str,
 }
 
-/// The API server's refusal, and what would mend it.
+/// The API server's error, and the permission that is missing.
 pub fn missing_permission(refusal: &str, query: &RefusedQuery<'_>) -> String {
     let resource = &query.kind.resource;
     let mut text = format!(
@@ -162,14 +162,14 @@ pub fn missing_permission(refusal: &str, query: &RefusedQuery<'_>) -> String {
     text
 }
 
-/// A template wants the labels of a cluster that does not exist.
-pub fn cluster_missing(cluster: &str) -> String {
+/// A template reads the labels of a cluster that does not exist.
+pub fn managed_cluster_missing(cluster: &str) -> String {
     format!(
         "failed to resolve the template: the ManagedCluster {cluster} does not exist, so .ManagedClusterLabels is not known"
     )
 }
 
-/// A template is none.
+/// A template cannot be parsed.
 pub fn unparsable(reason: &str) -> String {
     format!("failed to parse the template JSON string: {reason}")
 }
@@ -193,14 +193,14 @@ pub fn set_updated(set: &ObjectKey) -> String {
 }
 
 /// A policy set lists a policy that does not exist.
-pub fn set_misses(set: &ObjectKey, policy: &str) -> String {
+pub fn set_member_missing(set: &ObjectKey, policy: &str) -> String {
     format!(
         "Policy {policy} is in PolicySet {} but could not be found in namespace {}",
         set.name, set.namespace
     )
 }
 
-/// A policy with a binding location in a namespace that belongs to a managed cluster.
+/// A policy that has a binding is in the namespace of a managed cluster.
 pub fn in_cluster_namespace(root: &RootPolicyName) -> String {
     format!(
         "Policy {}/{} is bound but lies in the namespace of a managed cluster, where only replicated policies belong: it is not propagated",

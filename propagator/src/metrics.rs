@@ -1,4 +1,4 @@
-//! What the propagator counts.
+//! The metrics of the propagator.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use reeve_runtime::metrics::Metrics;
 use crate::index::Pair;
 use crate::replica::ReplicaFacts;
 
-// Labels are written in the order of the fields; scripts expect the alphabet.
+// Labels are encoded in the order of the fields; scripts expect the alphabetical order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Governed {
+struct GovernanceLabels {
     cluster_namespace: String,
     policy: String,
     policy_namespace: String,
@@ -25,23 +25,23 @@ struct Governed {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Named {
+struct FailureLabels {
     name: String,
     namespace: String,
 }
 
-/// Upper bounds in seconds: those that Go's library has when nobody chooses.
-const SECONDS: [f64; 11] = [
+/// Upper bounds of the buckets in seconds: the defaults of Go's Prometheus client.
+const DURATION_BUCKETS: [f64; 11] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
 
 /// The propagator's series; clones share them.
 #[derive(Clone)]
 pub struct PropagatorMetrics {
-    /// `None`: compliance is not reported.
-    governance: Option<Family<Governed, Gauge>>,
-    failures: Family<Named, Counter>,
-    handling: Histogram,
+    /// `None` if compliance is not reported.
+    governance: Option<Family<GovernanceLabels, Gauge>>,
+    failures: Family<FailureLabels, Counter>,
+    root_duration: Histogram,
 }
 
 impl PropagatorMetrics {
@@ -61,12 +61,12 @@ impl PropagatorMetrics {
         }
     }
 
-    /// The series less those of each policy's compliance.
+    /// The series without those of each policy's compliance.
     pub fn without_compliance(metrics: &Metrics) -> Self {
         let ours = Self {
             governance: None,
             failures: Family::default(),
-            handling: Histogram::new(SECONDS),
+            root_duration: Histogram::new(DURATION_BUCKETS),
         };
         metrics.register(|registry| {
             registry.register(
@@ -78,20 +78,20 @@ impl PropagatorMetrics {
             registry.register(
                 "ocm_handle_root_policy_duration_seconds_bucket",
                 "Time the handleRootPolicy function takes to complete.",
-                ours.handling.clone(),
+                ours.root_duration.clone(),
             );
         });
         ours
     }
 
-    /// A root policy was brought in line, and it took so long.
-    pub fn handled(&self, took: Duration) {
-        self.handling.observe(took.as_secs_f64());
+    /// Records how long the reconcile of a root policy's status took.
+    pub fn observe_root_duration(&self, duration: Duration) {
+        self.root_duration.observe(duration.as_secs_f64());
     }
 
-    /// A root policy changed, or is gone.
-    pub fn root(&self, root: &RootPolicyName, policy: Option<&Policy>) {
-        let labels = Governed {
+    /// Sets the compliance of a root policy; removes its series if it is deleted or disabled.
+    pub fn set_root_compliance(&self, root: &RootPolicyName, policy: Option<&Policy>) {
+        let labels = GovernanceLabels {
             cluster_namespace: "<null>".to_owned(),
             policy: root.name.clone(),
             policy_namespace: root.namespace.clone(),
@@ -100,25 +100,25 @@ impl PropagatorMetrics {
         let enabled = policy.filter(|policy| !policy.spec.disabled);
         let compliance =
             |policy: &Policy| policy.status.as_ref().and_then(PolicyStatus::compliance);
-        self.say(&labels, enabled.map(|policy| value(compliance(policy))));
+        self.set_compliance(&labels, enabled.map(|policy| value(compliance(policy))));
         if policy.is_none() {
-            self.failures.remove(&named(root));
+            self.failures.remove(&failure_labels(root));
         }
     }
 
-    /// A replica changed, or is gone.
-    pub fn replica(&self, pair: &Pair, replica: Option<&ReplicaFacts>) {
-        let labels = Governed {
+    /// Sets the compliance of a replica; removes its series if it is deleted.
+    pub fn set_replica_compliance(&self, pair: &Pair, replica: Option<&ReplicaFacts>) {
+        let labels = GovernanceLabels {
             cluster_namespace: pair.cluster.clone(),
             policy: pair.root.name.clone(),
             policy_namespace: pair.root.namespace.clone(),
             r#type: "propagated",
         };
-        self.say(&labels, replica.map(|replica| value(replica.compliance)));
+        self.set_compliance(&labels, replica.map(|replica| value(replica.compliance)));
     }
 
-    /// `None` for a policy that is not there.
-    fn say(&self, labels: &Governed, value: Option<i64>) {
+    /// Sets the series; `None` removes it.
+    fn set_compliance(&self, labels: &GovernanceLabels, value: Option<i64>) {
         let Some(governance) = &self.governance else {
             return;
         };
@@ -132,14 +132,14 @@ impl PropagatorMetrics {
         }
     }
 
-    /// An attempt to bring a policy in line failed.
-    pub fn failed(&self, root: &RootPolicyName) {
-        self.failures.get_or_create(&named(root)).inc();
+    /// Counts a failed write of a replica or of a root policy's status.
+    pub fn record_propagation_failure(&self, root: &RootPolicyName) {
+        self.failures.get_or_create(&failure_labels(root)).inc();
     }
 }
 
-fn named(root: &RootPolicyName) -> Named {
-    Named {
+fn failure_labels(root: &RootPolicyName) -> FailureLabels {
+    FailureLabels {
         name: root.name.clone(),
         namespace: root.namespace.clone(),
     }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn case_e51_the_duration_is_there_from_the_start() {
+    fn prop_179_duration_histogram_is_exported_from_the_start() {
         let metrics = Metrics::default();
         let ours = PropagatorMetrics::new(&metrics);
         let text = metrics.text();
@@ -172,10 +172,10 @@ mod tests {
         assert!(has(&metrics, &format!("{bucket} 0")), "{text}");
         let help = "# HELP ocm_handle_root_policy_duration_seconds_bucket Time the handleRootPolicy function takes to complete.";
         assert!(has(&metrics, help), "{text}");
-        ours.handled(Duration::from_millis(3));
+        ours.observe_root_duration(Duration::from_millis(3));
         let text = metrics.text();
         assert!(has(&metrics, &format!("{bucket} 1")), "{text}");
-        ours.failed(&RootPolicyName::new("policies", "p"));
+        ours.record_propagation_failure(&RootPolicyName::new("policies", "p"));
         let failed = "policy_propagation_failure_total{name=\"p\",namespace=\"policies\"} 1";
         assert!(has(&metrics, failed), "{}", metrics.text());
     }
@@ -190,25 +190,25 @@ mod tests {
     }
 
     #[test]
-    fn case_e28_a_policy_has_a_series_while_it_is_there_and_not_disabled() {
+    fn prop_177_root_policy_has_a_series_while_it_exists_and_is_enabled() {
         let metrics = Metrics::default();
         let ours = PropagatorMetrics::new(&metrics);
         let root = RootPolicyName::new("policies", "p");
         let series = r#"policy_governance_info{cluster_namespace="<null>",policy="p",policy_namespace="policies",type="root"}"#;
         let states = [("Compliant", 0), ("NonCompliant", 1), ("Pending", -1)];
         for (state, value) in states {
-            ours.root(&root, Some(&policy(false, state)));
+            ours.set_root_compliance(&root, Some(&policy(false, state)));
             assert!(has(&metrics, &format!("{series} {value}")), "{state}");
         }
-        ours.root(&root, Some(&policy(true, "Compliant")));
+        ours.set_root_compliance(&root, Some(&policy(true, "Compliant")));
         assert!(!metrics.text().contains(series), "disabled");
-        ours.root(&root, Some(&policy(false, "Compliant")));
-        ours.root(&root, None);
+        ours.set_root_compliance(&root, Some(&policy(false, "Compliant")));
+        ours.set_root_compliance(&root, None);
         assert!(!metrics.text().contains(series), "deleted");
     }
 
     #[test]
-    fn metrics_are_written_as_scripts_grep_them() {
+    fn replica_series_has_labels_in_alphabetical_order() {
         let metrics = Metrics::default();
         let ours = PropagatorMetrics::new(&metrics);
         let pair = Pair {
@@ -219,23 +219,23 @@ mod tests {
             compliance: Some(Compliance::NonCompliant),
             ..ReplicaFacts::of(policy(false, "NonCompliant"))
         };
-        ours.replica(&pair, Some(&facts));
+        ours.set_replica_compliance(&pair, Some(&facts));
         let line = r#"policy_governance_info{cluster_namespace="c1",policy="p",policy_namespace="policies",type="propagated"} 1"#;
         assert!(
             metrics.text().lines().any(|found| found == line),
             "{}",
             metrics.text()
         );
-        ours.replica(&pair, None);
+        ours.set_replica_compliance(&pair, None);
         assert!(!metrics.text().contains("propagated\"}"));
     }
 
     #[test]
-    fn compliance_may_be_left_out() {
+    fn compliance_series_are_absent_when_disabled() {
         let metrics = Metrics::default();
         let ours = PropagatorMetrics::without_compliance(&metrics);
         let root = RootPolicyName::new("policies", "p");
-        ours.root(&root, Some(&policy(false, "Compliant")));
+        ours.set_root_compliance(&root, Some(&policy(false, "Compliant")));
         assert!(!metrics.text().contains("policy_governance_info"));
     }
 }

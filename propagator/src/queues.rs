@@ -1,4 +1,4 @@
-//! The work queues of the reconcilers. They hold keys only: what is to be done is decided when a key is reconciled.
+//! The work queues of the reconcilers. They hold keys only: a reconciler decides with the state at that time.
 
 use reeve_api::names::RootPolicyName;
 use reeve_runtime::manager::Manager;

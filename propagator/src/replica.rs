@@ -1,4 +1,4 @@
-//! What is remembered of a replica.
+//! The cached fields of a replica.
 
 use std::borrow::Cow;
 
@@ -8,22 +8,22 @@ use reeve_api::policy::{PolicyDependency, PolicySpec};
 use reeve_api::{Compliance, Policy};
 use sha2::{Digest as _, Sha256};
 
-/// What is kept of a replica: enough to see that it is as it should be. With ten thousand clusters
-/// whole replicas would be most of the process's memory.
+/// The cached fields of a replica: enough to compare it with the desired one. With ten thousand clusters whole replicas would be
+/// most of the process's memory.
 #[derive(Clone, Debug)]
 pub struct ReplicaFacts {
-    /// Of annotations, labels and spec.
+    /// The digest of annotations, labels and spec.
     pub digest: Digest,
     /// Guards a delete against removing a successor of the same name.
     pub uid: Box<str>,
-    /// What the cluster answers.
+    /// The compliance that the cluster has reported.
     pub compliance: Option<Compliance>,
-    /// The initialisation vector in its annotations, base64.
+    /// The initialization vector in its annotations, base64.
     pub vector: Option<Box<str>>,
 }
 
 impl ReplicaFacts {
-    /// What is kept of a live replica.
+    /// The cached fields of a live replica.
     pub fn of(policy: Policy) -> Self {
         let vector = policy.annotations().get(ENCRYPTION_IV_ANNOTATION);
         Self {
@@ -35,7 +35,7 @@ impl ReplicaFacts {
     }
 }
 
-/// Stands for the annotations, labels and spec of a replica: all that a root decides of it.
+/// The digest of the annotations, labels and spec of a replica, which all follow from the root policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest([u8; 32]);
 
@@ -51,8 +51,8 @@ impl Digest {
         if has_empty_lists(&spec) {
             drop_empty_lists(spec.to_mut());
         }
-        // Fields are written in the order of their types and maps in that of their keys, so equal
-        // values have equal text. What was read from JSON can be written as JSON.
+        // Fields are serialized in the order of their types and maps in that of their keys, so equal values have equal JSON.
+        // Serializing what was read from JSON cannot fail.
         let whole = serde_json::to_vec(&(&annotations, policy.labels(), &spec));
         Self(Sha256::digest(whole.unwrap_or_default()).into())
     }

@@ -1,4 +1,4 @@
-//! What is kept of a root policy.
+//! The cached fields of a root policy.
 
 use std::sync::Arc;
 
@@ -6,18 +6,18 @@ use reeve_api::policy::{CompliancePerCluster, PolicyStatus};
 use reeve_api::{Compliance, Policy};
 use sha2::{Digest as _, Sha256};
 
-/// A root policy as it is kept. Of its status, which lists every cluster, only what is read again: with ten thousand
-/// clusters whole statuses would be most of the process's memory.
+/// A root policy in the cache, with a small part of its status: with ten thousand clusters whole statuses would be most of the
+/// process's memory.
 #[derive(Clone, Debug)]
-pub struct KeptRoot {
-    /// The policy. Its status has its compliance, and of the clusters those that violate it, by name.
+pub struct CachedRoot {
+    /// The policy. Its status has only the compliance and the names of the clusters that violate the policy.
     pub policy: Arc<Policy>,
-    /// The status as it was.
+    /// The digest of the whole status.
     pub status: StatusDigest,
 }
 
-impl KeptRoot {
-    /// What is kept of a live root policy.
+impl CachedRoot {
+    /// The cached form of a live root policy.
     pub fn of(mut policy: Policy) -> Self {
         let status = policy.status.take().unwrap_or_default();
         let digest = StatusDigest::of(&status);
@@ -45,12 +45,12 @@ impl KeptRoot {
     }
 }
 
-/// Stands for the status of a root policy. Empty lists and absent ones say the same, and have the same digest.
+/// The digest of a root policy's status. Empty lists and absent ones have the same digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatusDigest {
-    /// Of what the clusters answer.
+    /// The digest of the clusters with their compliance.
     pub clusters: [u8; 32],
-    /// Of the compliance and the placements.
+    /// The digest of the compliance and the placements.
     rest: [u8; 32],
 }
 
@@ -74,12 +74,12 @@ impl StatusDigest {
 
 fn digest(part: &impl serde::Serialize) -> [u8; 32] {
     let mut hasher = Sha256::new();
-    // Writing to a digest cannot fail, and what was read from JSON can be written as JSON.
+    // Writing to a digest cannot fail, nor can serializing what was read from JSON.
     let _ = serde_json::to_writer(Writer(&mut hasher), part);
     hasher.finalize().into()
 }
 
-/// Bytes go into a digest.
+/// Writes to a digest.
 struct Writer<'a>(&'a mut Sha256);
 
 impl std::io::Write for Writer<'_> {
@@ -99,12 +99,12 @@ mod tests {
 
     use super::*;
 
-    fn kept(status: &Value) -> KeptRoot {
+    fn kept(status: &Value) -> CachedRoot {
         let policy = json!({
             "metadata": { "name": "p", "namespace": "n" }, "spec": { "disabled": false, "policy-templates": [] },
             "status": status,
         });
-        KeptRoot::of(serde_json::from_value(policy).unwrap())
+        CachedRoot::of(serde_json::from_value(policy).unwrap())
     }
 
     fn clusters(count: usize, violating: usize) -> Value {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_status_of_a_root_is_not_kept() {
+    fn cached_root_has_only_compliance_and_violating_clusters() {
         let root = kept(&json!({
             "compliant": "NonCompliant", "status": clusters(10_000, 2),
             "placement": [{ "placement": "p", "placementBinding": "b" }],
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn digest_tells_statuses_apart_and_not_empty_from_absent() {
+    fn digest_differs_for_other_statuses_and_not_for_empty_and_absent_lists() {
         let digest = |status: Value| kept(&status).status;
         let one = digest(json!({ "compliant": "Compliant", "status": clusters(3, 0) }));
         assert_eq!(

@@ -14,9 +14,9 @@ const PLACEMENT_RULES: &str = "placementrules.apps.open-cluster-management.io";
 /// The namespaces whose policies are propagated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Namespaces {
-    /// Every one.
+    /// Every namespace.
     All,
-    /// These, and there is at least one.
+    /// These namespaces, at least one.
     Some(BTreeSet<String>),
 }
 
@@ -47,7 +47,7 @@ impl Namespaces {
 /// Whether `PlacementRule`s are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlacementRules {
-    /// If their kind is installed when the process starts.
+    /// They are used if their kind is installed when the process starts.
     Probe,
     /// `PlacementRule`s are watched, whether or not their kind is installed.
     On,
@@ -57,10 +57,10 @@ pub enum PlacementRules {
 
 /// Whether the compliance of each policy is a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reports {
-    /// It is.
+pub enum ComplianceReporting {
+    /// Each policy has its series.
     On,
-    /// It is not: there may be many thousands of policies.
+    /// No policy has a series: there may be many thousands of them.
     Off,
 }
 
@@ -72,7 +72,7 @@ pub struct Settings {
     /// Whether `PlacementRule`s are used.
     pub placement_rules: PlacementRules,
     /// Whether compliance is a metric.
-    pub reports: Reports,
+    pub compliance_reporting: ComplianceReporting,
 }
 
 impl Settings {
@@ -92,11 +92,11 @@ fn parse(args: &Args, variable: impl Fn(&str) -> Option<String>) -> Result<Setti
     if args.key_rotation_max_concurrency == 0 {
         return Err(Error::Flag(messages::KEY_ROTATION_WORKERS_ZERO));
     }
-    let given = args.watch_namespace.clone();
-    let namespaces = given.or_else(|| variable("WATCH_NAMESPACE"));
+    let flag = args.watch_namespace.clone();
+    let namespaces = flag.or_else(|| variable("WATCH_NAMESPACE"));
     let namespaces = namespaces.ok_or(Error::WatchNamespace)?;
-    let silent = variable("DISABLE_REPORT_METRICS");
-    let silent = silent.is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    let disabled = variable("DISABLE_REPORT_METRICS");
+    let disabled = disabled.is_some_and(|value| value.eq_ignore_ascii_case("true"));
     Ok(Settings {
         namespaces: Namespaces::parse(&namespaces),
         placement_rules: match args.disable_placementrule {
@@ -104,13 +104,17 @@ fn parse(args: &Args, variable: impl Fn(&str) -> Option<String>) -> Result<Setti
             Some(true) => PlacementRules::Off,
             Some(false) => PlacementRules::On,
         },
-        reports: if silent { Reports::Off } else { Reports::On },
+        compliance_reporting: if disabled {
+            ComplianceReporting::Off
+        } else {
+            ComplianceReporting::On
+        },
     })
 }
 
 /// Whether to use `PlacementRule`s. With [`PlacementRules::Probe`] this reads the hub.
-pub async fn placement_rules(client: &Client, asked: PlacementRules) -> Result<bool, Error> {
-    match asked {
+pub async fn placement_rules(client: &Client, setting: PlacementRules) -> Result<bool, Error> {
+    match setting {
         PlacementRules::On => return Ok(true),
         PlacementRules::Off => return Ok(false),
         PlacementRules::Probe => {}
@@ -126,9 +130,9 @@ pub async fn placement_rules(client: &Client, asked: PlacementRules) -> Result<b
 
 /// The series of this process.
 pub fn metrics(registry: &Metrics, settings: &Settings) -> PropagatorMetrics {
-    match settings.reports {
-        Reports::On => PropagatorMetrics::new(registry),
-        Reports::Off => PropagatorMetrics::without_compliance(registry),
+    match settings.compliance_reporting {
+        ComplianceReporting::On => PropagatorMetrics::new(registry),
+        ComplianceReporting::Off => PropagatorMetrics::without_compliance(registry),
     }
 }
 
@@ -148,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_and_variables_that_must_have_a_value() {
+    fn zero_flags_and_a_missing_watch_namespace_are_errors() {
         let everywhere = [("WATCH_NAMESPACE", "")];
         let cases = [
             (
@@ -171,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_27_one_namespace_and_several_are_taken_at_their_word() {
+    fn prop_6_watch_namespace_lists_one_or_several_namespaces() {
         let of = |text| {
             decided(&[], &[("WATCH_NAMESPACE", text)])
                 .unwrap()
@@ -187,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn placement_rules_are_looked_for_unless_the_flag_is_given_at_all() {
+    fn placement_rules_are_probed_unless_the_flag_is_given() {
         let of = |flags: &[&str]| {
             let settings = decided(flags, &[("WATCH_NAMESPACE", "")]);
             settings.unwrap().placement_rules
@@ -199,13 +203,13 @@ mod tests {
     }
 
     #[test]
-    fn compliance_is_reported_unless_that_is_switched_off() {
+    fn compliance_is_reported_unless_disabled() {
         let of = |value| {
             let variables = [("WATCH_NAMESPACE", ""), ("DISABLE_REPORT_METRICS", value)];
-            decided(&[], &variables).unwrap().reports
+            decided(&[], &variables).unwrap().compliance_reporting
         };
-        assert_eq!(of("True"), Reports::Off);
-        assert_eq!(of("yes"), Reports::On);
-        assert_eq!(of(""), Reports::On);
+        assert_eq!(of("True"), ComplianceReporting::Off);
+        assert_eq!(of("yes"), ComplianceReporting::On);
+        assert_eq!(of(""), ComplianceReporting::On);
     }
 }

@@ -1,5 +1,5 @@
-//! Reports about templates, and the compliance events of the managed cluster that carry them, by the
-//! policy that they are about. [`reporter`] makes new ones.
+//! The compliance events of the managed cluster, indexed by policy and template. [`sent`] has the state of those that this process
+//! has sent.
 
 pub mod sent;
 
@@ -15,30 +15,29 @@ use reeve_api::policy::ComplianceHistory;
 use reeve_runtime::events::time_in_event_name;
 use reeve_runtime::watch::{Cached, Change};
 
-/// Asks the API server for events about policies only, and not for those that the sync
-/// controllers tell people.
+/// Selects events about policies, without the informational events of the sync controllers.
 pub const FIELD_SELECTOR: &str = "involvedObject.kind=Policy,reason!=PolicySpecSync,reason!=PolicyTemplateSync,reason!=PolicyStatusSync";
 
-/// What a recorder puts before the text when it has folded events into one.
-const COMBINED: &str = "(combined from similar events):";
+/// The prefix of the message of an event that combines several.
+const COMBINED_PREFIX: &str = "(combined from similar events):";
 
-/// An event's own time that is later than its name by this much says that it was reported again.
-const REPEATED: SignedDuration = SignedDuration::from_secs(1);
+/// An event whose own time is later than that in its name by this much was reported again under the same name.
+const REPEATED_AFTER: SignedDuration = SignedDuration::from_secs(1);
 
-/// One report about a template.
+/// One report of the compliance of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The name of the event that carries it.
     pub event_name: String,
-    /// When the event was last seen, as far as its own fields tell.
+    /// When the event was last observed, according to its own fields.
     pub at: Timestamp,
     /// `<compliance>; <text>`.
     pub message: String,
 }
 
 impl Report {
-    /// A report that a policy's status remembers.
-    fn remembered(entry: &ComplianceHistory) -> Self {
+    /// A report from the history in a policy's status.
+    fn from_history(entry: &ComplianceHistory) -> Self {
         let at = entry
             .last_timestamp
             .as_deref()
@@ -50,29 +49,28 @@ impl Report {
         }
     }
 
-    /// The time to sort by: that in the name, which has nanoseconds, unless the event was
-    /// reported again later under the same name.
-    fn moment(&self) -> Timestamp {
+    /// The time to sort by: that in the name, which has nanoseconds, unless the event was reported again under the same name.
+    fn sort_time(&self) -> Timestamp {
         match time_in_event_name(&self.event_name) {
-            Some(named) if self.at.duration_since(named) < REPEATED => named,
+            Some(named) if self.at.duration_since(named) < REPEATED_AFTER => named,
             _ => self.at,
         }
     }
 }
 
-/// Reports at hand and those that a status remembers, each once, with the time to sort by.
+/// The reports of events and of a status history, each once, with the time to sort by.
 pub fn newest_first(
     mut reports: Vec<Report>,
-    stored: &[ComplianceHistory],
+    history: &[ComplianceHistory],
 ) -> Vec<(Timestamp, Report)> {
-    let at_hand: HashSet<String> = reports.iter().map(|r| r.event_name.clone()).collect();
-    let remembered = stored.iter().map(Report::remembered);
-    reports.extend(remembered.filter(|old| !at_hand.contains(&old.event_name)));
+    let known_names: HashSet<String> = reports.iter().map(|r| r.event_name.clone()).collect();
+    let from_history = history.iter().map(Report::from_history);
+    reports.extend(from_history.filter(|old| !known_names.contains(&old.event_name)));
     let mut dated: Vec<(Timestamp, Report)> = reports
         .into_iter()
-        .map(|report| (report.moment(), report))
+        .map(|report| (report.sort_time(), report))
         .collect();
-    // The name decides between equal times, so that the order does not depend on who was read first.
+    // The name decides between equal times, so that the order does not depend on the order of reads.
     dated.sort_by(|(one_at, one), (two_at, two)| {
         Reverse((one_at, &one.event_name)).cmp(&Reverse((two_at, &two.event_name)))
     });
@@ -88,7 +86,7 @@ pub struct PolicyEvent {
     pub policy: String,
     /// The template's name.
     pub template: String,
-    /// What it says, and when.
+    /// The report.
     pub report: Report,
 }
 
@@ -114,15 +112,18 @@ impl PolicyEvent {
             report: Report {
                 event_name: event.metadata.name.unwrap_or_default(),
                 at: at.unwrap_or(Timestamp::UNIX_EPOCH),
-                message: clean(event.message.as_deref().unwrap_or_default()).to_owned(),
+                message: clean_message(event.message.as_deref().unwrap_or_default()).to_owned(),
             },
         })
     }
 }
 
-/// The text without what recorders add.
-fn clean(message: &str) -> &str {
-    message.strip_prefix(COMBINED).unwrap_or(message).trim()
+/// The message without the prefix that event recorders add.
+fn clean_message(message: &str) -> &str {
+    message
+        .strip_prefix(COMBINED_PREFIX)
+        .unwrap_or(message)
+        .trim()
 }
 
 /// The template's name in `policy: <namespace>/<name>` or `policy: <name>`.
@@ -147,8 +148,8 @@ type ByTemplate = HashMap<String, BTreeMap<String, Arc<Option<PolicyEvent>>>>;
 pub struct ComplianceEvents(Arc<RwLock<HashMap<String, ByTemplate>>>);
 
 impl ComplianceEvents {
-    /// Follows the watch of events and answers the name of the policy that has something new.
-    /// Events that expire tell nothing: what they said is in the policy's status.
+    /// Applies a watch event, and returns the policy to enqueue. The expiry of an event enqueues nothing: its report is in the
+    /// policy's status.
     pub fn changed(&self, change: &Change<Option<PolicyEvent>>) -> Option<String> {
         let mut events = self.0.write();
         let (old, _) = change.valid();
@@ -229,7 +230,7 @@ mod tests {
     #[rstest]
     #[case::namespaced(Some("c1"))]
     #[case::cluster_scoped(None)]
-    fn what_evaluators_write_is_what_is_read(#[case] namespace: Option<&str>) {
+    fn event_of_an_evaluator_is_read_back(#[case] namespace: Option<&str>) {
         let about = event("", "").involved_object;
         let written = ComplianceEvent {
             policy: about,
@@ -244,7 +245,7 @@ mod tests {
         assert_eq!((read.uid.as_str(), read.policy.as_str()), ("u", "ns.p"));
         assert_eq!(read.template, written.template_name);
         assert_eq!(read.report.message, written.message);
-        assert_eq!(read.report.moment(), at, "to the nanosecond");
+        assert_eq!(read.report.sort_time(), at, "to the nanosecond");
         assert_eq!(
             Compliance::of_message(&read.report.message),
             written.compliance
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_22_an_event_without_last_timestamp_has_a_time_all_the_same() {
+    fn fwk_40_event_without_last_timestamp_has_a_time() {
         let at = Timestamp::from_second(1_700_000_000).unwrap();
         let created = Timestamp::from_second(1_800_000_000).unwrap();
         let mut event = event("policy: a/b", "Compliant");
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_index_follows_the_watch() {
+    fn index_follows_the_watch() {
         let reports = ComplianceEvents::default();
         let valid = |event| Some(Cached::Valid(Arc::new(PolicyEvent::of(event))));
         let key = ObjectKey::new("c1", "ns.p.1");
@@ -282,8 +283,8 @@ mod tests {
             old,
             new,
         };
-        let woken = reports.changed(&change(None, valid(first.clone())));
-        assert_eq!(woken.as_deref(), Some("ns.p"));
+        let enqueued = reports.changed(&change(None, valid(first.clone())));
+        assert_eq!(enqueued.as_deref(), Some("ns.p"));
         reports.changed(&change(valid(first), valid(second.clone())));
         let messages: Vec<_> = reports
             .of("u", "a")

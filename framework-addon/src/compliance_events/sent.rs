@@ -1,5 +1,5 @@
-//! What this process remembers of its own reports and writes, so that none is repeated while its
-//! effect is on the way. After a restart the events and the policy's status say the same.
+//! The reports and writes of this process, so that none is repeated while the watch has not delivered its effect. After a restart
+//! the events and the policy's status have the same information.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,8 +13,8 @@ use super::Report;
 use crate::messages::STALE;
 use crate::replica::Replica;
 
-/// How long a report may take to be seen before it counts as lost.
-const ON_THE_WAY: Duration = Duration::from_mins(1);
+/// How long the watch may take to deliver a report before it counts as lost.
+const SENT_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A report that was sent.
 #[derive(Clone, Debug)]
@@ -27,146 +27,160 @@ pub struct Sent {
     pub at: Instant,
 }
 
-/// Where template sync stands with a template's object.
+/// The state of a template's object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TemplateObject {
-    /// It has not been looked at since the process started.
+pub enum TemplateObjectState {
+    /// It has not been reconciled since the process started.
     #[default]
     Unknown,
-    /// Something is wrong, or waited for: template sync has the word.
+    /// It is in error, or its dependencies are not met: template sync reports the compliance.
     NotReady,
-    /// The object is as it should be: what others say of it counts.
+    /// It equals the desired object: its controller reports the compliance.
     Applied,
 }
 
-/// What is remembered of one template.
+/// The state of one template.
 #[derive(Clone, Debug, Default)]
-pub struct Memo {
-    /// How its object was when it was last looked at.
-    pub stance: TemplateObject,
-    /// Since when somebody else's answer is waited for.
-    pub waits_since: Option<Instant>,
-    /// The last report, until the template is fine again.
+pub struct TemplateState {
+    /// The state of its object at the last reconcile.
+    pub object_state: TemplateObjectState,
+    /// When template sync began to wait for Gatekeeper.
+    pub waiting_since: Option<Instant>,
+    /// The last report that was sent, until the object is applied.
     pub sent: Option<Sent>,
-    /// The report after which the object was asked for a new answer.
+    /// The report after which the object's compliance was cleared, so that its controller reports again.
     pub reset_for: Option<String>,
-    /// The update that the API server answered without changing anything.
-    pub settled: Option<u64>,
+    /// The digest of an update that changed nothing in the object.
+    pub unchanged_update: Option<u64>,
 }
 
 #[derive(Default)]
-struct OfPolicy {
+struct PolicyState {
     uid: String,
-    templates: HashMap<String, Memo>,
+    templates: HashMap<String, TemplateState>,
 }
 
-/// What is remembered of all policies; clones share it.
+/// The state of the templates of all policies; clones share it.
 #[derive(Clone, Default)]
-pub struct SentReports(Arc<Mutex<HashMap<String, OfPolicy>>>);
+pub struct SentReports(Arc<Mutex<HashMap<String, PolicyState>>>);
 
 impl SentReports {
-    fn with<T>(&self, policy: &Replica, change: impl FnOnce(&mut OfPolicy) -> T) -> T {
+    fn with_policy<T>(&self, policy: &Replica, change: impl FnOnce(&mut PolicyState) -> T) -> T {
         let mut all = self.0.lock();
-        let known = all.entry(policy.name().to_owned()).or_default();
-        if known.uid != policy.uid() {
-            // A successor of the same name.
-            *known = OfPolicy {
+        let policy_state = all.entry(policy.name().to_owned()).or_default();
+        if policy_state.uid != policy.uid() {
+            // A new policy of the same name.
+            *policy_state = PolicyState {
                 uid: policy.uid().to_owned(),
-                ..OfPolicy::default()
+                ..PolicyState::default()
             };
         }
-        change(known)
+        change(policy_state)
     }
 
-    /// What is remembered of a template.
-    pub fn of(&self, policy: &Replica, template: &str) -> Memo {
-        self.with(policy, |known| {
-            known.templates.get(template).cloned().unwrap_or_default()
+    /// The state of a template.
+    pub fn of(&self, policy: &Replica, template: &str) -> TemplateState {
+        self.with_policy(policy, |policy_state| {
+            policy_state
+                .templates
+                .get(template)
+                .cloned()
+                .unwrap_or_default()
         })
     }
 
-    /// Changes what is remembered of a template, and passes on what `change` answers.
+    /// Changes the state of a template, and returns the result of `change`.
     pub fn change<T>(
         &self,
         policy: &Replica,
         template: &str,
-        change: impl FnOnce(&mut Memo) -> T,
+        change: impl FnOnce(&mut TemplateState) -> T,
     ) -> T {
-        self.with(policy, |known| {
-            change(known.templates.entry(template.to_owned()).or_default())
+        self.with_policy(policy, |policy_state| {
+            change(
+                policy_state
+                    .templates
+                    .entry(template.to_owned())
+                    .or_default(),
+            )
         })
     }
 
-    /// How long an answer about a template may still take, if it may take `patience` from when this was asked first.
-    pub fn patience(
+    /// The rest of `limit` since the first call of this function for a template; `None` when it is over.
+    pub fn remaining_wait(
         &self,
         policy: &Replica,
         template: &str,
-        patience: Duration,
+        limit: Duration,
     ) -> Option<Duration> {
         let now = Instant::now();
-        let since = self.change(policy, template, |memo| {
-            *memo.waits_since.get_or_insert(now)
+        let since = self.change(policy, template, |state| {
+            *state.waiting_since.get_or_insert(now)
         });
-        let left = patience.saturating_sub(now.saturating_duration_since(since));
+        let left = limit.saturating_sub(now.saturating_duration_since(since));
         (!left.is_zero()).then_some(left)
     }
 
-    /// The answer has come: the next one may take as long again.
-    pub fn answered(&self, policy: &Replica, template: &str) {
-        self.change(policy, template, |memo| memo.waits_since = None);
+    /// Ends the wait for a template.
+    pub fn clear_wait(&self, policy: &Replica, template: &str) {
+        self.change(policy, template, |state| state.waiting_since = None);
     }
 
-    /// Forgets the templates of a policy that it does not have any more.
+    /// Drops the state of templates that the policy no longer has.
     pub fn retain(&self, policy: &Replica, has: impl Fn(&str) -> bool) {
-        self.with(policy, |known| known.templates.retain(|name, _| has(name)));
+        self.with_policy(policy, |policy_state| {
+            policy_state.templates.retain(|name, _| has(name))
+        });
     }
 
-    /// Forgets a policy that is gone.
+    /// Drops the state of a deleted policy.
     pub fn forget(&self, policy: &str) {
         self.0.lock().remove(policy);
     }
 }
 
-/// Whether a message has to be reported: not while it is on the way, nor, when nothing is, if it is the
-/// last word of the events and the status together. When something else has become the last word
-/// since, or is about to, it has to be again. `seen` is newest first.
+/// Whether a message has to be reported. It has not while the same message is in flight, nor if nothing is in flight and it is
+/// the newest report of events and status. It has to be reported again when another report is newer. `reports` is newest first.
 ///
-/// The events matter after a restart: then nothing is remembered, and the status may not show yet
-/// what this process's predecessor has reported.
-pub fn must_report(message: &str, seen: &[Report], memo: &Memo, now: Instant) -> bool {
-    let is_recent = |sent: &&Sent| now.saturating_duration_since(sent.at) < ON_THE_WAY;
-    if let Some(sent) = in_flight(seen, memo).filter(is_recent) {
+/// The events are needed after a restart, when this process has sent nothing and the status may not have the last report of its
+/// predecessor yet.
+pub fn is_report_needed(
+    message: &str,
+    reports: &[Report],
+    state: &TemplateState,
+    now: Instant,
+) -> bool {
+    let is_recent = |sent: &&Sent| now.saturating_duration_since(sent.at) < SENT_TIMEOUT;
+    if let Some(sent) = in_flight(reports, state).filter(is_recent) {
         return sent.message != message;
     }
-    let last = seen.first();
+    let last = reports.first();
     last.is_none_or(|last| last.message.trim() != message.trim())
 }
 
-fn in_flight<'a>(seen: &[Report], memo: &'a Memo) -> Option<&'a Sent> {
-    let sent = memo.sent.as_ref()?;
-    let arrived = seen.iter().any(|report| report.event_name == sent.event);
+fn in_flight<'a>(reports: &[Report], state: &'a TemplateState) -> Option<&'a Sent> {
+    let sent = state.sent.as_ref()?;
+    let arrived = reports.iter().any(|report| report.event_name == sent.event);
     (!arrived).then_some(sent)
 }
 
-/// The event that says, as the last word, that the template is in error or waits; `None` if the
-/// last word is another, or the object was asked for a new answer after it. `seen` is newest first.
-pub fn stale_report(seen: &[Report], memo: &Memo) -> Option<String> {
-    let (message, event) = match (in_flight(seen, memo), seen.first()) {
+/// The name of the newest report's event, if that report is an error or waits for dependencies, and the object's compliance was
+/// not cleared after it. `reports` is newest first.
+pub fn stale_report(reports: &[Report], state: &TemplateState) -> Option<String> {
+    let (message, event) = match (in_flight(reports, state), reports.first()) {
         (Some(sent), _) => (&sent.message, &sent.event),
         (None, Some(last)) => (&last.message, &last.event_name),
         (None, None) => return None,
     };
-    (is_trouble(message) && memo.reset_for.as_deref() != Some(event)).then(|| event.clone())
+    (is_stale_message(message) && state.reset_for.as_deref() != Some(event)).then(|| event.clone())
 }
 
-/// Whether a message says that something is wrong with a template itself, or that it waits.
-pub fn is_trouble(message: &str) -> bool {
+/// Whether a message reports an error of a template, or that it waits for dependencies.
+pub fn is_stale_message(message: &str) -> bool {
     STALE.iter().any(|part| message.contains(part))
 }
 
-/// Stands for an update: what the object is and what it would become, less status and metadata
-/// that the API server writes.
+/// The digest of an update: of the live and the changed object, without status and server-side metadata.
 pub fn digest(live: &DynamicObject, changed: &DynamicObject) -> u64 {
     let mut hasher = DefaultHasher::new();
     for object in [live, changed] {
@@ -198,62 +212,72 @@ mod tests {
         }
     }
 
-    fn sent(event: &str, message: &str, at: Instant) -> Memo {
+    fn sent(event: &str, message: &str, at: Instant) -> TemplateState {
         let sent = Sent {
             message: message.to_owned(),
             event: event.to_owned(),
             at,
         };
-        Memo {
+        TemplateState {
             sent: Some(sent),
-            ..Memo::default()
+            ..TemplateState::default()
         }
     }
 
     const ERROR: &str = "NonCompliant; template-error; x";
 
     #[test]
-    fn rough_edge_17_only_an_equal_message_is_the_same_report() {
+    fn fwk_101_only_an_equal_message_is_the_same_report() {
         let now = Instant::now();
         let longer = [entry("e", "NonCompliant; template-error; x and more")];
-        assert!(must_report(ERROR, &longer, &Memo::default(), now));
+        assert!(is_report_needed(
+            ERROR,
+            &longer,
+            &TemplateState::default(),
+            now
+        ));
         let equal = [entry("e", &format!(" {ERROR}\n"))];
-        assert!(!must_report(ERROR, &equal, &Memo::default(), now));
+        assert!(!is_report_needed(
+            ERROR,
+            &equal,
+            &TemplateState::default(),
+            now
+        ));
         let contained = [entry("e", "NonCompliant; X")];
-        assert!(must_report(
+        assert!(is_report_needed(
             "Compliant; X",
             &contained,
-            &Memo::default(),
+            &TemplateState::default(),
             now
         ));
     }
 
     #[test]
-    fn rough_edge_19_a_report_on_its_way_is_not_sent_again() {
+    fn fwk_101_report_in_flight_is_not_sent_again() {
         let now = Instant::now();
-        let memo = sent("e2", ERROR, now);
+        let state = sent("e2", ERROR, now);
         let before = [entry("e1", "Compliant; fine")];
-        assert!(!must_report(ERROR, &before, &memo, now));
-        assert!(must_report("Pending; y", &before, &memo, now));
+        assert!(!is_report_needed(ERROR, &before, &state, now));
+        assert!(is_report_needed("Pending; y", &before, &state, now));
         let covered = [
             entry("e3", "Compliant; late"),
             entry("e2", ERROR),
             entry("e1", "Compliant; fine"),
         ];
-        assert!(must_report(ERROR, &covered, &memo, now));
+        assert!(is_report_needed(ERROR, &covered, &state, now));
         assert!(
-            must_report("Compliant; fine", &before, &memo, now),
+            is_report_needed("Compliant; fine", &before, &state, now),
             "it is about to be covered"
         );
-        let much_later = now + ON_THE_WAY;
+        let much_later = now + SENT_TIMEOUT;
         assert!(
-            must_report(ERROR, &before, &memo, much_later),
+            is_report_needed(ERROR, &before, &state, much_later),
             "it was lost"
         );
     }
 
     #[test]
-    fn a_report_from_before_a_restart_is_not_repeated_though_the_status_does_not_show_it_yet() {
+    fn report_from_before_a_restart_is_not_repeated_while_the_status_lags() {
         let start = Timestamp::from_second(1_700_000_000).unwrap();
         let event = |second: i64, message: &str| {
             let at = start + SignedDuration::from_secs(second);
@@ -269,9 +293,9 @@ mod tests {
             message: Some(old.message),
         }];
         let reported_after_a_restart = |events: Vec<Report>| {
-            let seen = newest_first(events, &status);
-            let seen: Vec<_> = seen.into_iter().map(|(_, report)| report).collect();
-            must_report(ERROR, &seen, &Memo::default(), Instant::now())
+            let reports = newest_first(events, &status);
+            let reports: Vec<_> = reports.into_iter().map(|(_, report)| report).collect();
+            is_report_needed(ERROR, &reports, &TemplateState::default(), Instant::now())
         };
         assert!(reported_after_a_restart(Vec::new()));
         assert!(!reported_after_a_restart(vec![event(5, ERROR)]));
@@ -281,38 +305,38 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_asked_once_for_each_stale_report() {
+    fn compliance_is_cleared_once_for_each_stale_report() {
         let pending = [entry("e", "Pending; waits")];
         assert_eq!(
-            stale_report(&pending, &Memo::default()).as_deref(),
+            stale_report(&pending, &TemplateState::default()).as_deref(),
             Some("e")
         );
-        let asked = Memo {
+        let asked = TemplateState {
             reset_for: Some("e".to_owned()),
-            ..Memo::default()
+            ..TemplateState::default()
         };
         assert_eq!(stale_report(&pending, &asked), None);
         assert_eq!(
-            stale_report(&[entry("e", "Compliant; fine")], &Memo::default()),
+            stale_report(&[entry("e", "Compliant; fine")], &TemplateState::default()),
             None
         );
-        assert_eq!(stale_report(&[], &Memo::default()), None);
+        assert_eq!(stale_report(&[], &TemplateState::default()), None);
         let on_the_way = sent("e2", ERROR, Instant::now());
         let fine = [entry("e1", "Compliant; fine")];
         assert_eq!(stale_report(&fine, &on_the_way).as_deref(), Some("e2"));
     }
 
     #[test]
-    fn a_successor_of_the_same_name_is_another_policy() {
+    fn new_policy_of_the_same_name_has_no_state() {
         let policy = |uid: &str| {
             let mut policy = Replica::new(kube::core::ObjectMeta::default(), serde_json::json!({}));
             policy.metadata.name = Some("ns.p".to_owned());
             policy.metadata.uid = Some(uid.to_owned());
             policy
         };
-        let memory = SentReports::default();
-        memory.change(&policy("1"), "t", |memo| memo.settled = Some(7));
-        assert_eq!(memory.of(&policy("1"), "t").settled, Some(7));
-        assert_eq!(memory.of(&policy("2"), "t").settled, None);
+        let sent_reports = SentReports::default();
+        sent_reports.change(&policy("1"), "t", |state| state.unchanged_update = Some(7));
+        assert_eq!(sent_reports.of(&policy("1"), "t").unchanged_update, Some(7));
+        assert_eq!(sent_reports.of(&policy("2"), "t").unchanged_update, None);
     }
 }

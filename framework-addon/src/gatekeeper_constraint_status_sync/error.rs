@@ -1,10 +1,10 @@
-//! Why what the audit found could not be passed on. All of these are tried again.
+//! The errors of the relay. All of these are retried.
 
 use reeve_runtime::dependencies::ReadError;
 use reeve_runtime::discovery::DiscoveryError;
 use reeve_runtime::object::status_message;
 
-/// Why what the audit found could not be passed on.
+/// Why the compliance of a constraint could not be reported.
 #[derive(Debug, thiserror::Error)]
 pub enum RelayError {
     /// It is not known whether the constraint's kind exists.

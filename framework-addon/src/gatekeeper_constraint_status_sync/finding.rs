@@ -1,4 +1,4 @@
-//! What a constraint's status says about compliance.
+//! Computes the compliance of a constraint from its status.
 
 use reeve_api::Compliance;
 use serde_json::Value;
@@ -6,21 +6,21 @@ use serde_json::Value;
 use super::messages;
 use crate::reporter::Finding;
 
-/// Whether somebody checks objects before they are stored.
+/// Whether Gatekeeper's webhook validates objects before they are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Validation {
-    /// Gatekeeper's webhook does.
-    Webhook,
-    /// Nobody does.
-    Nobody,
+pub enum WebhookValidation {
+    /// It does.
+    Enabled,
+    /// It does not.
+    Disabled,
 }
 
 /// Reads a constraint; `None` before its first audit.
 ///
 /// Gatekeeper lists a bounded number of violations (`status.violations`) and counts all of them
-/// (`status.totalViolations`); the count is there from the first audit on. An entry without a name or a message is not
-/// dropped in silence: it is counted.
-pub fn of(constraint: &Value, validation: Validation) -> Option<Finding> {
+/// (`status.totalViolations`); the count exists from the first audit on. An entry without a name or a message is counted, not
+/// dropped.
+pub fn of(constraint: &Value, validation: WebhookValidation) -> Option<Finding> {
     let total = constraint
         .pointer("/status/totalViolations")
         .and_then(Value::as_i64)?;
@@ -32,7 +32,7 @@ pub fn of(constraint: &Value, validation: Validation) -> Option<Finding> {
     };
     let action = constraint.pointer("/spec/enforcementAction");
     let denies = action.and_then(Value::as_str).unwrap_or("deny") == "deny";
-    if denies && validation == Validation::Nobody {
+    if denies && validation == WebhookValidation::Disabled {
         let text = format!("{}{}", messages::WEBHOOK_DISABLED, finding.text);
         return Some(Finding {
             compliance: Compliance::NonCompliant,
@@ -52,9 +52,9 @@ fn unlisted(total: i64) -> Finding {
 
 fn listed(violations: &[Value]) -> String {
     let mut texts: Vec<String> = violations.iter().filter_map(violation).collect();
-    let unreadable = violations.len().saturating_sub(texts.len());
-    if unreadable > 0 {
-        texts.push(messages::unreadable(unreadable));
+    let undecodable = violations.len().saturating_sub(texts.len());
+    if undecodable > 0 {
+        texts.push(messages::undecodable(undecodable));
     }
     texts.join(messages::SEPARATOR)
 }
@@ -75,7 +75,11 @@ mod tests {
     use rstest::rstest;
     use serde_json::json;
 
-    fn message(status: &Value, action: Option<&str>, validation: Validation) -> Option<String> {
+    fn message(
+        status: &Value,
+        action: Option<&str>,
+        validation: WebhookValidation,
+    ) -> Option<String> {
         let mut constraint = json!({"spec": {}, "status": status});
         if let Some(action) = action {
             constraint["spec"]["enforcementAction"] = json!(action);
@@ -102,8 +106,11 @@ mod tests {
         json!({"totalViolations": 2, "violations": [on("ConfigMap", Some("ns"), "a"), on("Namespace", None, "b")]}),
         Some("NonCompliant; warn - no (on ConfigMap ns/a); warn - no (on Namespace b)")
     )]
-    fn what_the_audit_found(#[case] status: Value, #[case] expected: Option<&str>) {
-        let found = message(&status, Some("warn"), Validation::Nobody);
+    fn finding_has_the_violations_of_the_audit(
+        #[case] status: Value,
+        #[case] expected: Option<&str>,
+    ) {
+        let found = message(&status, Some("warn"), WebhookValidation::Disabled);
         assert_eq!(found.as_deref(), expected);
     }
 
@@ -117,24 +124,27 @@ mod tests {
         json!({"totalViolations": 2, "violations": ["x", null]}),
         "NonCompliant; 2 violations in the constraint's status cannot be read"
     )]
-    fn rough_edge_38_no_violation_is_taken_for_none(#[case] status: Value, #[case] expected: &str) {
-        let found = message(&status, Some("warn"), Validation::Webhook);
+    fn gk_22_violations_that_are_not_listed_are_counted(
+        #[case] status: Value,
+        #[case] expected: &str,
+    ) {
+        let found = message(&status, Some("warn"), WebhookValidation::Enabled);
         assert_eq!(found.as_deref(), Some(expected));
     }
 
     #[rstest]
-    #[case::absent(None, Validation::Nobody, true)]
-    #[case::deny(Some("deny"), Validation::Nobody, true)]
-    #[case::checked(Some("deny"), Validation::Webhook, false)]
-    #[case::warn(Some("warn"), Validation::Nobody, false)]
-    #[case::scoped(Some("scoped"), Validation::Nobody, false)]
-    fn what_should_be_denied_needs_somebody_who_denies(
+    #[case::absent(None, WebhookValidation::Disabled, true)]
+    #[case::deny(Some("deny"), WebhookValidation::Disabled, true)]
+    #[case::checked(Some("deny"), WebhookValidation::Enabled, false)]
+    #[case::warn(Some("warn"), WebhookValidation::Disabled, false)]
+    #[case::scoped(Some("scoped"), WebhookValidation::Disabled, false)]
+    fn denying_constraint_without_webhook_is_noncompliant(
         #[case] action: Option<&str>,
-        #[case] validation: Validation,
-        #[case] complains: bool,
+        #[case] validation: WebhookValidation,
+        #[case] is_noncompliant: bool,
     ) {
         let found = message(&json!({"totalViolations": 0}), action, validation).unwrap();
-        let expected = if complains {
+        let expected = if is_noncompliant {
             "NonCompliant; The Gatekeeper validating webhook is disabled but the constraint's spec.enforcementAction is deny. The constraint has no violations"
         } else {
             "Compliant; The constraint has no violations"

@@ -1,10 +1,10 @@
 //! Every text of the relay that a user can see.
 
-/// The audit's list is no list.
+/// The list of violations in the status is no list.
 pub const INVALID_STATUS: &str = "The constraint status is invalid";
 /// The audit has found nothing.
 pub const NO_VIOLATIONS: &str = "The constraint has no violations";
-/// Before the violations of a constraint that should deny what nobody checks.
+/// Before the violations of a constraint with the action `deny` while the webhook is disabled.
 pub const WEBHOOK_DISABLED: &str = "The Gatekeeper validating webhook is disabled but the constraint's spec.enforcementAction is deny. ";
 /// Between violations.
 pub const SEPARATOR: &str = "; ";
@@ -22,13 +22,13 @@ pub fn violation(
     format!("{action} - {message} (on {kind} {object})")
 }
 
-/// Violations of which the audit tells only how many there are.
+/// Violations that the audit counts and does not list.
 pub fn not_listed(count: i64) -> String {
     format!("{count} violations (not listed)")
 }
 
 /// Entries of the audit's list that cannot be read.
-pub fn unreadable(count: usize) -> String {
+pub fn undecodable(count: usize) -> String {
     if count == 1 {
         "1 violation in the constraint's status cannot be read".to_owned()
     } else {

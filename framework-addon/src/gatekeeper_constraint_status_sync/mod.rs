@@ -1,8 +1,7 @@
-//! Gatekeeper's part: what its audit finds, told as the compliance of the policies that the constraints come from.
+//! The relay: reports the results of Gatekeeper's audit as the compliance of the policies that the constraints come from.
 //!
-//! The constraints themselves are template sync's business, as all templates are. Once a constraint is in place this
-//! controller reads what the audit has written into its status, and passes it on whenever it says something new. It never
-//! evaluates anything.
+//! Template sync applies the constraints, as all templates. Once a constraint is applied, the relay reads the audit's results
+//! from its status, and reports each new result. It evaluates nothing itself.
 
 mod error;
 mod finding;
@@ -21,9 +20,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::caches::{Caches, Reader};
-use crate::compliance_events::sent::{SentReports, TemplateObject};
+use crate::compliance_events::sent::{SentReports, TemplateObjectState};
 use crate::gatekeeper;
-use crate::kinds::KIND_IS_COMING;
+use crate::kinds::KIND_SERVED_SOON_RETRY;
 use crate::replica::Replica;
 use crate::reporter::{ComplianceReporter, ReportedTemplate};
 use crate::templates::{self, Identity};
@@ -33,35 +32,34 @@ use webhook::Webhook;
 /// The controller's name in logs, metrics and events.
 pub const CONTROLLER: &str = "gatekeeper-constraint-status-sync";
 
-/// Passes on what the audit finds.
+/// The reconciler of the relay.
 pub struct ConstraintStatusSync {
     caches: Caches,
     reporter: ComplianceReporter,
     webhook: Webhook,
-    /// What template sync remembers.
-    placed: SentReports,
+    /// The state of templates, which template sync writes.
+    template_states: SentReports,
 }
 
 impl ConstraintStatusSync {
-    /// Reads constraints of `caches`'s managed cluster. `placed` is template sync's memory, which tells which constraints
-    /// are as they should be.
-    pub fn new(caches: Caches, webhook: Webhook, placed: SentReports) -> Arc<Self> {
+    /// Reads constraints of the managed cluster in `caches`. `template_states` has the constraints that template sync has applied.
+    pub fn new(caches: Caches, webhook: Webhook, template_states: SentReports) -> Arc<Self> {
         Arc::new(Self {
             reporter: ComplianceReporter::new(&caches, CONTROLLER),
             caches,
             webhook,
-            placed,
+            template_states,
         })
     }
 
-    /// Passes on what is new about the constraints of one policy.
+    /// Reports new results about the constraints of one policy.
     pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, RelayError> {
         let policy = match self.caches.managed.policy(&name) {
             Some(Cached::Valid(policy)) if policy.metadata.deletion_timestamp.is_none() => policy,
             // The watch has logged it.
             Some(Cached::Invalid(_)) => return Ok(Action::AwaitChange),
             _ => {
-                self.reporter.memory.forget(&name);
+                self.reporter.sent_reports.forget(&name);
                 self.caches.objects.unwatch(&Reader::Constraints(name));
                 return Ok(Action::AwaitChange);
             }
@@ -69,7 +67,7 @@ impl ConstraintStatusSync {
         if self.caches.uninstalling.is_on() {
             return Ok(Action::AwaitChange);
         }
-        // Template sync says what is wrong with a spec that is none.
+        // Template sync reports a spec that cannot be decoded.
         let Ok(spec) = policy.typed_spec() else {
             return Ok(Action::AwaitChange);
         };
@@ -78,7 +76,10 @@ impl ConstraintStatusSync {
         let reads = self.caches.objects.begin(&Reader::Constraints(name));
         let (mut next, mut failed) = (Action::AwaitChange, None);
         for constraint in identities.filter(|identity| gatekeeper::is_constraint(&identity.kind)) {
-            match self.constraint(&policy, &constraint, &reads).await {
+            match self
+                .reconcile_constraint(&policy, &constraint, &reads)
+                .await
+            {
                 Ok(Action::AwaitChange) => {}
                 Ok(soon) => next = soon,
                 Err(error) => failed = Some(error),
@@ -88,25 +89,25 @@ impl ConstraintStatusSync {
         failed.map_or(Ok(next), Err)
     }
 
-    async fn constraint(
+    async fn reconcile_constraint(
         &self,
         policy: &Replica,
         constraint: &Identity,
         reads: &Batch<Reader>,
     ) -> Result<Action, RelayError> {
-        // Template sync speaks of templates without a name.
+        // Template sync reports templates without a name.
         let Some(name) = &constraint.name else {
             return Ok(Action::AwaitChange);
         };
-        let object = match self.read(constraint, name, reads).await? {
-            Read::There(object) => object,
-            Read::Coming => return Ok(Action::RequeueAfter(KIND_IS_COMING)),
-            Read::Absent => return Ok(Action::AwaitChange),
+        let object = match self.read_constraint(constraint, name, reads).await? {
+            ReadConstraint::Present(object) => object,
+            ReadConstraint::ServedSoon => return Ok(Action::RequeueAfter(KIND_SERVED_SOON_RETRY)),
+            ReadConstraint::Absent => return Ok(Action::AwaitChange),
         };
         let metadata = ObjectMeta::deserialize(&object["metadata"]).unwrap_or_default();
-        let stance = self.placed.of(policy, name).stance;
+        let object_state = self.template_states.of(policy, name).object_state;
         if templates::policy_of(&metadata) != Some(policy.name())
-            || stance != TemplateObject::Applied
+            || object_state != TemplateObjectState::Applied
         {
             return Ok(Action::AwaitChange);
         }
@@ -128,12 +129,12 @@ impl ConstraintStatusSync {
         Ok(Action::AwaitChange)
     }
 
-    async fn read(
+    async fn read_constraint(
         &self,
         constraint: &Identity,
         name: &str,
         reads: &Batch<Reader>,
-    ) -> Result<Read, RelayError> {
+    ) -> Result<ReadConstraint, RelayError> {
         let kind = match self.caches.kinds.find(&constraint.kind).await {
             Ok(kind) => kind,
             Err(error) if error.is_absent() => return Ok(self.unserved(constraint)),
@@ -145,8 +146,8 @@ impl ConstraintStatusSync {
             }
         };
         match reads.get(&kind, "", name).await {
-            Ok(object) => Ok(object.map_or(Read::Absent, Read::There)),
-            // Its kind has just gone, or comes.
+            Ok(object) => Ok(object.map_or(ReadConstraint::Absent, ReadConstraint::Present)),
+            // Its kind is no longer served, or not yet.
             Err(ReadError::Refused(error))
                 if StatusReason::of(&error) == StatusReason::NotFound =>
             {
@@ -160,19 +161,19 @@ impl ConstraintStatusSync {
         }
     }
 
-    fn unserved(&self, constraint: &Identity) -> Read {
+    fn unserved(&self, constraint: &Identity) -> ReadConstraint {
         if self.caches.kinds.is_defined(&constraint.kind) {
-            Read::Coming
+            ReadConstraint::ServedSoon
         } else {
-            Read::Absent
+            ReadConstraint::Absent
         }
     }
 }
 
-enum Read {
-    There(Arc<Value>),
+enum ReadConstraint {
+    Present(Arc<Value>),
     /// Its kind is about to be served.
-    Coming,
+    ServedSoon,
     Absent,
 }
 

@@ -1,4 +1,4 @@
-//! Whether Gatekeeper's webhook checks objects before they are stored.
+//! The watch of Gatekeeper's validating webhook.
 
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use kube::Client;
@@ -7,14 +7,14 @@ use reeve_runtime::object::ObjectKey;
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Store, Watch};
 
-use super::finding::Validation;
+use super::finding::WebhookValidation;
 
 const CONFIGURATION: &str = "gatekeeper-validating-webhook-configuration";
 const ENTRY: &str = "validation.gatekeeper.sh";
 
 /// The watch of Gatekeeper's webhook; clones share it.
 #[derive(Clone)]
-pub struct Webhook(Store<Validation>);
+pub struct Webhook(Store<WebhookValidation>);
 
 impl Webhook {
     /// Watches the one configuration, as the rights of the add-on allow no other. `on_change` is called after each change
@@ -38,25 +38,25 @@ impl Webhook {
         Self(store)
     }
 
-    /// Waits until it is known.
+    /// Waits until the watch has delivered its first list.
     pub async fn wait_for_cache_sync(&self) {
         self.0.wait_for_cache_sync().await;
     }
 
-    /// Whether objects are checked.
-    pub fn validates(&self) -> Validation {
+    /// Whether the webhook validates objects.
+    pub fn validates(&self) -> WebhookValidation {
         let known = self.0.get_valid(&ObjectKey::new("", CONFIGURATION));
-        known.map_or(Validation::Nobody, |known| *known)
+        known.map_or(WebhookValidation::Disabled, |known| *known)
     }
 }
 
 /// Other entries of the configuration, such as that for the labels of namespaces, do not count.
-fn validation(configuration: &ValidatingWebhookConfiguration) -> Validation {
+fn validation(configuration: &ValidatingWebhookConfiguration) -> WebhookValidation {
     let mut entries = configuration.webhooks.iter().flatten();
     if entries.any(|entry| entry.name == ENTRY) {
-        Validation::Webhook
+        WebhookValidation::Enabled
     } else {
-        Validation::Nobody
+        WebhookValidation::Disabled
     }
 }
 
@@ -79,13 +79,13 @@ mod tests {
         };
         assert_eq!(
             of(&["check-ignore-label.gatekeeper.sh", ENTRY]),
-            Validation::Webhook
+            WebhookValidation::Enabled
         );
         let renamed = [
             "check-ignore-label.gatekeeper.sh",
             "not-validation.gatekeeper.sh",
         ];
-        assert_eq!(of(&renamed), Validation::Nobody);
-        assert_eq!(of(&[]), Validation::Nobody);
+        assert_eq!(of(&renamed), WebhookValidation::Disabled);
+        assert_eq!(of(&[]), WebhookValidation::Disabled);
     }
 }

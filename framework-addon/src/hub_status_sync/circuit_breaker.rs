@@ -1,6 +1,6 @@
 //! A circuit breaker for the connection to the hub: while it is open, one write in a while probes whether the hub is back.
 //!
-//! Without this every policy with news for the hub would try on its own, all through an outage and all at once after it.
+//! Without it every policy with a pending status would retry on its own during an outage, and all at once after it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// How long the breaker is open after the first failure.
-const FIRST: Duration = Duration::from_millis(250);
+const MIN_OPEN_TIME: Duration = Duration::from_millis(250);
 /// The longest time that it is open: so long after the end of an outage the hub may get no status.
-const LONGEST: Duration = Duration::from_secs(15);
+const MAX_OPEN_TIME: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Default)]
 struct State {
     open_until: Option<Instant>,
-    pause: Duration,
+    open_time: Duration,
 }
 
 /// The breaker; clones share it.
@@ -33,8 +33,8 @@ impl CircuitBreaker {
             None => None,
             Some(until) if until > now => Some(until.duration_since(now)),
             Some(_) => {
-                let pause = state.pause;
-                state.open_until = now.checked_add(pause);
+                let open_time = state.open_time;
+                state.open_until = now.checked_add(open_time);
                 None
             }
         }
@@ -49,8 +49,8 @@ impl CircuitBreaker {
     /// A write failed, so the breaker opens.
     pub fn record_failure(&self) {
         let mut state = self.0.lock();
-        state.pause = (state.pause * 2).clamp(FIRST, LONGEST);
-        state.open_until = Instant::now().checked_add(state.pause);
+        state.open_time = (state.open_time * 2).clamp(MIN_OPEN_TIME, MAX_OPEN_TIME);
+        state.open_until = Instant::now().checked_add(state.open_time);
     }
 }
 
@@ -59,29 +59,32 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn one_try_in_a_while_goes_through() {
-        let gate = CircuitBreaker::default();
-        assert_eq!(gate.wait(), None);
-        let mut tries = 0;
+    async fn open_breaker_lets_one_probe_through_per_interval() {
+        let breaker = CircuitBreaker::default();
+        assert_eq!(breaker.wait(), None);
+        let mut attempts = 0;
         let start = Instant::now();
-        gate.record_failure();
+        breaker.record_failure();
         while start.elapsed() < Duration::from_mins(10) {
-            match gate.wait() {
+            match breaker.wait() {
                 None => {
-                    tries += 1;
-                    assert!(gate.wait().is_some(), "the others wait");
-                    gate.record_failure();
+                    attempts += 1;
+                    assert!(breaker.wait().is_some(), "the others wait");
+                    breaker.record_failure();
                 }
                 Some(left) => {
-                    assert!(left <= LONGEST);
+                    assert!(left <= MAX_OPEN_TIME);
                     tokio::time::sleep(left).await;
                 }
             }
         }
-        assert!((40..60).contains(&tries), "{tries} tries in ten minutes");
-        tokio::time::sleep(LONGEST).await;
-        assert_eq!(gate.wait(), None);
-        assert!(gate.record_success() && !gate.record_success());
-        assert_eq!((gate.wait(), gate.wait()), (None, None));
+        assert!(
+            (40..60).contains(&attempts),
+            "{attempts} tries in ten minutes"
+        );
+        tokio::time::sleep(MAX_OPEN_TIME).await;
+        assert_eq!(breaker.wait(), None);
+        assert!(breaker.record_success() && !breaker.record_success());
+        assert_eq!((breaker.wait(), breaker.wait()), (None, None));
     }
 }

@@ -1,8 +1,8 @@
 //! The reconciler of statuses on the hub.
 //!
-//! It is apart from the rest so that a hub that cannot be reached holds nothing up: the managed cluster's statuses go on
-//! to follow what is reported, history included, and the hub gets the outcome when it is back. What waits for the hub is
-//! one status a policy, the newest, so that an outage of any length takes no more memory than a moment.
+//! It is separate from status sync so that a hub that cannot be reached blocks nothing: the statuses on the managed cluster
+//! follow the reports, history included, and the hub gets the result when it is back. One status is pending for each policy,
+//! the newest, so that the memory does not grow with the length of an outage.
 
 mod circuit_breaker;
 
@@ -18,9 +18,9 @@ use serde_json::Value;
 use crate::caches::Caches;
 use crate::cluster::Cluster;
 use crate::hub_outbox::Outbox;
-use crate::policy_status_sync::decide::{self, Standing};
+use crate::policy_status_sync::decide::{self, SyncState};
 use crate::policy_status_sync::error::StatusError;
-use crate::policy_status_sync::publish::{self, Written};
+use crate::policy_status_sync::publish::{self, WrittenStatuses};
 use crate::policy_status_sync::{self, messages};
 use circuit_breaker::CircuitBreaker;
 
@@ -29,23 +29,23 @@ pub const CONTROLLER: &str = "hub-status-sync";
 /// How long the hub may take for a write. One that takes longer is tried again: it changes nothing if it was done.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long the watch may take to bring the change that made a write a conflict, before the write is tried again.
+/// How long the watch may take to deliver the change that made a write a conflict, before the write is retried.
 const WATCH_LAG: Duration = Duration::from_mins(1);
-/// How much later than the others the policy tries again with which the hub was found to be away.
+/// The extra delay of the policy whose write failed first: its own status may be the cause.
 const PROBE_DELAY: Duration = Duration::from_millis(250);
 
-/// Writes the hub's statuses.
+/// The reconciler of the hub's statuses.
 pub struct HubStatusSync {
     caches: Caches,
     hub: Cluster,
     events: EventRecorder,
     outbox: Outbox,
-    written: Written,
+    written: WrittenStatuses,
     breaker: CircuitBreaker,
 }
 
 impl HubStatusSync {
-    /// Takes what is in `outbox` to `hub`.
+    /// Writes the pending statuses of `outbox` to `hub`.
     pub fn new(caches: Caches, hub: Cluster, outbox: Outbox) -> Arc<Self> {
         let events = hub.events(policy_status_sync::CONTROLLER);
         Arc::new(Self {
@@ -53,21 +53,21 @@ impl HubStatusSync {
             hub,
             events,
             outbox,
-            written: Written::default(),
+            written: WrittenStatuses::default(),
             breaker: CircuitBreaker::default(),
         })
     }
 
-    /// Brings the hub's status of one policy in line with what waits for it.
+    /// Writes the pending status of one policy to the hub.
     pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, StatusError> {
-        let Some(status) = self.outbox.waiting(&name) else {
+        let Some(status) = self.outbox.pending(&name) else {
             return Ok(Action::AwaitChange);
         };
         let managed = self.caches.managed.policy(&name);
-        let standing = decide::standing(managed, Some(self.hub.policy(&name)));
-        let Standing::InLine { hub: Some(hub), .. } = standing else {
+        let sync_state = decide::sync_state(managed, Some(self.hub.policy(&name)));
+        let SyncState::InSync { hub: Some(hub), .. } = sync_state else {
             self.written.forget(&name);
-            // Either the change that this is about leads here again, or there is nobody to tell.
+            // Either a later change enqueues the policy again, or the hub's policy no longer exists.
             self.outbox.written(&name, &status);
             return Ok(Action::AwaitChange);
         };
@@ -76,12 +76,12 @@ impl HubStatusSync {
         }
         let write = self.written.write(&self.hub, &hub, &status);
         let Ok(written) = tokio::time::timeout(WRITE_TIMEOUT, write).await else {
-            return Ok(self.cut_off(&name, messages::NO_ANSWER));
+            return Ok(self.hub_unreachable(&name, messages::NO_ANSWER));
         };
         match written {
             Ok(written) => {
                 self.outbox.written(&name, &status);
-                self.open();
+                self.resume();
                 if written {
                     let state = status.get("compliant").and_then(Value::as_str);
                     let state = state.unwrap_or_default();
@@ -90,16 +90,18 @@ impl HubStatusSync {
                 }
                 Ok(Action::AwaitChange)
             }
-            Err(error) if is_cut_off(&error) => Ok(self.cut_off(&name, &error_chain(&error))),
+            Err(error) if is_hub_unreachable(&error) => {
+                Ok(self.hub_unreachable(&name, &error_chain(&error)))
+            }
             Err(source) => {
-                self.open();
+                self.resume();
                 let error = StatusError::Hub {
                     policy: name,
                     source,
                 };
                 if error.is_outdated() {
-                    // The watch brings what came in between, and that leads here again. It may take a while: after an
-                    // outage the watch is the last to come back.
+                    // The watch delivers the conflicting change, which enqueues the policy again. After an outage that may
+                    // take a while, because the watch reconnects last.
                     return Ok(Action::RequeueAfter(WATCH_LAG));
                 }
                 Err(error)
@@ -107,24 +109,23 @@ impl HubStatusSync {
         }
     }
 
-    /// The hub answers: what has waited for that goes now, as fast as the client's limit lets it.
-    fn open(&self) {
+    /// Closes the breaker, and enqueues all pending statuses if it was open.
+    fn resume(&self) {
         if self.breaker.record_success() {
             self.outbox.requeue_all();
         }
     }
 
-    fn cut_off(&self, policy: &str, why: &str) -> Action {
+    fn hub_unreachable(&self, policy: &str, reason: &str) -> Action {
         self.breaker.record_failure();
-        tracing::warn!(policy, why, "{}", messages::CUT_OFF);
-        // The others first: it may have been this one's own fault after all.
+        tracing::warn!(policy, reason, "{}", messages::CUT_OFF);
+        // The others go first, because this status may be the cause.
         Action::RequeueAfter(self.breaker.wait().unwrap_or_default() + PROBE_DELAY)
     }
 }
 
-/// Whether another policy's status would fare the same: there was no answer, or one that the hub has no time. A 500 can be
-/// about one object.
-fn is_cut_off(error: &kube::Error) -> bool {
+/// Whether the write of any other status would fail, too: the hub did not answer, or is overloaded. A 500 can be about one object.
+fn is_hub_unreachable(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => matches!(status.code, 401 | 429 | 502 | 503 | 504),
         _ => true,
@@ -145,8 +146,11 @@ mod tests {
     #[case(429, true)]
     #[case(500, false)]
     #[case(503, true)]
-    fn what_is_about_one_policy_holds_up_no_other(#[case] code: u16, #[case] expected: bool) {
+    fn only_errors_about_the_hub_open_the_breaker(#[case] code: u16, #[case] expected: bool) {
         let status = Status::failure("no", "").with_code(code);
-        assert_eq!(is_cut_off(&kube::Error::Api(Box::new(status))), expected);
+        assert_eq!(
+            is_hub_unreachable(&kube::Error::Api(Box::new(status))),
+            expected
+        );
     }
 }

@@ -62,11 +62,11 @@ impl SpecSync {
             // The hub's watch is behind and will name the policy again.
             return Ok(());
         }
-        let only_this_one = Preconditions {
+        let preconditions = Preconditions {
             uid,
             resource_version: None,
         };
-        let parameters = DeleteParams::default().preconditions(only_this_one);
+        let parameters = DeleteParams::default().preconditions(preconditions);
         let deleted = writes::delete(&self.managed.api(), name, &parameters).await;
         let deleted = not_found_as_none(deleted).map_err(|source| SpecError::Delete {
             policy: name.to_owned(),

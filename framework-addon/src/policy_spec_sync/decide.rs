@@ -7,7 +7,7 @@ use reeve_api::names::{CLUSTER_NAMESPACE_LABEL, GROUP};
 use reeve_runtime::watch::Cached;
 
 use super::messages;
-use super::observe::Observed;
+use super::observe::ObservedPolicy;
 use crate::replica::Replica;
 
 /// What to do with the copy.
@@ -29,25 +29,27 @@ pub enum SpecAction {
 }
 
 /// Decides what to do with the copy in `namespace`.
-pub fn decide(observed: &Observed, namespace: &str) -> SpecAction {
+pub fn decide(observed: &ObservedPolicy, namespace: &str) -> SpecAction {
     match (&observed.hub, &observed.managed) {
         (None, None) => SpecAction::Nothing,
-        (Some(Cached::Invalid(_)), _) => SpecAction::Leave(messages::UNREADABLE_ON_HUB),
-        (_, Some(Cached::Invalid(_))) => SpecAction::Leave(messages::UNREADABLE_ON_MANAGED),
-        (None, Some(Cached::Valid(copy))) if copy.metadata.deletion_timestamp.is_some() => {
+        (Some(Cached::Invalid(_)), _) => SpecAction::Leave(messages::UNDECODABLE_ON_HUB),
+        (_, Some(Cached::Invalid(_))) => SpecAction::Leave(messages::UNDECODABLE_ON_MANAGED),
+        (None, Some(Cached::Valid(replica))) if replica.metadata.deletion_timestamp.is_some() => {
             SpecAction::Nothing
         }
-        (None, Some(Cached::Valid(copy))) => SpecAction::Delete {
-            uid: copy.metadata.uid.clone(),
+        (None, Some(Cached::Valid(replica))) => SpecAction::Delete {
+            uid: replica.metadata.uid.clone(),
         },
         (Some(Cached::Valid(policy)), None) => {
-            SpecAction::Create(Box::new(copy(policy, namespace)))
+            SpecAction::Create(Box::new(replica(policy, namespace)))
         }
-        (Some(Cached::Valid(policy)), Some(Cached::Valid(copy))) => update(policy, copy, namespace),
+        (Some(Cached::Valid(policy)), Some(Cached::Valid(replica))) => {
+            update(policy, replica, namespace)
+        }
     }
 }
 
-fn copy(policy: &Replica, namespace: &str) -> Replica {
+fn replica(policy: &Replica, namespace: &str) -> Replica {
     let annotations = policy.annotations();
     let labels = labels(policy, namespace);
     let metadata = ObjectMeta {
@@ -72,12 +74,18 @@ fn labels(policy: &Replica, namespace: &str) -> BTreeMap<String, String> {
     labels
 }
 
-fn update(policy: &Replica, copy: &Replica, namespace: &str) -> SpecAction {
-    let (annotations, labels) = (policy.annotations(), merged_labels(policy, copy, namespace));
-    if copy.spec == policy.spec && copy.annotations() == annotations && copy.labels() == labels {
+fn update(policy: &Replica, replica: &Replica, namespace: &str) -> SpecAction {
+    let (annotations, labels) = (
+        policy.annotations(),
+        merged_labels(policy, replica, namespace),
+    );
+    if replica.spec == policy.spec
+        && replica.annotations() == annotations
+        && replica.labels() == labels
+    {
         return SpecAction::Nothing;
     }
-    let mut changed = copy.clone();
+    let mut changed = replica.clone();
     changed.spec = policy.spec.clone();
     changed.metadata.annotations = Some(annotations);
     changed.metadata.labels = Some(labels);
@@ -86,8 +94,8 @@ fn update(policy: &Replica, copy: &Replica, namespace: &str) -> SpecAction {
 
 /// The hub's labels over those that others have put on the copy. Labels of the framework are the
 /// hub's alone.
-fn merged_labels(policy: &Replica, copy: &Replica, namespace: &str) -> BTreeMap<String, String> {
-    let mut merged = copy.labels();
+fn merged_labels(policy: &Replica, replica: &Replica, namespace: &str) -> BTreeMap<String, String> {
+    let mut merged = replica.labels();
     merged.retain(|label, _| {
         label
             .split_once('/')
@@ -132,7 +140,7 @@ mod tests {
     }
 
     fn managed_policy() -> Replica {
-        let mut managed = copy(&hub_policy(), "klusterlet-c1");
+        let mut managed = replica(&hub_policy(), "klusterlet-c1");
         managed.metadata.uid = Some("managed".to_owned());
         managed.metadata.resource_version = Some("3".to_owned());
         managed
@@ -140,7 +148,7 @@ mod tests {
 
     fn decided(hub: Option<Replica>, managed: Option<Replica>) -> SpecAction {
         let known = |policy: Option<Replica>| policy.map(|policy| Cached::Valid(Arc::new(policy)));
-        let observed = Observed {
+        let observed = ObservedPolicy {
             hub: known(hub),
             managed: known(managed),
         };
@@ -217,9 +225,9 @@ mod tests {
             decided(None, Some(managed.clone())),
             SpecAction::Delete { uid }
         );
-        let mut going = managed;
-        going.metadata.deletion_timestamp = Some(Time(jiff::Timestamp::UNIX_EPOCH));
-        assert_eq!(decided(None, Some(going)), SpecAction::Nothing);
+        let mut terminating = managed;
+        terminating.metadata.deletion_timestamp = Some(Time(jiff::Timestamp::UNIX_EPOCH));
+        assert_eq!(decided(None, Some(terminating)), SpecAction::Nothing);
     }
 
     #[test]
@@ -232,7 +240,7 @@ mod tests {
             (None, invalid()),
             (valid(), invalid()),
         ] {
-            let observed = Observed { hub, managed };
+            let observed = ObservedPolicy { hub, managed };
             assert!(matches!(decide(&observed, "c1"), SpecAction::Leave(_)));
         }
     }

@@ -5,9 +5,9 @@ pub const REASON: &str = "PolicySpecSync";
 /// A policy on one side cannot be decoded.
 pub const LEFT_ALONE: &str = "the policy is left as it is";
 /// Why, when it is the hub's.
-pub const UNREADABLE_ON_HUB: &str = "it cannot be decoded on the hub";
+pub const UNDECODABLE_ON_HUB: &str = "it cannot be decoded on the hub";
 /// Why, when it is the managed cluster's.
-pub const UNREADABLE_ON_MANAGED: &str = "it cannot be decoded on the managed cluster";
+pub const UNDECODABLE_ON_MANAGED: &str = "it cannot be decoded on the managed cluster";
 
 /// A policy was copied.
 pub fn created(policy: &str, namespace: &str) -> String {

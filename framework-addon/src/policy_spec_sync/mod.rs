@@ -58,16 +58,13 @@ impl SpecSync {
         let observed = observe::observe(&self.hub, &self.managed, &name);
         match decide::decide(&observed, &self.managed.namespace) {
             SpecAction::Nothing => {}
-            SpecAction::Leave(why) => {
-                tracing::error!(policy = name, why, "{}", messages::LEFT_ALONE);
+            SpecAction::Leave(reason) => {
+                tracing::error!(policy = name, reason, "{}", messages::LEFT_ALONE)
             }
             SpecAction::Delete { uid } => self.delete(&name, uid).await?,
             SpecAction::Create(policy) => {
                 if let Some(created) = self.create(&policy).await? {
-                    self.emit_status_event(
-                        &created,
-                        &messages::created(&name, &self.managed.namespace),
-                    );
+                    self.emit_event(&created, &messages::created(&name, &self.managed.namespace));
                 }
             }
             SpecAction::Update(policy) => {
@@ -76,10 +73,7 @@ impl SpecSync {
                     updated => updated?,
                 };
                 if let Some(updated) = updated {
-                    self.emit_status_event(
-                        &updated,
-                        &messages::updated(&name, &self.managed.namespace),
-                    );
+                    self.emit_event(&updated, &messages::updated(&name, &self.managed.namespace));
                 }
             }
         }

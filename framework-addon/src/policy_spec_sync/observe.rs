@@ -7,7 +7,7 @@ use crate::replica::Replica;
 
 /// One policy on both clusters.
 #[derive(Clone, Debug)]
-pub struct Observed {
+pub struct ObservedPolicy {
     /// On the hub.
     pub hub: Option<Cached<Replica>>,
     /// On the managed cluster.
@@ -15,8 +15,8 @@ pub struct Observed {
 }
 
 /// Looks the policy up in both clusters' watches, which have seen their first lists.
-pub fn observe(hub: &Cluster, managed: &Cluster, name: &str) -> Observed {
-    Observed {
+pub fn observe(hub: &Cluster, managed: &Cluster, name: &str) -> ObservedPolicy {
+    ObservedPolicy {
         hub: hub.policy(name),
         managed: managed.policy(name),
     }

@@ -7,7 +7,7 @@ use super::{SpecSync, messages};
 use crate::replica::Replica;
 
 impl SpecSync {
-    pub(super) fn emit_status_event(&self, policy: &Replica, note: &str) {
+    pub(super) fn emit_event(&self, policy: &Replica, note: &str) {
         tracing::info!(policy = policy.name(), "{note}");
         let event = InformationalEvent {
             reason: messages::REASON,

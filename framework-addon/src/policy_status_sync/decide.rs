@@ -9,19 +9,19 @@ use reeve_runtime::watch::Cached;
 use serde_json::json;
 
 use super::history;
-use super::observe::{Object, Template};
+use super::observe::{ObservedObject, ObservedTemplate};
 use crate::replica::Replica;
 
 /// How the two sides of a policy stand to each other.
 #[derive(Clone, Debug)]
-pub enum Standing {
+pub enum SyncState {
     /// The managed cluster does not have it: nothing is to be reported.
     Gone,
     /// The copy is not what the hub asks for, or one side cannot be read. What is reported about
     /// it must not be taken for an answer to the hub's policy.
-    NotInLine,
+    OutOfSync,
     /// The copy is what the hub asks for.
-    InLine {
+    InSync {
         /// The copy.
         managed: Arc<Replica>,
         /// The hub's, unless the managed cluster is the hub.
@@ -30,29 +30,28 @@ pub enum Standing {
 }
 
 /// Compares the two sides. `hub` is absent when there is no hub to report to.
-#[allow(clippy::option_option)]
-pub fn standing(
+pub fn sync_state(
     managed: Option<Cached<Replica>>,
     hub: Option<Option<Cached<Replica>>>,
-) -> Standing {
+) -> SyncState {
     let managed = match managed {
-        None => return Standing::Gone,
-        Some(Cached::Invalid(_)) => return Standing::NotInLine,
+        None => return SyncState::Gone,
+        Some(Cached::Invalid(_)) => return SyncState::OutOfSync,
         Some(Cached::Valid(managed)) => managed,
     };
     match hub {
-        None => Standing::InLine { managed, hub: None },
-        Some(Some(Cached::Valid(hub))) if hub.is_equivalent(&managed) => Standing::InLine {
+        None => SyncState::InSync { managed, hub: None },
+        Some(Some(Cached::Valid(hub))) if hub.is_equivalent(&managed) => SyncState::InSync {
             managed,
             hub: Some(hub),
         },
-        Some(_) => Standing::NotInLine,
+        Some(_) => SyncState::OutOfSync,
     }
 }
 
 /// The status after `old`, given all reports. Order is that of the templates; templates that are
 /// no more are forgotten.
-pub fn status(old: &PolicyStatus, templates: Vec<Template>) -> PolicyStatus {
+pub fn status(old: &PolicyStatus, templates: Vec<ObservedTemplate>) -> PolicyStatus {
     let mut stored = HashMap::new();
     for entry in old.details.iter().flatten() {
         // Of several entries of one name the first counts.
@@ -63,25 +62,28 @@ pub fn status(old: &PolicyStatus, templates: Vec<Template>) -> PolicyStatus {
         .map(|template| entry(stored.get(template.name.as_str()).copied(), template))
         .collect();
     PolicyStatus {
-        compliant: overall(old, &details),
+        compliant: aggregate_compliance(old, &details),
         details: (!details.is_empty()).then_some(details),
         ..old.clone()
     }
 }
 
-fn entry(mut stored: Option<&DetailsPerTemplate>, template: Template) -> DetailsPerTemplate {
+fn entry(
+    mut stored: Option<&DetailsPerTemplate>,
+    template: ObservedTemplate,
+) -> DetailsPerTemplate {
     let mut reports = template.events;
     match template.object {
-        Object::Absent => {}
-        Object::Foreign => stored = None,
-        Object::Owned(told) => {
+        ObservedObject::Absent => {}
+        ObservedObject::Foreign => stored = None,
+        ObservedObject::Owned(own_reports) => {
             // The same report can come as an event too; the event's own fields say more.
-            let told = told.into_iter();
-            let new: Vec<_> = told
-                .filter(|told| {
+            let own_reports = own_reports.into_iter();
+            let new: Vec<_> = own_reports
+                .filter(|report| {
                     reports
                         .iter()
-                        .all(|event| event.event_name != told.event_name)
+                        .all(|event| event.event_name != report.event_name)
                 })
                 .collect();
             reports.extend(new);
@@ -98,28 +100,28 @@ fn entry(mut stored: Option<&DetailsPerTemplate>, template: Template) -> Details
 /// The sum over the templates. While some template has not been reported and none is wrong, the sum
 /// is what it was: unknown before all have answered for the first time. A sum over other templates
 /// than these is not kept; then the known ones decide.
-fn overall(old: &PolicyStatus, details: &[DetailsPerTemplate]) -> Option<String> {
+fn aggregate_compliance(old: &PolicyStatus, details: &[DetailsPerTemplate]) -> Option<String> {
     let known = |entry: &DetailsPerTemplate| entry.compliant.as_deref().and_then(Compliance::parse);
-    let answers: Vec<Option<Compliance>> = details.iter().map(known).collect();
-    let sum = |compliance: Compliance| Some(compliance.as_str().to_owned());
-    if answers.contains(&Some(Compliance::NonCompliant)) {
-        return sum(Compliance::NonCompliant);
+    let compliances: Vec<Option<Compliance>> = details.iter().map(known).collect();
+    let as_text = |compliance: Compliance| Some(compliance.as_str().to_owned());
+    if compliances.contains(&Some(Compliance::NonCompliant)) {
+        return as_text(Compliance::NonCompliant);
     }
-    if answers.contains(&Some(Compliance::Pending)) {
-        return sum(Compliance::Pending);
+    if compliances.contains(&Some(Compliance::Pending)) {
+        return as_text(Compliance::Pending);
     }
-    if answers
+    if compliances
         .iter()
-        .all(|answer| *answer == Some(Compliance::Compliant))
+        .all(|compliance| *compliance == Some(Compliance::Compliant))
     {
-        return sum(Compliance::Compliant);
+        return as_text(Compliance::Compliant);
     }
-    let before = old.details.as_deref().unwrap_or_default();
-    if names(before) == names(details) || old.compliant.is_none() {
+    let previous = old.details.as_deref().unwrap_or_default();
+    if names(previous) == names(details) || old.compliant.is_none() {
         return old.compliant.clone();
     }
-    if answers.iter().any(Option::is_some) {
-        sum(Compliance::Compliant)
+    if compliances.iter().any(Option::is_some) {
+        as_text(Compliance::Compliant)
     } else {
         None
     }
@@ -150,19 +152,19 @@ mod tests {
         }
     }
 
-    fn template(name: &str, messages: &[&str], object: Object) -> Template {
+    fn template(name: &str, messages: &[&str], object: ObservedObject) -> ObservedTemplate {
         let events = (0..)
             .zip(messages)
             .map(|(second, message)| report(second, message));
-        Template {
+        ObservedTemplate {
             name: name.to_owned(),
             events: events.collect(),
             object,
         }
     }
 
-    fn absent(name: &str, messages: &[&str]) -> Template {
-        template(name, messages, Object::Absent)
+    fn absent(name: &str, messages: &[&str]) -> ObservedTemplate {
+        template(name, messages, ObservedObject::Absent)
     }
 
     #[rstest]
@@ -209,13 +211,14 @@ mod tests {
     #[test]
     fn what_an_object_of_somebody_else_left_behind_disappears() {
         let old = status(&PolicyStatus::default(), vec![absent("a", &["Compliant"])]);
-        let foreign = status(&old, vec![template("a", &[], Object::Foreign)]);
+        let foreign = status(&old, vec![template("a", &[], ObservedObject::Foreign)]);
         assert_eq!(foreign.details.unwrap()[0].history, None);
     }
 
     #[test]
     fn the_objects_own_history_counts_once() {
-        let owned = Object::Owned(vec![report(0, "Compliant"), report(5, "NonCompliant; x")]);
+        let owned =
+            ObservedObject::Owned(vec![report(0, "Compliant"), report(5, "NonCompliant; x")]);
         let status = status(
             &PolicyStatus::default(),
             vec![template("a", &["Compliant"], owned)],
@@ -232,15 +235,15 @@ mod tests {
             Cached::Valid(Arc::new(Replica::new(ObjectMeta::default(), spec)))
         };
         let invalid = || Cached::<Replica>::Invalid("odd".into());
-        assert!(matches!(standing(None, None), Standing::Gone));
+        assert!(matches!(sync_state(None, None), SyncState::Gone));
         assert!(matches!(
-            standing(None, Some(Some(policy(true)))),
-            Standing::Gone
+            sync_state(None, Some(Some(policy(true)))),
+            SyncState::Gone
         ));
-        let alone = standing(Some(policy(true)), None);
-        assert!(matches!(alone, Standing::InLine { hub: None, .. }));
-        let equal = standing(Some(policy(true)), Some(Some(policy(true))));
-        assert!(matches!(equal, Standing::InLine { hub: Some(_), .. }));
+        let alone = sync_state(Some(policy(true)), None);
+        assert!(matches!(alone, SyncState::InSync { hub: None, .. }));
+        let equal = sync_state(Some(policy(true)), Some(Some(policy(true))));
+        assert!(matches!(equal, SyncState::InSync { hub: Some(_), .. }));
         for (managed, hub) in [
             (policy(true), Some(policy(false))),
             (policy(true), None),
@@ -248,8 +251,8 @@ mod tests {
             (invalid(), Some(policy(true))),
         ] {
             assert!(matches!(
-                standing(Some(managed), Some(hub)),
-                Standing::NotInLine
+                sync_state(Some(managed), Some(hub)),
+                SyncState::OutOfSync
             ));
         }
     }

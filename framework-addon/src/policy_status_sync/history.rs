@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::compliance_events::{Report, newest_first};
 
 /// The most entries that are kept.
-pub const LONGEST: usize = 10;
+pub const MAX_HISTORY: usize = 10;
 /// Two equal messages closer than this are one report that came by two ways: by an event, whose
 /// name has nanoseconds (`event_name` in the runtime's `events.rs`), and by the object's status,
 /// whose times are cut to microseconds (`micros` in config-policy-controller's `status/update.rs`). The
@@ -22,35 +22,35 @@ const SAME_REPORT: SignedDuration = SignedDuration::from_micros(5);
 
 /// What a template's entry in the status becomes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergedHistory {
     /// The compliance that the newest report announces; the stored one if there is no report.
     pub compliant: Option<String>,
-    /// Newest first, at most [`LONGEST`].
+    /// Newest first, at most [`MAX_HISTORY`].
     pub history: Vec<ComplianceHistory>,
 }
 
 /// Merges reports into a stored entry.
-pub fn merge(reports: Vec<Report>, stored: Option<&DetailsPerTemplate>) -> Merged {
+pub fn merge(reports: Vec<Report>, stored: Option<&DetailsPerTemplate>) -> MergedHistory {
     let stored_history = stored.and_then(|stored| stored.history.as_deref());
     let dated = newest_first(reports, stored_history.unwrap_or_default());
     let mut history: Vec<ComplianceHistory> = Vec::new();
-    let mut before: Option<(Timestamp, &str)> = None;
+    let mut previous: Option<(Timestamp, &str)> = None;
     for (at, report) in &dated {
-        if history.len() == LONGEST {
+        if history.len() == MAX_HISTORY {
             break;
         }
-        let doubled = before.is_some_and(|(before_at, message)| {
+        let is_duplicate = previous.is_some_and(|(before_at, message)| {
             message == report.message && before_at.duration_since(*at) < SAME_REPORT
         });
-        before = Some((*at, &report.message));
-        if !doubled {
+        previous = Some((*at, &report.message));
+        if !is_duplicate {
             history.push(to_stored(*at, report));
         }
     }
     let newest = history.first().and_then(|entry| entry.message.as_deref());
-    let announced = newest.map(|message| Compliance::of_message(message).as_str().to_owned());
-    Merged {
-        compliant: announced.or_else(|| stored.and_then(|stored| stored.compliant.clone())),
+    let reported = newest.map(|message| Compliance::of_message(message).as_str().to_owned());
+    MergedHistory {
+        compliant: reported.or_else(|| stored.and_then(|stored| stored.compliant.clone())),
         history,
     }
 }

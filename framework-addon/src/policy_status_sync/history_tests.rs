@@ -20,7 +20,7 @@ fn report(nanoseconds: i128, message: &str) -> Report {
     }
 }
 
-fn stored(merged: &Merged) -> DetailsPerTemplate {
+fn stored(merged: &MergedHistory) -> DetailsPerTemplate {
     DetailsPerTemplate {
         compliant: merged.compliant.clone(),
         history: Some(merged.history.clone()),
@@ -28,7 +28,7 @@ fn stored(merged: &Merged) -> DetailsPerTemplate {
     }
 }
 
-fn messages(merged: &Merged) -> Vec<&str> {
+fn messages(merged: &MergedHistory) -> Vec<&str> {
     let entries = merged.history.iter();
     entries
         .filter_map(|entry| entry.message.as_deref())
@@ -87,9 +87,9 @@ fn one_report_that_came_by_two_ways_is_one_entry() {
 
 #[test]
 fn rough_edge_14_an_event_that_is_counted_up_moves_to_its_latest_time() {
-    let mut again = report(0, "NonCompliant; a");
-    again.at = at(BASE + 60_000_000_000);
-    let merged = merge(vec![again, report(30_000_000_000, "Compliant; b")], None);
+    let mut repeated = report(0, "NonCompliant; a");
+    repeated.at = at(BASE + 60_000_000_000);
+    let merged = merge(vec![repeated, report(30_000_000_000, "Compliant; b")], None);
     assert_eq!(messages(&merged), ["NonCompliant; a", "Compliant; b"]);
     // The same once the events have expired.
     let later = merge(Vec::new(), Some(&stored(&merged)));
@@ -130,7 +130,7 @@ fn rough_edge_17_a_message_that_contains_another_is_not_the_same() {
 
 #[test]
 fn nothing_reported_keeps_what_was_known() {
-    assert_eq!(merge(Vec::new(), None), Merged::default());
+    assert_eq!(merge(Vec::new(), None), MergedHistory::default());
     let old = DetailsPerTemplate {
         compliant: Some("Pending".to_owned()),
         ..DetailsPerTemplate::default()
@@ -189,7 +189,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #[test]
     fn whatever_happens_the_history_is_ordered_short_and_right(steps in steps(), order in any::<u64>()) {
-        let (mut events, mut known, mut time) = (Vec::<Report>::new(), Merged::default(), 0_i128);
+        let (mut events, mut known, mut time) = (Vec::<Report>::new(), MergedHistory::default(), 0_i128);
         let mut newest: Option<Report> = None;
         for step in steps {
             match step {
@@ -212,7 +212,7 @@ proptest! {
             }
         }
         let last = merge(events.clone(), Some(&stored(&known)));
-        prop_assert!(last.history.len() <= LONGEST);
+        prop_assert!(last.history.len() <= MAX_HISTORY);
         let expected = newest.as_ref().map(|r| Compliance::of_message(&r.message).as_str());
         prop_assert_eq!(last.compliant.as_deref(), expected);
         prop_assert_eq!(last.history.first().and_then(|e| e.event_name.as_deref()), newest.as_ref().map(|r| r.event_name.as_str()));

@@ -23,9 +23,9 @@ use reeve_runtime::window::Window;
 
 use crate::caches::{Caches, Reader};
 use crate::hub_outbox::Outbox;
-use decide::Standing;
+use decide::SyncState;
 use error::StatusError;
-use publish::{Publication, Written};
+use publish::{StatusWrite, WrittenStatuses};
 
 /// The controller's name in logs, metrics and events.
 pub const CONTROLLER: &str = "policy-status-sync";
@@ -35,14 +35,14 @@ const FEW_TEMPLATES: u32 = 25;
 /// With more of them each report makes a large status: it is written less often, by so much for each template, ...
 const PER_TEMPLATE: Duration = Duration::from_millis(2);
 /// ... but not less often than this.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const MAX_WINDOW: Duration = Duration::from_secs(1);
 
 /// How long the status of a policy with so many templates is not written again.
-fn pause(templates: usize) -> Duration {
+fn window_length(templates: usize) -> Duration {
     match u32::try_from(templates) {
         Ok(few) if few <= FEW_TEMPLATES => Duration::ZERO,
-        Ok(many) => PER_TEMPLATE.saturating_mul(many).min(LONGEST_PAUSE),
-        Err(_) => LONGEST_PAUSE,
+        Ok(many) => PER_TEMPLATE.saturating_mul(many).min(MAX_WINDOW),
+        Err(_) => MAX_WINDOW,
     }
 }
 
@@ -50,7 +50,7 @@ fn pause(templates: usize) -> Duration {
 pub struct StatusSync {
     caches: Caches,
     events: EventRecorder,
-    written: Written,
+    written: WrittenStatuses,
     windows: Mutex<HashMap<String, Window>>,
     outbox: Option<Outbox>,
 }
@@ -61,7 +61,7 @@ impl StatusSync {
         Arc::new(Self {
             events: caches.managed.events(CONTROLLER),
             caches,
-            written: Written::default(),
+            written: WrittenStatuses::default(),
             windows: Mutex::default(),
             outbox,
         })
@@ -69,19 +69,19 @@ impl StatusSync {
 
     /// Brings the status of one policy in line.
     pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, StatusError> {
-        let managed = match self.standing(&name) {
-            Standing::Gone => {
-                self.withdraw(&name);
+        let managed = match self.sync_state(&name) {
+            SyncState::Gone => {
+                self.drop_from_outbox(&name);
                 self.written.forget(&name);
                 self.windows.lock().remove(&name);
                 self.caches.objects.unwatch(&Reader::Status(name));
                 return Ok(Action::AwaitChange);
             }
-            Standing::NotInLine => {
-                self.withdraw(&name);
+            SyncState::OutOfSync => {
+                self.drop_from_outbox(&name);
                 return Ok(Action::AwaitChange);
             }
-            Standing::InLine { managed, .. } => managed,
+            SyncState::InSync { managed, .. } => managed,
         };
         if self.caches.uninstalling.is_on() {
             return Ok(Action::AwaitChange);
@@ -102,9 +102,9 @@ impl StatusSync {
         match self.publish(&managed, &status).await {
             Err(error) if error.is_outdated() => return Ok(Action::Requeue),
             published => {
-                if published? == Publication::Written {
-                    let pause = pause(spec.policy_templates.len());
-                    let window = Window::written(Instant::now(), pause);
+                if published? == StatusWrite::Written {
+                    let window_length = window_length(spec.policy_templates.len());
+                    let window = Window::written(Instant::now(), window_length);
                     self.windows.lock().insert(name.clone(), window);
                 }
             }
@@ -116,18 +116,18 @@ impl StatusSync {
         if let Some(error) = observed.failed {
             return Err(error);
         }
-        Ok(observed.again)
+        Ok(observed.requeue)
     }
 
     /// Before the hub's policies have been seen the cluster's own are believed: events expire after an hour, and a hub may
     /// be away for longer.
-    fn standing(&self, policy: &str) -> Standing {
+    fn sync_state(&self, policy: &str) -> SyncState {
         let hub = self.caches.hub.as_ref().filter(|hub| hub.has_synced());
         let hub = hub.map(|hub| hub.policy(policy));
-        decide::standing(self.caches.managed.policy(policy), hub)
+        decide::sync_state(self.caches.managed.policy(policy), hub)
     }
 
-    fn withdraw(&self, policy: &str) {
+    fn drop_from_outbox(&self, policy: &str) {
         if let Some(outbox) = &self.outbox {
             outbox.withdraw(policy);
         }

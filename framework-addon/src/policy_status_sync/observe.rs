@@ -15,24 +15,24 @@ use super::error::StatusError;
 use super::history;
 use crate::caches::Reader;
 use crate::compliance_events::Report;
-use crate::kinds::{KIND_IS_COMING, UNREADABLE};
+use crate::kinds::{KIND_SERVED_SOON_RETRY, UNREADABLE_RETRY};
 use crate::replica::Replica;
 use crate::templates;
 
 /// What has been reported about one template.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Template {
+pub struct ObservedTemplate {
     /// The name under which it is reported.
     pub name: String,
     /// By events.
     pub events: Vec<Report>,
     /// By the object of that name.
-    pub object: Object,
+    pub object: ObservedObject,
 }
 
 /// The object that a template describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Object {
+pub enum ObservedObject {
     /// There is none, or it may not be read, or its kind is none that templates may be of.
     Absent,
     /// It belongs to somebody else.
@@ -42,33 +42,33 @@ pub enum Object {
 }
 
 /// Everything that has been reported about a policy.
-pub struct Observed {
+pub struct ObservedReports {
     /// In the order of the policy's templates.
-    pub templates: Vec<Template>,
+    pub templates: Vec<ObservedTemplate>,
     /// When to look again although nothing that is watched has changed.
-    pub again: Action,
-    /// The last template whose object nothing is known of this time. It counts as [`Object::Absent`], which keeps what its
+    pub requeue: Action,
+    /// The last template whose object nothing is known of this time. It counts as [`ObservedObject::Absent`], which keeps what its
     /// status says already, and keeps no other template's from being told.
     pub failed: Option<StatusError>,
 }
 
-impl Observed {
+impl ObservedReports {
     /// Asks for another look, the soonest one counts.
-    fn look_again(&mut self, after: Duration) {
-        self.again = self.again.within(after);
+    fn requeue_after(&mut self, after: Duration) {
+        self.requeue = self.requeue.within(after);
     }
 }
 
 impl StatusSync {
     /// Gathers the reports about each template. From now on its object's changes lead here.
-    pub(super) async fn observe(&self, policy: &Replica, spec: &PolicySpec) -> Observed {
+    pub(super) async fn observe(&self, policy: &Replica, spec: &PolicySpec) -> ObservedReports {
         let reads = self
             .caches
             .objects
             .begin(&Reader::Status(policy.name().to_owned()));
-        let mut observed = Observed {
+        let mut observed = ObservedReports {
             templates: Vec::new(),
-            again: Action::AwaitChange,
+            requeue: Action::AwaitChange,
             failed: None,
         };
         for (index, template) in spec.policy_templates.iter().enumerate() {
@@ -80,14 +80,14 @@ impl StatusSync {
                         Ok(object) => object,
                         Err(error) => {
                             observed.failed = Some(error);
-                            Object::Absent
+                            ObservedObject::Absent
                         }
                     }
                 }
-                _ => Object::Absent,
+                _ => ObservedObject::Absent,
             };
             let events = self.caches.reports.of(policy.uid(), &name);
-            observed.templates.push(Template {
+            observed.templates.push(ObservedTemplate {
                 name,
                 events,
                 object,
@@ -103,16 +103,16 @@ impl StatusSync {
         kind: &kube::core::GroupVersionKind,
         name: &str,
         reads: &Batch<Reader>,
-        observed: &mut Observed,
-    ) -> Result<Object, StatusError> {
+        observed: &mut ObservedReports,
+    ) -> Result<ObservedObject, StatusError> {
         let kinds = &self.caches.kinds;
         let served = match kinds.find(kind).await {
             Ok(served) => served,
             Err(error) if error.is_absent() => {
                 if kinds.is_defined(kind) {
-                    observed.look_again(KIND_IS_COMING);
+                    observed.requeue_after(KIND_SERVED_SOON_RETRY);
                 }
-                return Ok(Object::Absent);
+                return Ok(ObservedObject::Absent);
             }
             Err(source) => {
                 return Err(StatusError::Discover {
@@ -123,7 +123,7 @@ impl StatusSync {
         };
         // Other kinds are never created for a policy, and often may not be read.
         if !kinds.may_be_template(&served) {
-            return Ok(Object::Absent);
+            return Ok(ObservedObject::Absent);
         }
         let namespace = if served.namespaced {
             self.caches.managed.namespace.as_str()
@@ -132,7 +132,7 @@ impl StatusSync {
         };
         match reads.get(&served, namespace, name).await {
             Ok(Some(object)) => Ok(owned(policy.name(), &object)),
-            Ok(None) | Err(ReadError::Unwatchable(_)) => Ok(Object::Absent),
+            Ok(None) | Err(ReadError::Unwatchable(_)) => Ok(ObservedObject::Absent),
             Err(ReadError::Refused(error))
                 if matches!(
                     StatusReason::of(&error),
@@ -145,12 +145,12 @@ impl StatusSync {
                     kinds.forget_group(&kind.group);
                 }
                 let is_defined = is_gone && kinds.is_defined(kind);
-                observed.look_again(if is_defined {
-                    KIND_IS_COMING
+                observed.requeue_after(if is_defined {
+                    KIND_SERVED_SOON_RETRY
                 } else {
-                    UNREADABLE
+                    UNREADABLE_RETRY
                 });
-                Ok(Object::Absent)
+                Ok(ObservedObject::Absent)
             }
             Err(source) => Err(StatusError::Read {
                 policy: policy.name().to_owned(),
@@ -161,12 +161,12 @@ impl StatusSync {
     }
 }
 
-fn owned(policy: &str, object: &Value) -> Object {
+fn owned(policy: &str, object: &Value) -> ObservedObject {
     // Metadata that says nothing says nothing of us.
     let metadata = ObjectMeta::deserialize(&object["metadata"]).unwrap_or_default();
     if templates::policy_of(&metadata) == Some(policy) {
-        Object::Owned(history::of_object(policy, object))
+        ObservedObject::Owned(history::of_object(policy, object))
     } else {
-        Object::Foreign
+        ObservedObject::Foreign
     }
 }

@@ -20,7 +20,7 @@ use crate::replica::{Replica, same_status};
 
 /// What became of a status that was to be published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Publication {
+pub(super) enum StatusWrite {
     /// It was written.
     Written,
     /// The policy has it.
@@ -33,35 +33,35 @@ impl StatusSync {
         &self,
         managed: &Replica,
         status: &Value,
-    ) -> Result<Publication, StatusError> {
+    ) -> Result<StatusWrite, StatusError> {
         let name = managed.name();
-        let side = &self.caches.managed;
-        let written = self.written.write(side, managed, status).await;
+        let cluster = &self.caches.managed;
+        let written = self.written.write(cluster, managed, status).await;
         let written = written.map_err(|source| StatusError::Managed {
             policy: name.to_owned(),
             source,
         })?;
         if !written {
-            return Ok(Publication::Unchanged);
+            return Ok(StatusWrite::Unchanged);
         }
-        let note = messages::updated(name, &side.namespace);
+        let note = messages::updated(name, &cluster.namespace);
         emit_status_event(&self.events, &managed.object_ref(&()), &note);
-        Ok(Publication::Written)
+        Ok(StatusWrite::Written)
     }
 }
 
 /// The statuses that one cluster has taken, until its watch shows them.
 #[derive(Default)]
-pub struct Written(Mutex<HashMap<String, Write>>);
+pub struct WrittenStatuses(Mutex<HashMap<String, WrittenStatus>>);
 
 /// A status on top of a version of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Write {
+struct WrittenStatus {
     version: Option<String>,
     status: u64,
 }
 
-impl Write {
+impl WrittenStatus {
     fn of(policy: &Replica, status: &Value) -> Self {
         let mut hasher = DefaultHasher::new();
         status.to_string().hash(&mut hasher);
@@ -72,26 +72,26 @@ impl Write {
     }
 }
 
-impl Written {
+impl WrittenStatuses {
     /// Writes a policy's status; `false` if there was no need: the policy has it, or has been given it and the watch is
     /// behind. A policy that was changed since it was read is a conflict; one that was deleted will be reported by the
     /// watch.
     pub async fn write(
         &self,
-        side: &Cluster,
+        cluster: &Cluster,
         policy: &Replica,
         status: &Value,
     ) -> Result<bool, kube::Error> {
         if same_status(policy.status.as_ref(), Some(status)) {
             return Ok(false);
         }
-        let write = Write::of(policy, status);
+        let write = WrittenStatus::of(policy, status);
         if self.0.lock().get(policy.name()) == Some(&write) {
             return Ok(false);
         }
-        let place = (side.namespace.as_str(), policy.name());
+        let place = (cluster.namespace.as_str(), policy.name());
         let patch = Patch::Merge(replacement(policy, status));
-        let patched = writes::patch_status::<Policy>(&side.client, place, &patch).await;
+        let patched = writes::patch_status::<Policy>(&cluster.client, place, &patch).await;
         let written = not_found_as_none(patched)?.is_some();
         if written {
             self.0.lock().insert(policy.name().to_owned(), write);
@@ -107,8 +107,8 @@ impl Written {
 
 /// A merge patch after which the status of the very version that was read is this one and nothing else.
 fn replacement(policy: &Replica, status: &Value) -> Value {
-    let before = policy.status.as_ref().and_then(Value::as_object);
-    let gone = before.into_iter().flatten().map(|(field, _)| field);
+    let previous = policy.status.as_ref().and_then(Value::as_object);
+    let gone = previous.into_iter().flatten().map(|(field, _)| field);
     let mut fields: Map<String, Value> = gone.map(|field| (field.clone(), Value::Null)).collect();
     let new = status.as_object().into_iter().flatten();
     fields.extend(new.map(|(field, value)| (field.clone(), value.clone())));

@@ -12,21 +12,21 @@ use reeve_runtime::writes;
 use serde_json::{Value, json};
 
 use super::TemplateSync;
-use super::admission::{Admission, Done};
-use super::decide::{self, Decision, Ready, Sight};
-use super::error::{SyncError, TemplateError, Verdict};
+use super::admission::{AppliedChange, ConstraintTemplateState};
+use super::decide::{self, ObservedObject, TemplateDecision, TemplateObservation};
+use super::error::{RejectionKind, TemplateError, TemplateSyncError};
 use super::messages;
-use super::plan::{Asked, TemplateWork};
+use super::plan::{ParsedTemplate, TemplateWork};
 use crate::compliance_events::sent::digest;
 use crate::gatekeeper;
 use crate::reporter::{Finding, ReportedTemplate};
 
 /// An object that is as it should be, and what was done to it for that.
-type Placed = Option<(Arc<DynamicObject>, Done)>;
+type AppliedObject = Option<(Arc<DynamicObject>, AppliedChange)>;
 
 /// What came of one template in one round.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Worked {
+pub(super) struct TemplateOutcome {
     /// When to look again although nothing has changed.
     pub again: Option<Duration>,
     /// Whether its object is in place, as the template says and without error.
@@ -38,64 +38,67 @@ impl TemplateSync {
     pub(super) async fn template(
         &self,
         work: TemplateWork<'_>,
-        sight: &Sight,
-    ) -> Result<Worked, SyncError> {
-        let about = ReportedTemplate::asked(work.parent, work.asked, sight);
+        observation: &TemplateObservation,
+    ) -> Result<TemplateOutcome, TemplateSyncError> {
+        let about = ReportedTemplate::parsed(work.parent, work.parsed, observation);
         let integration = self.caches.kinds.integration;
-        let ready @ Ready { kind, .. } = match sight.ready(work.asked, integration) {
+        let ready @ ObservedObject { kind, .. } = match observation.ready(work.parsed, integration)
+        {
             Ok(ready) => ready,
             Err(error) => {
-                self.complain(work.policy, &about, error).await?;
-                return Ok(Worked::default());
+                self.report_error(work.policy, &about, error).await?;
+                return Ok(TemplateOutcome::default());
             }
         };
-        let placed = match decide::decide(work.parent, work.asked, ready) {
-            Decision::Complain(error) => {
-                self.complain(work.policy, &about, error).await?;
+        let applied_object = match decide::decide(work.parent, work.parsed, ready) {
+            TemplateDecision::Reject(error) => {
+                self.report_error(work.policy, &about, error).await?;
                 None
             }
-            Decision::Wait { unmet, delete } => {
-                let finding = Finding::pending(&unmet, work.asked.ignores_pending);
-                self.trouble(work.policy, &about, &finding).await?;
+            TemplateDecision::Wait { unmet, delete } => {
+                let finding = Finding::pending(&unmet, work.parsed.ignores_pending);
+                self.report_not_applied(work.policy, &about, &finding)
+                    .await?;
                 if let Some(object) = delete {
                     self.delete(kind, &object).await?;
                 }
                 None
             }
-            Decision::Withdraw { error, delete } => {
-                self.complain(work.policy, &about, error).await?;
+            TemplateDecision::DeleteUnresolved { error, delete } => {
+                self.report_error(work.policy, &about, error).await?;
                 if let Some(object) = delete {
-                    self.withdraw(work.asked, kind, &object).await?;
+                    self.delete_unresolved(work.parsed, kind, &object).await?;
                 }
                 None
             }
-            Decision::Create(desired) => self.create(work, &about, kind, &desired).await?,
-            Decision::Update { live, changed } => {
+            TemplateDecision::Create(desired) => self.create(work, &about, kind, &desired).await?,
+            TemplateDecision::Update { live, changed } => {
                 self.update(work, &about, kind, &live, &changed).await?
             }
-            Decision::Same(live) => {
+            TemplateDecision::Unchanged(live) => {
                 // Of constraint templates Gatekeeper has the last word.
-                if !gatekeeper::is_constraint_template(&work.asked.kind) {
-                    self.succeeded(work, kind, &live, None).await?;
+                if !gatekeeper::is_constraint_template(&work.parsed.kind) {
+                    self.record_applied(work, kind, &live, None).await?;
                 }
-                Some((live, Done::Nothing))
+                Some((live, AppliedChange::Nothing))
             }
-            Decision::Unclear(reason) => {
-                return Err(SyncError::Unclear {
-                    template: work.asked.name.clone(),
+            TemplateDecision::Retry(reason) => {
+                return Err(TemplateSyncError::Unclear {
+                    template: work.parsed.name.clone(),
                     reason,
                 });
             }
         };
-        match placed {
-            Some((live, done)) if gatekeeper::is_constraint_template(&work.asked.kind) => {
-                let again = self.admission(work, &about, (kind, &live, done)).await?;
-                let is_applied = Admission::of(&live.data) == Admission::Created;
-                Ok(Worked { again, is_applied })
+        match applied_object {
+            Some((live, change)) if gatekeeper::is_constraint_template(&work.parsed.kind) => {
+                let again = self.admission(work, &about, (kind, &live, change)).await?;
+                let is_applied =
+                    ConstraintTemplateState::of(&live.data) == ConstraintTemplateState::Created;
+                Ok(TemplateOutcome { again, is_applied })
             }
-            placed => Ok(Worked {
+            applied_object => Ok(TemplateOutcome {
                 again: None,
-                is_applied: placed.is_some(),
+                is_applied: applied_object.is_some(),
             }),
         }
     }
@@ -115,25 +118,26 @@ impl TemplateSync {
         about: &ReportedTemplate,
         kind: &ServedKind,
         desired: &DynamicObject,
-    ) -> Result<Placed, SyncError> {
+    ) -> Result<AppliedObject, TemplateSyncError> {
         let client = &self.caches.managed.client;
         let path = self.api(kind).resource_url().to_owned();
-        let name = &work.asked.name;
+        let name = &work.parsed.name;
         match strict::create(client, &path, desired, Write::Real).await {
             Ok(created) => {
                 let note = messages::created(name);
-                self.succeeded(work, kind, &created, Some(note)).await?;
-                Ok(Some((Arc::new(created), Done::Created)))
+                self.record_applied(work, kind, &created, Some(note))
+                    .await?;
+                Ok(Some((Arc::new(created), AppliedChange::Created)))
             }
             Err(error) if StatusReason::of(&error) == StatusReason::AlreadyExists => {
-                Err(SyncError::Behind {
+                Err(TemplateSyncError::Outdated {
                     template: name.clone(),
                 })
             }
             Err(error) => {
-                let (reason, verdict) = refused(name, &kind.resource.kind, &error);
-                let error = TemplateError::Create(reason, verdict);
-                self.complain(work.policy, about, error).await?;
+                let (reason, rejection) = rejection_of(name, &kind.resource.kind, &error);
+                let error = TemplateError::Create(reason, rejection);
+                self.report_error(work.policy, about, error).await?;
                 Ok(None)
             }
         }
@@ -146,36 +150,40 @@ impl TemplateSync {
         kind: &ServedKind,
         live: &Arc<DynamicObject>,
         changed: &DynamicObject,
-    ) -> Result<Placed, SyncError> {
-        let name = &work.asked.name;
+    ) -> Result<AppliedObject, TemplateSyncError> {
+        let name = &work.parsed.name;
         let digest = digest(live, changed);
-        let memory = &self.reporter.memory;
-        if memory.of(work.policy, name).settled == Some(digest) {
-            self.succeeded(work, kind, live, None).await?;
-            return Ok(Some((Arc::clone(live), Done::Nothing)));
+        let sent_reports = &self.reporter.sent_reports;
+        if sent_reports.of(work.policy, name).unchanged_update == Some(digest) {
+            self.record_applied(work, kind, live, None).await?;
+            return Ok(Some((Arc::clone(live), AppliedChange::Nothing)));
         }
         let client = &self.caches.managed.client;
         let path = self.api(kind).resource_url().to_owned();
         match strict::replace(client, &path, name, changed, Write::Real).await {
             Ok(after) if after.metadata.resource_version == live.metadata.resource_version => {
                 // The API server fills in or drops something that the template says otherwise.
-                memory.change(work.policy, name, |memo| memo.settled = Some(digest));
-                self.succeeded(work, kind, &after, None).await?;
-                Ok(Some((Arc::new(after), Done::Nothing)))
+                sent_reports.change(work.policy, name, |state| {
+                    state.unchanged_update = Some(digest)
+                });
+                self.record_applied(work, kind, &after, None).await?;
+                Ok(Some((Arc::new(after), AppliedChange::Nothing)))
             }
             Ok(after) => {
                 let note = messages::updated(name);
-                self.succeeded(work, kind, &after, Some(note)).await?;
-                Ok(Some((Arc::new(after), Done::Updated)))
+                self.record_applied(work, kind, &after, Some(note)).await?;
+                Ok(Some((Arc::new(after), AppliedChange::Updated)))
             }
             Err(error) => match StatusReason::of(&error) {
-                StatusReason::Conflict | StatusReason::NotFound => Err(SyncError::Behind {
-                    template: name.clone(),
-                }),
+                StatusReason::Conflict | StatusReason::NotFound => {
+                    Err(TemplateSyncError::Outdated {
+                        template: name.clone(),
+                    })
+                }
                 _ => {
-                    let (reason, verdict) = refused(name, &kind.resource.kind, &error);
-                    let error = TemplateError::Update(name.clone(), reason, verdict);
-                    self.complain(work.policy, about, error).await?;
+                    let (reason, rejection) = rejection_of(name, &kind.resource.kind, &error);
+                    let error = TemplateError::Update(name.clone(), reason, rejection);
+                    self.report_error(work.policy, about, error).await?;
                     Ok(None)
                 }
             },
@@ -184,12 +192,12 @@ impl TemplateSync {
 
     /// Deletes an object whose template the hub could not resolve. What it has created stays: the
     /// template is broken, not gone.
-    async fn withdraw(
+    async fn delete_unresolved(
         &self,
-        asked: &Asked,
+        parsed: &ParsedTemplate,
         kind: &ServedKind,
         object: &DynamicObject,
-    ) -> Result<(), SyncError> {
+    ) -> Result<(), TemplateSyncError> {
         let prunes = object
             .data
             .pointer("/spec/pruneObjectBehavior")
@@ -200,9 +208,9 @@ impl TemplateSync {
                 "spec": {"pruneObjectBehavior": "None"}
             }));
             let api = self.api(kind);
-            let patched = writes::patch_with(&api, &asked.name, &patch).await;
-            not_found_as_none(patched).map_err(|source| SyncError::KeepChildren {
-                template: asked.name.clone(),
+            let patched = writes::patch_with(&api, &parsed.name, &patch).await;
+            not_found_as_none(patched).map_err(|source| TemplateSyncError::DisablePruning {
+                template: parsed.name.clone(),
                 source,
             })?;
         }
@@ -214,19 +222,19 @@ impl TemplateSync {
         &self,
         kind: &ServedKind,
         object: &DynamicObject,
-    ) -> Result<(), SyncError> {
+    ) -> Result<(), TemplateSyncError> {
         if object.metadata.deletion_timestamp.is_some() {
             return Ok(());
         }
         let name = object.metadata.name.as_deref().unwrap_or_default();
         let described = format!("{} {name}", kind.resource.kind);
-        let only_this_one = Preconditions {
+        let preconditions = Preconditions {
             uid: object.metadata.uid.clone(),
             resource_version: None,
         };
-        let parameters = DeleteParams::default().preconditions(only_this_one);
+        let parameters = DeleteParams::default().preconditions(preconditions);
         let deleted = writes::delete(&self.api(kind), name, &parameters).await;
-        not_found_as_none(deleted).map_err(|source| SyncError::Delete {
+        not_found_as_none(deleted).map_err(|source| TemplateSyncError::Delete {
             object: described.clone(),
             source,
         })?;
@@ -236,14 +244,14 @@ impl TemplateSync {
 }
 
 /// The API server's words, in ours where its own help nobody.
-fn refused(name: &str, kind: &str, error: &kube::Error) -> (String, Verdict) {
+fn rejection_of(name: &str, kind: &str, error: &kube::Error) -> (String, RejectionKind) {
     let reason = status_message(error);
     if kind == "ConfigurationPolicy" && reason.ends_with(messages::BOTH_OBJECT_TEMPLATES) {
-        return (messages::both_object_templates(name), Verdict::Other);
+        return (messages::both_object_templates(name), RejectionKind::Other);
     }
-    let verdict = match StatusReason::of(error) {
-        StatusReason::Invalid => Verdict::Invalid,
-        _ => Verdict::Other,
+    let rejection = match StatusReason::of(error) {
+        StatusReason::Invalid => RejectionKind::Invalid,
+        _ => RejectionKind::Other,
     };
-    (reason, verdict)
+    (reason, rejection)
 }

@@ -8,36 +8,36 @@ use reeve_runtime::discovery::ServedKind;
 use serde_json::Value;
 
 use super::TemplateSync;
-use super::error::{SyncError, TemplateError};
+use super::error::{TemplateError, TemplateSyncError};
 use super::messages;
-use super::plan::{Asked, Plan, TemplateWork};
-use crate::compliance_events::sent::TemplateObject;
+use super::plan::{ParsedTemplate, PolicyTemplates, TemplateWork};
+use crate::compliance_events::sent::TemplateObjectState;
 use crate::gatekeeper;
-use crate::kinds::KIND_IS_COMING;
+use crate::kinds::KIND_SERVED_SOON_RETRY;
 use crate::reporter::{Finding, ReportedTemplate};
 
 /// How long Gatekeeper may take to look at a template, and the kind of its constraints to be served, before that is
 /// reported as an error. It usually takes less than a second.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ADMISSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What Gatekeeper says of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Admission {
+pub enum ConstraintTemplateState {
     /// Nothing yet.
-    NotYet,
+    Unobserved,
     /// It can be used.
     Created,
     /// Not yet that it can, nor that any of its Pods has failed to use it: so it begins.
-    Begun,
+    Creating,
     /// It cannot be used.
     Failed,
     /// Nothing that could be read; the text says why.
-    Odd(String),
+    Invalid(String),
 }
 
 /// What was done to the object in this round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Done {
+pub enum AppliedChange {
     /// It was created.
     Created,
     /// It was changed.
@@ -46,22 +46,22 @@ pub enum Done {
     Nothing,
 }
 
-impl Admission {
+impl ConstraintTemplateState {
     /// Reads a template's status.
     pub fn of(template: &Value) -> Self {
         match template.pointer("/status/created") {
-            None => Self::NotYet,
+            None => Self::Unobserved,
             Some(Value::Bool(true)) => Self::Created,
             Some(Value::Bool(false)) if has_errors(template) => Self::Failed,
-            Some(Value::Bool(false)) => Self::Begun,
-            Some(other) => Self::Odd(messages::wrong_type(".status.created", other, "bool")),
+            Some(Value::Bool(false)) => Self::Creating,
+            Some(other) => Self::Invalid(messages::wrong_type(".status.created", other, "bool")),
         }
     }
 }
 
 /// Gatekeeper's word for a kind of constraints that it could not make. Its Pods make it all at once, and those that come
 /// too late say so until they look again: nothing is wrong with the template.
-const RACED: &str = "create_error";
+const CREATE_ERROR: &str = "create_error";
 
 /// Whether one of Gatekeeper's Pods tells of errors that will not go away by themselves.
 fn has_errors(template: &Value) -> bool {
@@ -71,7 +71,7 @@ fn has_errors(template: &Value) -> bool {
         .flatten()
         .filter_map(|pod| pod["errors"].as_array())
         .flatten();
-    errors.any(|error| error["code"] != RACED)
+    errors.any(|error| error["code"] != CREATE_ERROR)
 }
 
 impl TemplateSync {
@@ -81,82 +81,92 @@ impl TemplateSync {
         &self,
         work: TemplateWork<'_>,
         about: &ReportedTemplate,
-        (kind, live, done): (&ServedKind, &DynamicObject, Done),
-    ) -> Result<Option<Duration>, SyncError> {
-        let (policy, name) = (work.policy, work.asked.name.as_str());
-        let memory = &self.reporter.memory;
-        let admission = Admission::of(&live.data);
-        if matches!(admission, Admission::NotYet | Admission::Begun) {
-            if let Some(left) = memory.patience(policy, name, PATIENCE) {
-                self.succeeded(work, kind, live, None).await?;
+        (kind, live, change): (&ServedKind, &DynamicObject, AppliedChange),
+    ) -> Result<Option<Duration>, TemplateSyncError> {
+        let (policy, name) = (work.policy, work.parsed.name.as_str());
+        let sent_reports = &self.reporter.sent_reports;
+        let admission = ConstraintTemplateState::of(&live.data);
+        if matches!(
+            admission,
+            ConstraintTemplateState::Unobserved | ConstraintTemplateState::Creating
+        ) {
+            if let Some(left) = sent_reports.remaining_wait(policy, name, ADMISSION_TIMEOUT) {
+                self.record_applied(work, kind, live, None).await?;
                 return Ok(Some(left));
             }
         } else {
-            memory.answered(policy, name);
+            sent_reports.clear_wait(policy, name);
         }
         let error = match admission {
-            Admission::Created => {
-                self.succeeded(work, kind, live, None).await?;
-                let finding = self.success(work, done);
+            ConstraintTemplateState::Created => {
+                self.record_applied(work, kind, live, None).await?;
+                let finding = self.success(work, change);
                 self.report(policy, about, &finding).await?;
                 return Ok(None);
             }
-            Admission::NotYet => {
+            ConstraintTemplateState::Unobserved => {
                 TemplateError::NoAdmission(name.to_owned(), messages::NOTHING.to_owned())
             }
-            Admission::Odd(reason) => TemplateError::NoAdmission(name.to_owned(), reason),
-            Admission::Begun | Admission::Failed => {
+            ConstraintTemplateState::Invalid(reason) => {
+                TemplateError::NoAdmission(name.to_owned(), reason)
+            }
+            ConstraintTemplateState::Creating | ConstraintTemplateState::Failed => {
                 let errors = live.data.pointer("/status/byPod").map(Value::to_string);
                 tracing::warn!(template = name, errors, "Gatekeeper cannot use it");
                 TemplateError::NotAdmitted(name.to_owned())
             }
         };
-        self.complain(policy, about, error).await?;
+        self.report_error(policy, about, error).await?;
         Ok(None)
     }
 
     /// What there is to say of a template that works. "Created" and "updated" mean the same to the policy's history:
     /// while nothing was done the one that stands is left standing.
-    fn success(&self, work: TemplateWork<'_>, done: Done) -> Finding {
-        let name = work.asked.name.as_str();
+    fn success(&self, work: TemplateWork<'_>, change: AppliedChange) -> Finding {
+        let name = work.parsed.name.as_str();
         let created = Finding::compliant(messages::constraint_template_created(name));
         let updated = Finding::compliant(messages::constraint_template_updated(name));
-        match done {
-            Done::Updated => updated,
-            Done::Created => created,
-            Done::Nothing => {
-                let seen = self.reporter.seen(work.policy, name);
-                let stands = seen.first().map(|last| last.message.trim());
-                let stands = stands == Some(updated.message().as_str());
-                if stands { updated } else { created }
+        match change {
+            AppliedChange::Updated => updated,
+            AppliedChange::Created => created,
+            AppliedChange::Nothing => {
+                let seen = self.reporter.reports(work.policy, name);
+                let latest = seen.first().map(|last| last.message.trim());
+                let latest = latest == Some(updated.message().as_str());
+                if latest { updated } else { created }
             }
         }
     }
 
     /// How long the kind of a constraint may still take to be served: the template that makes it is in the same policy, and
     /// nothing is wrong with it. The time begins when Gatekeeper has said that the template can be used.
-    pub(super) fn is_being_made(&self, work: TemplateWork<'_>, plan: &Plan) -> Option<Duration> {
-        let maker = work.asked.kind.kind.to_lowercase();
-        let is_maker =
-            |other: &&Asked| gatekeeper::is_constraint_template(&other.kind) && other.name == maker;
-        if !gatekeeper::is_constraint(&work.asked.kind)
-            || !plan.asked.iter().any(|it| is_maker(&it))
+    pub(super) fn constraint_kind_wait(
+        &self,
+        work: TemplateWork<'_>,
+        plan: &PolicyTemplates,
+    ) -> Option<Duration> {
+        let template_name = work.parsed.kind.kind.to_lowercase();
+        let is_its_template = |other: &&ParsedTemplate| {
+            gatekeeper::is_constraint_template(&other.kind) && other.name == template_name
+        };
+        if !gatekeeper::is_constraint(&work.parsed.kind)
+            || !plan.parsed.iter().any(|it| is_its_template(&it))
         {
             return None;
         }
-        let memory = &self.reporter.memory;
-        let made = memory.of(work.policy, &maker);
-        match made.stance {
-            TemplateObject::NotReady => {
-                memory.answered(work.policy, &work.asked.name);
+        let sent_reports = &self.reporter.sent_reports;
+        let made = sent_reports.of(work.policy, &template_name);
+        match made.object_state {
+            TemplateObjectState::NotReady => {
+                sent_reports.clear_wait(work.policy, &work.parsed.name);
                 None
             }
-            TemplateObject::Applied if made.waits_since.is_none() => {
-                memory.patience(work.policy, &work.asked.name, PATIENCE)
+            TemplateObjectState::Applied if made.waiting_since.is_none() => {
+                sent_reports.remaining_wait(work.policy, &work.parsed.name, ADMISSION_TIMEOUT)
             }
-            TemplateObject::Unknown | TemplateObject::Applied => {
-                memory.answered(work.policy, &work.asked.name);
-                Some(KIND_IS_COMING)
+            TemplateObjectState::Unknown | TemplateObjectState::Applied => {
+                sent_reports.clear_wait(work.policy, &work.parsed.name);
+                Some(KIND_SERVED_SOON_RETRY)
             }
         }
     }
@@ -169,19 +179,22 @@ mod tests {
     use serde_json::json;
 
     #[rstest]
-    #[case(json!({}), Admission::NotYet)]
-    #[case(json!({"created": true}), Admission::Created)]
-    #[case(json!({"created": false}), Admission::Begun)]
-    #[case(json!({"created": false, "byPod": [{"id": "audit"}, {"errors": []}]}), Admission::Begun)]
-    #[case(json!({"created": false, "byPod": [{"errors": [{"code": "ingest_error"}]}]}), Admission::Failed)]
-    #[case(json!({"created": false, "byPod": [{"errors": [{"code": "create_error"}]}]}), Admission::Begun)]
-    #[case(json!({"created": false, "byPod": [{"errors": [{"code": "create_error"}, {"code": "x"}]}]}), Admission::Failed)]
-    #[case(json!({"created": "yes"}), Admission::Odd(".status.created accessor error: yes is of the type string, expected bool".to_owned()))]
-    #[case(json!({"created": null}), Admission::Odd(".status.created accessor error: <nil> is of the type <nil>, expected bool".to_owned()))]
+    #[case(json!({}), ConstraintTemplateState::Unobserved)]
+    #[case(json!({"created": true}), ConstraintTemplateState::Created)]
+    #[case(json!({"created": false}), ConstraintTemplateState::Creating)]
+    #[case(json!({"created": false, "byPod": [{"id": "audit"}, {"errors": []}]}), ConstraintTemplateState::Creating)]
+    #[case(json!({"created": false, "byPod": [{"errors": [{"code": "ingest_error"}]}]}), ConstraintTemplateState::Failed)]
+    #[case(json!({"created": false, "byPod": [{"errors": [{"code": "create_error"}]}]}), ConstraintTemplateState::Creating)]
+    #[case(json!({"created": false, "byPod": [{"errors": [{"code": "create_error"}, {"code": "x"}]}]}), ConstraintTemplateState::Failed)]
+    #[case(json!({"created": "yes"}), ConstraintTemplateState::Invalid(".status.created accessor error: yes is of the type string, expected bool".to_owned()))]
+    #[case(json!({"created": null}), ConstraintTemplateState::Invalid(".status.created accessor error: <nil> is of the type <nil>, expected bool".to_owned()))]
     fn the_status_says_what_gatekeeper_makes_of_it(
         #[case] status: Value,
-        #[case] expected: Admission,
+        #[case] expected: ConstraintTemplateState,
     ) {
-        assert_eq!(Admission::of(&json!({"status": status})), expected);
+        assert_eq!(
+            ConstraintTemplateState::of(&json!({"status": status})),
+            expected
+        );
     }
 }

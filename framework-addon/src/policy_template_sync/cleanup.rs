@@ -18,9 +18,9 @@ use serde_json::json;
 
 use super::TemplateSync;
 use super::decide::may_delete;
-use super::error::SyncError;
-use super::observe::{LONGEST_LABEL, Own};
-use super::plan::{GroupKind, Parent, Plan};
+use super::error::TemplateSyncError;
+use super::observe::{LabelledObject, MAX_LABEL_LENGTH};
+use super::plan::{GroupKind, Parent, PolicyTemplates};
 use crate::gatekeeper;
 use crate::replica::Replica;
 use crate::templates;
@@ -28,39 +28,39 @@ use crate::templates;
 /// The objects that the policy no longer asks for, of those that are proven to be its own. An object whose name a template
 /// has stays, also when the template is in error: a typo in its kind must not take away what an earlier revision has made.
 /// One of another kind goes when the template of its name is among the `applied`.
-pub(super) fn superfluous<'a>(
+pub(super) fn stale_objects<'a>(
     parent: &Parent,
     expected: &HashMap<String, GroupKind>,
     applied: &HashSet<&str>,
-    own: impl Iterator<Item = &'a Own>,
-) -> Vec<&'a Own> {
-    let is_superfluous = |own: &&Own| {
-        let (resource, metadata) = (&own.kind.resource, &own.object.metadata);
+    labelled: impl Iterator<Item = &'a LabelledObject>,
+) -> Vec<&'a LabelledObject> {
+    let is_stale = |labelled: &&LabelledObject| {
+        let (resource, metadata) = (&labelled.kind.resource, &labelled.object.metadata);
         let name = metadata.name.as_deref().unwrap_or_default();
         let is_replaced = expected.get(name).is_none_or(|template| {
             let is_same = template.group == resource.group && template.kind == resource.kind;
             !is_same && applied.contains(name)
         });
-        is_replaced && may_delete(parent, metadata, &own.kind)
+        is_replaced && may_delete(parent, metadata, &labelled.kind)
     };
-    own.filter(is_superfluous).collect()
+    labelled.filter(is_stale).collect()
 }
 
 impl TemplateSync {
     /// Deletes what the policy no longer asks for, given the names of the templates that were applied without error.
-    pub(super) async fn clean(
+    pub(super) async fn delete_stale(
         &self,
         parent: &Parent,
-        plan: &Plan,
+        plan: &PolicyTemplates,
         applied: &HashSet<&str>,
-        own: &[Result<Own, SyncError>],
-    ) -> Vec<SyncError> {
+        labelled: &[Result<LabelledObject, TemplateSyncError>],
+    ) -> Vec<TemplateSyncError> {
         let Some(expected) = &plan.expected else {
             return Vec::new();
         };
         let mut errors = Vec::new();
-        for own in superfluous(parent, expected, applied, own.iter().flatten()) {
-            errors.extend(self.delete(&own.kind, &own.object).await.err());
+        for labelled in stale_objects(parent, expected, applied, labelled.iter().flatten()) {
+            errors.extend(self.delete(&labelled.kind, &labelled.object).await.err());
         }
         errors
     }
@@ -70,7 +70,7 @@ impl TemplateSync {
         &self,
         parent: &Parent,
         kind: &GroupVersionKind,
-    ) -> Vec<SyncError> {
+    ) -> Vec<TemplateSyncError> {
         let served = match self.caches.kinds.find(kind).await {
             Ok(served) if served.namespaced => return Vec::new(),
             Ok(served) => served,
@@ -78,7 +78,7 @@ impl TemplateSync {
             Err(error) if error.is_absent() => return Vec::new(),
             Err(source) => {
                 let template = String::new();
-                return vec![SyncError::Discover { template, source }];
+                return vec![TemplateSyncError::Discover { template, source }];
             }
         };
         let ours = ListParams::default().labels(&format!("{PARENT_POLICY_LABEL}={}", parent.name));
@@ -88,7 +88,7 @@ impl TemplateSync {
             Err(error) => {
                 let kind = describe(kind);
                 let source = ReadError::Refused(Arc::new(error));
-                return vec![SyncError::List { kind, source }];
+                return vec![TemplateSyncError::List { kind, source }];
             }
         };
         let mut errors = Vec::new();
@@ -102,8 +102,8 @@ impl TemplateSync {
 
     /// The policy is being deleted: deletes its cluster-scoped objects, then lets it go. They are
     /// found by their label, whatever the templates say by now.
-    pub(super) async fn finalize(&self, policy: &Replica) -> Vec<SyncError> {
-        if !is_held(policy) {
+    pub(super) async fn finalize(&self, policy: &Replica) -> Vec<TemplateSyncError> {
+        if !has_finalizer(policy) {
             return Vec::new();
         }
         let spec = policy.typed_spec().unwrap_or_else(|error| {
@@ -111,25 +111,26 @@ impl TemplateSync {
             PolicySpec::default()
         });
         let parent = Parent::of(policy, &spec, &self.caches.managed.namespace);
-        let own = spec.policy_templates.iter();
-        let asked = own.filter_map(|own| templates::identify(&own.object_definition));
+        let templates = spec.policy_templates.iter();
+        let identities =
+            templates.filter_map(|template| templates::identify(&template.object_definition));
         // A definition may have lost its label since.
-        let asked: Vec<_> = asked.map(|identity| identity.kind).collect();
+        let named: Vec<_> = identities.map(|identity| identity.kind).collect();
         let mut kinds = self.caches.kinds.template_kinds();
         kinds.extend(
-            asked
+            named
                 .iter()
                 .filter(|kind| !kinds.contains(kind))
                 .cloned()
                 .collect::<Vec<_>>(),
         );
-        if parent.name.len() > LONGEST_LABEL {
+        if parent.name.len() > MAX_LABEL_LENGTH {
             kinds.clear();
         }
         let mut errors = Vec::new();
         for kind in &kinds {
             let failed = self.clean_cluster_scoped(&parent, kind).await;
-            if asked.contains(kind) || gatekeeper::is_policy(kind) {
+            if named.contains(kind) || gatekeeper::is_policy(kind) {
                 errors.extend(failed);
             } else {
                 // No policy has made any that we may not even see.
@@ -137,32 +138,32 @@ impl TemplateSync {
             }
         }
         if errors.is_empty() {
-            errors.extend(self.let_go(policy).await.err());
+            errors.extend(self.remove_finalizer(policy).await.err());
         }
         errors
     }
 
     /// Adds the finalizer. This comes before the first cluster-scoped object is created.
-    pub(super) async fn hold(&self, policy: &Replica) -> Result<(), SyncError> {
-        if is_held(policy) {
+    pub(super) async fn add_finalizer(&self, policy: &Replica) -> Result<(), TemplateSyncError> {
+        if has_finalizer(policy) {
             return Ok(());
         }
         let mut finalizers = policy.metadata.finalizers.clone().unwrap_or_default();
         finalizers.push(CLUSTER_SCOPED_CLEANUP_FINALIZER.to_owned());
         // A policy that is gone holds nothing: its objects would outlive it.
         let written = self.write_finalizers(policy, &finalizers).await;
-        written.map_err(SyncError::Finalizer)
+        written.map_err(TemplateSyncError::Finalizer)
     }
 
     /// Removes the finalizer.
-    pub(super) async fn let_go(&self, policy: &Replica) -> Result<(), SyncError> {
-        if !is_held(policy) {
+    pub(super) async fn remove_finalizer(&self, policy: &Replica) -> Result<(), TemplateSyncError> {
+        if !has_finalizer(policy) {
             return Ok(());
         }
         let mut finalizers = policy.metadata.finalizers.clone().unwrap_or_default();
         finalizers.retain(|finalizer| finalizer != CLUSTER_SCOPED_CLEANUP_FINALIZER);
         let written = self.write_finalizers(policy, &finalizers).await;
-        not_found_as_none(written).map_err(SyncError::Finalizer)?;
+        not_found_as_none(written).map_err(TemplateSyncError::Finalizer)?;
         Ok(())
     }
 
@@ -181,7 +182,7 @@ impl TemplateSync {
     }
 }
 
-fn is_held(policy: &Replica) -> bool {
+fn has_finalizer(policy: &Replica) -> bool {
     let mut finalizers = policy.metadata.finalizers.iter().flatten();
     finalizers.any(|finalizer| finalizer == CLUSTER_SCOPED_CLEANUP_FINALIZER)
 }

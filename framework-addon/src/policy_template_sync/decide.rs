@@ -9,42 +9,46 @@ use reeve_runtime::discovery::ServedKind;
 
 use super::desired;
 use super::error::TemplateError;
-use super::plan::{Asked, Parent};
+use super::plan::{Parent, ParsedTemplate};
 use crate::gatekeeper::Integration;
 use crate::templates::{belongs_to, claimed_by};
 
 /// What the cluster says to one template.
 #[derive(Clone, Debug)]
-pub enum Sight {
+pub enum TemplateObservation {
     /// Its kind is not served; holds discovery's answer.
     Unmapped(String),
     /// Its kind is no policy's.
     Unsupported,
     /// Its object can be worked on.
-    Ready(Ready),
+    Ready(ObservedObject),
 }
 
 /// What the cluster says to a template whose object can be worked on.
 #[derive(Clone, Debug)]
-pub struct Ready {
+pub struct ObservedObject {
     /// Its kind.
     pub kind: ServedKind,
     /// What it waits for.
-    pub waits: Waits,
+    pub dependency_state: DependencyState,
     /// Its object.
-    pub live: Live,
+    pub live: LiveObject,
 }
 
-impl Sight {
+impl TemplateObservation {
     /// What the template's object can be decided by, or why there can be none.
-    pub fn ready(&self, asked: &Asked, integration: Integration) -> Result<&Ready, TemplateError> {
+    pub fn ready(
+        &self,
+        parsed: &ParsedTemplate,
+        integration: Integration,
+    ) -> Result<&ObservedObject, TemplateError> {
         match self {
             Self::Unmapped(found) => Err(TemplateError::NotMapped {
-                kind: asked.kind.clone(),
+                kind: parsed.kind.clone(),
                 found: found.clone(),
                 integration,
             }),
-            Self::Unsupported => Err(TemplateError::Unsupported(asked.kind.clone())),
+            Self::Unsupported => Err(TemplateError::Unsupported(parsed.kind.clone())),
             Self::Ready(ready) => Ok(ready),
         }
     }
@@ -52,7 +56,7 @@ impl Sight {
 
 /// How the dependencies stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Waits {
+pub struct DependencyState {
     /// `<Kind> <name>` of those that are known not to be as they must be.
     pub unmet: Vec<String>,
     /// The same of those that may not or cannot be read, which no other try in a moment changes.
@@ -63,7 +67,7 @@ pub struct Waits {
 
 /// The template's object.
 #[derive(Clone, Debug)]
-pub enum Live {
+pub enum LiveObject {
     /// It does not exist.
     Absent,
     /// It exists.
@@ -74,9 +78,9 @@ pub enum Live {
 
 /// What to do.
 #[derive(Clone, Debug)]
-pub enum Decision {
+pub enum TemplateDecision {
     /// Nothing but to say what is wrong.
-    Complain(TemplateError),
+    Reject(TemplateError),
     /// Say what is waited for, and delete the object that must not exist meanwhile.
     Wait {
         /// `<Kind> <name>` of each, sorted.
@@ -85,7 +89,7 @@ pub enum Decision {
         delete: Option<Arc<DynamicObject>>,
     },
     /// Say what is wrong, and delete the object without what it has created.
-    Withdraw {
+    DeleteUnresolved {
         /// What is wrong.
         error: TemplateError,
         /// The object to delete.
@@ -101,86 +105,102 @@ pub enum Decision {
         changed: Box<DynamicObject>,
     },
     /// The object is as it should be.
-    Same(Arc<DynamicObject>),
+    Unchanged(Arc<DynamicObject>),
     /// Leave everything as it is and look again: dependencies could not be read.
-    Unclear(String),
+    Retry(String),
 }
 
 /// Decides about one template.
-pub fn decide(parent: &Parent, asked: &Asked, ready: &Ready) -> Decision {
-    let Ready { kind, waits, live } = ready;
+pub fn decide(
+    parent: &Parent,
+    parsed: &ParsedTemplate,
+    ready: &ObservedObject,
+) -> TemplateDecision {
+    let ObservedObject {
+        kind,
+        dependency_state,
+        live,
+    } = ready;
     let live = match live {
-        Live::Unreadable(reason) => {
-            return Decision::Complain(TemplateError::Get(reason.clone()));
+        LiveObject::Unreadable(reason) => {
+            return TemplateDecision::Reject(TemplateError::Get(reason.clone()));
         }
-        Live::Absent => None,
-        Live::Present(live) => Some(live),
+        LiveObject::Absent => None,
+        LiveObject::Present(live) => Some(live),
     };
     // Before everything that could change or delete the object.
     if let Some(live) = live
         && claimed_by(&live.metadata) != Some(parent.name.as_str())
     {
-        return Decision::Complain(TemplateError::Taken {
-            kind: asked.kind.kind.clone(),
-            name: asked.name.clone(),
+        return TemplateDecision::Reject(TemplateError::OwnedByOther {
+            kind: parsed.kind.kind.clone(),
+            name: parsed.name.clone(),
             owner: claimed_by(&live.metadata).map(str::to_owned),
         });
     }
     let delete = live.filter(|live| may_delete(parent, &live.metadata, kind));
-    if let Some(decision) = wait(waits, live, delete) {
+    if let Some(decision) = wait(dependency_state, live, delete) {
         return decision;
     }
-    if let Some(error) = asked.hub_error() {
-        return Decision::Withdraw {
+    if let Some(error) = parsed.hub_template_error() {
+        return TemplateDecision::DeleteUnresolved {
             error: TemplateError::HubTemplates(error.to_owned()),
             delete: delete.cloned(),
         };
     }
-    apply(parent, asked, kind, live)
+    apply(parent, parsed, kind, live)
 }
 
 fn wait(
-    waits: &Waits,
+    dependency_state: &DependencyState,
     live: Option<&Arc<DynamicObject>>,
     delete: Option<&Arc<DynamicObject>>,
-) -> Option<Decision> {
+) -> Option<TemplateDecision> {
     // "Could not read" never deletes what works: only what is known to be unmet does.
-    let is_known_unmet = !waits.unmet.is_empty();
+    let is_known_unmet = !dependency_state.unmet.is_empty();
     if let (Some((described, reason)), Some(_), false) =
-        (waits.unclear.first(), live, is_known_unmet)
+        (dependency_state.unclear.first(), live, is_known_unmet)
     {
-        return Some(Decision::Unclear(format!("{described}: {reason}")));
+        return Some(TemplateDecision::Retry(format!("{described}: {reason}")));
     }
-    let unclear = waits.unclear.iter().map(|(described, _)| described);
-    let unread = waits.unreadable.iter().chain(unclear);
-    let mut unmet: Vec<String> = waits.unmet.iter().chain(unread).cloned().collect();
+    let unclear = dependency_state
+        .unclear
+        .iter()
+        .map(|(described, _)| described);
+    let unknown = dependency_state.unreadable.iter().chain(unclear);
+    let mut unmet: Vec<String> = dependency_state
+        .unmet
+        .iter()
+        .chain(unknown)
+        .cloned()
+        .collect();
     if unmet.is_empty() {
         return None;
     }
     unmet.sort();
     let delete = delete.filter(|_| is_known_unmet).cloned();
-    Some(Decision::Wait { unmet, delete })
+    Some(TemplateDecision::Wait { unmet, delete })
 }
 
 fn apply(
     parent: &Parent,
-    asked: &Asked,
+    parsed: &ParsedTemplate,
     kind: &ServedKind,
     live: Option<&Arc<DynamicObject>>,
-) -> Decision {
-    let desired = match desired::build(parent, asked, kind) {
+) -> TemplateDecision {
+    let desired = match desired::build(parent, parsed, kind) {
         Ok(desired) => desired,
-        Err(error) => return Decision::Complain(error),
+        Err(error) => return TemplateDecision::Reject(error),
     };
     let Some(live) = live else {
-        return Decision::Create(Box::new(desired));
+        return TemplateDecision::Create(Box::new(desired));
     };
-    match desired::overwrite(parent, kind, &desired, live) {
-        Some(changed) => Decision::Update {
+    match desired::merge_into_live(parent, kind, &desired, live) {
+        Some(changed) => TemplateDecision::Update {
             live: Arc::clone(live),
             changed: Box::new(changed),
         },
-        None => Decision::Same(Arc::clone(live)),
+        None => TemplateDecision::Unchanged(Arc::clone(live)),
     }
 }
 
@@ -201,7 +221,7 @@ pub fn may_delete(parent: &Parent, object: &ObjectMeta, kind: &ServedKind) -> bo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy_template_sync::tests::{asked, parent, served};
+    use crate::policy_template_sync::tests::{parent, parsed, served};
     use reeve_api::names::{HUB_TEMPLATES_ERROR_ANNOTATION, POLICY_API_VERSION};
     use serde_json::{Value, json};
 
@@ -211,14 +231,14 @@ mod tests {
 
     fn live() -> DynamicObject {
         let kind = served(POLICY_API_VERSION, "ConfigurationPolicy", true);
-        desired::build(&parent(), &asked(&definition()), &kind).unwrap()
+        desired::build(&parent(), &parsed(&definition()), &kind).unwrap()
     }
 
-    fn present(object: DynamicObject) -> Live {
-        Live::Present(Arc::new(object))
+    fn present(object: DynamicObject) -> LiveObject {
+        LiveObject::Present(Arc::new(object))
     }
 
-    fn foreign(owner: Option<&str>) -> Live {
+    fn foreign(owner: Option<&str>) -> LiveObject {
         let mut object = live();
         object.metadata.labels = None;
         let reference = owner.map(|name| {
@@ -230,30 +250,42 @@ mod tests {
         present(object)
     }
 
-    fn unmet() -> Waits {
-        Waits {
+    fn unmet() -> DependencyState {
+        DependencyState {
             unmet: vec!["K b".to_owned(), "K a".to_owned()],
-            ..Waits::default()
+            ..DependencyState::default()
         }
     }
 
-    fn unclear() -> Waits {
-        Waits {
+    fn unclear() -> DependencyState {
+        DependencyState {
             unclear: vec![("K a".to_owned(), "timeout".to_owned())],
-            ..Waits::default()
+            ..DependencyState::default()
         }
     }
 
-    fn unreadable() -> Waits {
-        Waits {
+    fn unreadable() -> DependencyState {
+        DependencyState {
             unreadable: vec!["K c".to_owned()],
-            ..Waits::default()
+            ..DependencyState::default()
         }
     }
 
-    fn decided(definition: &Value, waits: Waits, live: Live) -> Decision {
+    fn decided(
+        definition: &Value,
+        dependency_state: DependencyState,
+        live: LiveObject,
+    ) -> TemplateDecision {
         let kind = served(POLICY_API_VERSION, "ConfigurationPolicy", true);
-        decide(&parent(), &asked(definition), &Ready { kind, waits, live })
+        decide(
+            &parent(),
+            &parsed(definition),
+            &ObservedObject {
+                kind,
+                dependency_state,
+                live,
+            },
+        )
     }
 
     fn with_hub_error() -> Value {
@@ -265,30 +297,38 @@ mod tests {
 
     #[test]
     fn the_straight_road() {
-        let fresh = decided(&definition(), Waits::default(), Live::Absent);
-        assert!(matches!(fresh, Decision::Create(_)));
-        let same = decided(&definition(), Waits::default(), present(live()));
-        assert!(matches!(same, Decision::Same(_)));
+        let fresh = decided(
+            &definition(),
+            DependencyState::default(),
+            LiveObject::Absent,
+        );
+        assert!(matches!(fresh, TemplateDecision::Create(_)));
+        let same = decided(&definition(), DependencyState::default(), present(live()));
+        assert!(matches!(same, TemplateDecision::Unchanged(_)));
         let mut drifted = live();
         drifted.data["spec"] = json!({"drifted": true});
-        let drifted = decided(&definition(), Waits::default(), present(drifted));
-        assert!(matches!(drifted, Decision::Update { .. }));
+        let drifted = decided(&definition(), DependencyState::default(), present(drifted));
+        assert!(matches!(drifted, TemplateDecision::Update { .. }));
         let blind = decided(
             &definition(),
-            Waits::default(),
-            Live::Unreadable("denied".into()),
+            DependencyState::default(),
+            LiveObject::Unreadable("denied".into()),
         );
-        assert!(matches!(blind, Decision::Complain(TemplateError::Get(_))));
+        assert!(matches!(
+            blind,
+            TemplateDecision::Reject(TemplateError::Get(_))
+        ));
     }
 
     #[test]
     fn unmet_dependencies_come_before_everything_but_ownership() {
         for (definition, live, deletes) in [
-            (definition(), Live::Absent, false),
+            (definition(), LiveObject::Absent, false),
             (definition(), present(live()), true),
             (with_hub_error(), present(live()), true),
         ] {
-            let Decision::Wait { unmet, delete } = decided(&definition, unmet(), live) else {
+            let TemplateDecision::Wait { unmet, delete } = decided(&definition, unmet(), live)
+            else {
                 panic!("does not wait");
             };
             assert_eq!(unmet, ["K a", "K b"]);
@@ -298,11 +338,13 @@ mod tests {
 
     #[test]
     fn rough_edge_1_what_belongs_to_others_is_never_deleted() {
-        for waits in [Waits::default(), unmet()] {
+        for dependency_state in [DependencyState::default(), unmet()] {
             for definition in [definition(), with_hub_error()] {
                 for owner in [None, Some("ns.other")] {
-                    let decision = decided(&definition, waits.clone(), foreign(owner));
-                    let Decision::Complain(TemplateError::Taken { owner: named, .. }) = decision
+                    let decision = decided(&definition, dependency_state.clone(), foreign(owner));
+                    let TemplateDecision::Reject(TemplateError::OwnedByOther {
+                        owner: named, ..
+                    }) = decision
                     else {
                         panic!("{decision:?}");
                     };
@@ -315,9 +357,9 @@ mod tests {
     #[test]
     fn a_failed_read_of_a_dependency_keeps_the_object_and_creates_none() {
         for definition in [definition(), with_hub_error()] {
-            for live in [present(live()), Live::Absent] {
+            for live in [present(live()), LiveObject::Absent] {
                 let decision = decided(&definition, unreadable(), live);
-                let Decision::Wait {
+                let TemplateDecision::Wait {
                     unmet,
                     delete: None,
                 } = decision
@@ -332,12 +374,12 @@ mod tests {
     #[test]
     fn a_failed_read_beside_a_dependency_that_is_known_to_be_unmet_changes_nothing() {
         for beside in [unreadable(), unclear()] {
-            let waits = Waits {
+            let dependency_state = DependencyState {
                 unmet: vec!["K b".to_owned()],
                 ..beside
             };
-            let decision = decided(&definition(), waits, present(live()));
-            let Decision::Wait {
+            let decision = decided(&definition(), dependency_state, present(live()));
+            let TemplateDecision::Wait {
                 unmet,
                 delete: Some(_),
             } = decision
@@ -356,24 +398,41 @@ mod tests {
         predecessor.metadata.owner_references.as_mut().unwrap()[0].uid = "uid-0".to_owned();
         for object in [other_kind, predecessor] {
             let waiting = decided(&definition(), unmet(), present(object.clone()));
-            assert!(matches!(waiting, Decision::Wait { delete: None, .. }));
-            let broken = decided(&with_hub_error(), Waits::default(), present(object));
-            assert!(matches!(broken, Decision::Withdraw { delete: None, .. }));
+            assert!(matches!(
+                waiting,
+                TemplateDecision::Wait { delete: None, .. }
+            ));
+            let broken = decided(
+                &with_hub_error(),
+                DependencyState::default(),
+                present(object),
+            );
+            assert!(matches!(
+                broken,
+                TemplateDecision::DeleteUnresolved { delete: None, .. }
+            ));
         }
     }
 
     #[test]
     fn a_dependency_that_cannot_be_read_this_time_deletes_nothing() {
         let kept = decided(&definition(), unclear(), present(live()));
-        assert!(matches!(kept, Decision::Unclear(_)));
-        let absent = decided(&definition(), unclear(), Live::Absent);
-        assert!(matches!(absent, Decision::Wait { delete: None, .. }));
+        assert!(matches!(kept, TemplateDecision::Retry(_)));
+        let absent = decided(&definition(), unclear(), LiveObject::Absent);
+        assert!(matches!(
+            absent,
+            TemplateDecision::Wait { delete: None, .. }
+        ));
     }
 
     #[test]
     fn what_the_hub_could_not_resolve_is_withdrawn() {
-        let decision = decided(&with_hub_error(), Waits::default(), present(live()));
-        let Decision::Withdraw { error, delete } = decision else {
+        let decision = decided(
+            &with_hub_error(),
+            DependencyState::default(),
+            present(live()),
+        );
+        let TemplateDecision::DeleteUnresolved { error, delete } = decision else {
             panic!("{decision:?}");
         };
         assert_eq!(error.to_string(), "no such function");
@@ -392,11 +451,15 @@ mod tests {
 
     #[test]
     fn kinds_that_cannot_be_worked_on() {
-        let asked = asked(&definition());
-        let error = |sight: Sight| sight.ready(&asked, Integration::Enabled).unwrap_err();
-        let unsupported = error(Sight::Unsupported);
+        let parsed = parsed(&definition());
+        let error = |observation: TemplateObservation| {
+            observation
+                .ready(&parsed, Integration::Enabled)
+                .unwrap_err()
+        };
+        let unsupported = error(TemplateObservation::Unsupported);
         assert!(matches!(unsupported, TemplateError::Unsupported(_)));
-        let unmapped = error(Sight::Unmapped("x".into()));
+        let unmapped = error(TemplateObservation::Unmapped("x".into()));
         assert!(matches!(unmapped, TemplateError::NotMapped { .. }));
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// The object of a dependency. The order is that of the API server's questions, not of messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Wanted {
+pub struct DependencyObject {
     /// API group.
     pub group: String,
     /// API version.
@@ -22,7 +22,7 @@ pub struct Wanted {
     pub name: String,
 }
 
-impl Wanted {
+impl DependencyObject {
     /// The kind.
     pub fn gvk(&self) -> GroupVersionKind {
         GroupVersionKind::gvk(&self.group, &self.version, &self.kind)
@@ -35,33 +35,37 @@ impl Wanted {
 }
 
 /// Objects and the compliance that each must have.
-pub type Needs = BTreeMap<Wanted, String>;
+pub type Dependencies = BTreeMap<DependencyObject, String>;
 
 /// Adds a list of dependencies. Answers the names of those that contradict what is there, which
 /// are not added.
-pub fn add(needs: &mut Needs, dependencies: &[PolicyDependency], namespace: &str) -> Vec<String> {
-    let mut contradictions = Vec::new();
+pub fn add(
+    dependencies_by_object: &mut Dependencies,
+    dependencies: &[PolicyDependency],
+    namespace: &str,
+) -> Vec<String> {
+    let mut conflicts = Vec::new();
     for dependency in dependencies {
-        let wanted = wanted(dependency, namespace);
-        match needs.get(&wanted) {
+        let dependency_object = dependency_object(dependency, namespace);
+        match dependencies_by_object.get(&dependency_object) {
             Some(compliance) if *compliance != dependency.compliance => {
-                contradictions.push(dependency.name.clone());
+                conflicts.push(dependency.name.clone());
             }
             Some(_) => {}
             None => {
-                needs.insert(wanted, dependency.compliance.clone());
+                dependencies_by_object.insert(dependency_object, dependency.compliance.clone());
             }
         }
     }
-    contradictions
+    conflicts
 }
 
 /// Policies live in the namespace of the policy that waits for them, whatever the dependency says.
-fn wanted(dependency: &PolicyDependency, namespace: &str) -> Wanted {
+fn dependency_object(dependency: &PolicyDependency, namespace: &str) -> DependencyObject {
     let (group, version) = split_api_version(&dependency.api_version);
     let is_policy = group == GROUP && dependency.kind.ends_with("Policy");
     let given = dependency.namespace.clone().unwrap_or_default();
-    Wanted {
+    DependencyObject {
         group: group.to_owned(),
         version: version.to_owned(),
         kind: dependency.kind.clone(),
@@ -75,9 +79,13 @@ fn wanted(dependency: &PolicyDependency, namespace: &str) -> Wanted {
 }
 
 /// Whether an object is as it must be; `object` is absent if it does not exist.
-pub fn is_met(wanted: &Wanted, compliance: &str, object: Option<&Value>) -> bool {
+pub fn is_met(
+    dependency_object: &DependencyObject,
+    compliance: &str,
+    object: Option<&Value>,
+) -> bool {
     let wants_compliant = compliance == "Compliant";
-    match (wanted.group.as_str(), object) {
+    match (dependency_object.group.as_str(), object) {
         // Gatekeeper's templates have no compliance of their own: they exist or they do not.
         ("templates.gatekeeper.sh", object) => object.is_some() == wants_compliant,
         (_, None) => false,
@@ -128,19 +136,22 @@ mod tests {
         #[case] namespace: Option<&str>,
         #[case] expected: &str,
     ) {
-        let wanted = wanted(&dependency(api_version, kind, namespace), "c1");
-        assert_eq!(wanted.namespace, expected);
+        let dependency_object = dependency_object(&dependency(api_version, kind, namespace), "c1");
+        assert_eq!(dependency_object.namespace, expected);
     }
 
     #[test]
     fn contradictions_are_named_and_the_first_word_stands() {
-        let mut needs = Needs::new();
+        let mut dependencies_by_object = Dependencies::new();
         let one = dependency(POLICIES, "Policy", None);
         let mut other = dependency(POLICIES, "Policy", Some("elsewhere"));
-        assert!(add(&mut needs, &[one.clone(), one], "c1").is_empty());
+        assert!(add(&mut dependencies_by_object, &[one.clone(), one], "c1").is_empty());
         other.compliance = "Pending".to_owned();
-        assert_eq!(add(&mut needs, &[other], "c1"), ["dep"]);
-        assert_eq!(needs.values().collect::<Vec<_>>(), ["Compliant"]);
+        assert_eq!(add(&mut dependencies_by_object, &[other], "c1"), ["dep"]);
+        assert_eq!(
+            dependencies_by_object.values().collect::<Vec<_>>(),
+            ["Compliant"]
+        );
     }
 
     const TEMPLATES: &str = "templates.gatekeeper.sh/v1";
@@ -166,7 +177,10 @@ mod tests {
         #[case] object: Option<Value>,
         #[case] expected: bool,
     ) {
-        let wanted = wanted(&dependency(api_version, "Kind", None), "c1");
-        assert_eq!(is_met(&wanted, compliance, object.as_ref()), expected);
+        let dependency_object = dependency_object(&dependency(api_version, "Kind", None), "c1");
+        assert_eq!(
+            is_met(&dependency_object, compliance, object.as_ref()),
+            expected
+        );
     }
 }

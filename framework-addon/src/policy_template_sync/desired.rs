@@ -13,17 +13,17 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::error::TemplateError;
-use super::plan::{Asked, Parent};
+use super::plan::{Parent, ParsedTemplate};
 use crate::gatekeeper;
 use crate::templates::{owners, parent_label};
 
 /// The object that a template describes, as it is created.
 pub fn build(
     parent: &Parent,
-    asked: &Asked,
+    parsed: &ParsedTemplate,
     kind: &ServedKind,
 ) -> Result<DynamicObject, TemplateError> {
-    let mut object = DynamicObject::deserialize(&asked.definition)
+    let mut object = DynamicObject::deserialize(&parsed.definition)
         .map_err(|error| TemplateError::Unmarshal(error.to_string()))?;
     let metadata = &mut object.metadata;
     metadata.namespace = kind.namespaced.then(|| parent.namespace.clone());
@@ -33,8 +33,8 @@ pub fn build(
         .get_or_insert_default()
         .extend(labels(parent));
     if let Some(spec) = object.data.get_mut("spec").and_then(Value::as_object_mut) {
-        remediate(spec, &asked.kind, parent.remediation.as_deref());
-        fill_defaults(spec, &asked.kind);
+        override_remediation(spec, &parsed.kind, parent.remediation.as_deref());
+        fill_defaults(spec, &parsed.kind);
     }
     Ok(object)
 }
@@ -53,7 +53,11 @@ fn labels(parent: &Parent) -> BTreeMap<String, String> {
 }
 
 /// The policy's remediation action overrides the template's, unless the template only informs.
-fn remediate(spec: &mut Map<String, Value>, kind: &GroupVersionKind, parent: Option<&str>) {
+fn override_remediation(
+    spec: &mut Map<String, Value>,
+    kind: &GroupVersionKind,
+    parent: Option<&str>,
+) {
     match kind.group.as_str() {
         "templates.gatekeeper.sh" => {}
         "constraints.gatekeeper.sh" => {
@@ -136,7 +140,7 @@ fn fill(object: &mut Map<String, Value>, field: &str, default: &str) {
 
 /// The live object with everything the template decides; `None` if it is so already. Labels and
 /// annotations that others have added are no difference by themselves, but go with the next one.
-pub fn overwrite(
+pub fn merge_into_live(
     parent: &Parent,
     kind: &ServedKind,
     desired: &DynamicObject,
@@ -188,7 +192,7 @@ fn has_all(live: Option<&Pairs>, desired: Option<&Pairs>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy_template_sync::tests::{asked, parent, served};
+    use crate::policy_template_sync::tests::{parent, parsed, served};
     use rstest::rstest;
 
     fn build_spec(kind: &str, spec: &Value, parent_action: Option<&str>) -> Value {
@@ -198,7 +202,7 @@ mod tests {
         let definition = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "t"}, "spec": spec});
         let object = build(
             &parent,
-            &asked(&definition),
+            &parsed(&definition),
             &served(api_version, kind, true),
         )
         .unwrap();
@@ -238,7 +242,7 @@ mod tests {
             "ConfigurationPolicy",
             true,
         );
-        let object = build(&parent(), &asked(&definition), &kind).unwrap();
+        let object = build(&parent(), &parsed(&definition), &kind).unwrap();
         insta::assert_yaml_snapshot!(object, @r#"
         apiVersion: policy.open-cluster-management.io/v1
         kind: ConfigurationPolicy
@@ -268,7 +272,7 @@ mod tests {
             "ConfigurationPolicy",
             false,
         );
-        let object = build(&parent(), &asked(&definition), &kind).unwrap();
+        let object = build(&parent(), &parsed(&definition), &kind).unwrap();
         assert_eq!(
             (object.metadata.namespace, object.metadata.owner_references),
             (None, None)
@@ -278,7 +282,7 @@ mod tests {
     fn live_of(definition: &Value) -> (ServedKind, DynamicObject, DynamicObject) {
         let api_version = definition["apiVersion"].as_str().unwrap();
         let kind = served(api_version, definition["kind"].as_str().unwrap(), true);
-        let desired = build(&parent(), &asked(definition), &kind).unwrap();
+        let desired = build(&parent(), &parsed(definition), &kind).unwrap();
         (kind, desired.clone(), desired)
     }
 
@@ -287,7 +291,7 @@ mod tests {
             "metadata": {"name": "t", "annotations": {"note": "x"}}, "spec": {"object-templates": [{"complianceType": "musthave"}]}});
         let (kind, desired, mut live) = live_of(&definition);
         change(&mut live);
-        overwrite(&parent(), &kind, &desired, &live).is_some()
+        merge_into_live(&parent(), &kind, &desired, &live).is_some()
     }
 
     fn label(object: &mut DynamicObject, label: &str, value: &str) {
@@ -323,14 +327,14 @@ mod tests {
         let (kind, desired, mut live) = live_of(&definition);
         live.data["spec"] = json!({"pruneObjectBehavior": "None", "remediationAction": "enforce",
             "object-templates": [{"a": 1, "recreateOption": "None"}]});
-        assert!(overwrite(&parent(), &kind, &desired, &live).is_none());
+        assert!(merge_into_live(&parent(), &kind, &desired, &live).is_none());
 
         let definition = json!({"apiVersion": "policy.open-cluster-management.io/v1beta1", "kind": "OperatorPolicy",
             "metadata": {"name": "t"}, "spec": {}});
         let (kind, desired, mut live) = live_of(&definition);
         live.data["spec"] = json!({"remediationAction": "enforce", "complianceConfig": {
             "catalogSourceUnhealthy": "Compliant", "deploymentsUnavailable": "NonCompliant", "upgradesAvailable": "Compliant"}});
-        assert!(overwrite(&parent(), &kind, &desired, &live).is_none());
+        assert!(merge_into_live(&parent(), &kind, &desired, &live).is_none());
     }
 
     #[rstest]
@@ -359,7 +363,7 @@ mod tests {
         live.metadata.finalizers = Some(vec!["f".to_owned()]);
         live.metadata.owner_references = None;
         live.data = json!({"spec": {"a": 2}, "status": {"x": 1}});
-        let changed = overwrite(&parent(), &kind, &desired, &live).unwrap();
+        let changed = merge_into_live(&parent(), &kind, &desired, &live).unwrap();
         assert_eq!(changed.metadata.resource_version.as_deref(), Some("7"));
         assert_eq!(changed.metadata.finalizers, live.metadata.finalizers);
         assert_eq!(

@@ -8,11 +8,11 @@ use reeve_runtime::object::{StatusReason, status_message};
 
 use super::messages;
 use crate::gatekeeper::Integration;
-use crate::metrics::Blame;
+use crate::metrics::ErrorClass;
 
 /// What the API server found wrong with a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RejectionKind {
     /// The object itself: the same write would fail again.
     Invalid,
     /// Something else.
@@ -54,8 +54,8 @@ pub enum TemplateError {
     #[error("{}", messages::get_failed(.0))]
     Get(String),
     /// The object is somebody else's.
-    #[error("{}", messages::taken(kind, name, owner.as_deref()))]
-    Taken {
+    #[error("{}", messages::owned_by_other(kind, name, owner.as_deref()))]
+    OwnedByOther {
         /// The object's kind.
         kind: String,
         /// The object's name.
@@ -65,10 +65,10 @@ pub enum TemplateError {
     },
     /// The API server did not take the new object.
     #[error("{}", messages::create_failed(.0))]
-    Create(String, Verdict),
+    Create(String, RejectionKind),
     /// The API server did not take the changed object; holds the template's name first.
     #[error("{}", messages::update_failed(.0, .1))]
-    Update(String, String, Verdict),
+    Update(String, String, RejectionKind),
     /// Gatekeeper has not said what it makes of the constraint template; holds its name and what there is instead.
     #[error("{}", messages::no_admission(.0, .1))]
     NoAdmission(String, String),
@@ -82,35 +82,35 @@ pub enum TemplateError {
 
 impl TemplateError {
     /// Whose fault it is.
-    pub fn blame(&self) -> Blame {
+    pub fn error_class(&self) -> ErrorClass {
         match self {
-            Self::ConflictingDependency(_) => Blame::User("dependency-error"),
-            Self::NotMapped { .. } | Self::Unsupported(_) => Blame::User("crd-error"),
-            Self::Get(_) | Self::NoAdmission(..) => Blame::System("get-error"),
-            Self::Create(_, Verdict::Other) => Blame::System("create-error"),
-            Self::Update(_, _, Verdict::Other) => Blame::System("patch-error"),
-            Self::Unmarshal(_) => Blame::System("unmarshal-error"),
-            _ => Blame::User("format-error"),
+            Self::ConflictingDependency(_) => ErrorClass::User("dependency-error"),
+            Self::NotMapped { .. } | Self::Unsupported(_) => ErrorClass::User("crd-error"),
+            Self::Get(_) | Self::NoAdmission(..) => ErrorClass::System("get-error"),
+            Self::Create(_, RejectionKind::Other) => ErrorClass::System("create-error"),
+            Self::Update(_, _, RejectionKind::Other) => ErrorClass::System("patch-error"),
+            Self::Unmarshal(_) => ErrorClass::System("unmarshal-error"),
+            _ => ErrorClass::User("format-error"),
         }
     }
 
     /// Whether trying again can help although nothing that is watched changes. The policy, its
     /// template objects and the definitions of kinds are watched; APIs that come from elsewhere and
     /// admission are not.
-    pub fn is_worth_retrying(&self) -> bool {
+    pub fn is_retriable(&self) -> bool {
         matches!(
             self,
             Self::NotMapped { .. }
                 | Self::Get(_)
-                | Self::Create(_, Verdict::Other)
-                | Self::Update(_, _, Verdict::Other)
+                | Self::Create(_, RejectionKind::Other)
+                | Self::Update(_, _, RejectionKind::Other)
         )
     }
 }
 
 /// What went wrong while a template or a policy was worked on. All of these are tried again.
 #[derive(Debug, thiserror::Error)]
-pub enum SyncError {
+pub enum TemplateSyncError {
     /// A report is out, but the cause may pass.
     #[error("template {template}: {error}")]
     Reported {
@@ -140,7 +140,7 @@ pub enum SyncError {
     },
     /// What was read of the object is behind.
     #[error("template {template}: the object was changed since it was read")]
-    Behind {
+    Outdated {
         /// The template's name.
         template: String,
     },
@@ -149,7 +149,7 @@ pub enum SyncError {
         "template {template}: cannot set pruneObjectBehavior to None before its deletion: {}",
         status_message(source)
     )]
-    KeepChildren {
+    DisablePruning {
         /// The template's name.
         template: String,
         /// The error of the client: the API server's answer, or that there was none.
@@ -168,7 +168,7 @@ pub enum SyncError {
         "template {template}: cannot clear its compliance: {}",
         status_message(source)
     )]
-    Reset {
+    ClearCompliance {
         /// The template's name.
         template: String,
         /// The error of the client: the API server's answer, or that there was none.
@@ -198,11 +198,11 @@ pub enum SyncError {
     Finalizer(#[source] kube::Error),
 }
 
-impl SyncError {
+impl TemplateSyncError {
     /// Whether it only says that somebody else wrote in between, which the watch tells of too.
     pub fn is_outdated(&self) -> bool {
         match self {
-            Self::Behind { .. } => true,
+            Self::Outdated { .. } => true,
             // Changed since, or gone.
             Self::Finalizer(error) => {
                 matches!(
@@ -227,8 +227,8 @@ impl SyncError {
 
     /// The template to blame and whose fault it is; `None` for what has been counted or passes by
     /// itself.
-    pub fn blame(&self) -> Option<(&str, Blame)> {
-        let system = |template, kind| Some((template, Blame::System(kind)));
+    pub fn error_class(&self) -> Option<(&str, ErrorClass)> {
+        let system = |template, kind| Some((template, ErrorClass::System(kind)));
         match self {
             Self::Reported { .. } => None,
             outdated if outdated.is_outdated() => None,
@@ -237,25 +237,25 @@ impl SyncError {
                 system(template, "get-error")
             }
             Self::List { .. } => system("", "client-error"),
-            Self::KeepChildren { template, .. } | Self::Reset { template, .. } => {
+            Self::DisablePruning { template, .. } | Self::ClearCompliance { template, .. } => {
                 system(template, "patch-error")
             }
             Self::Report { template, .. } => system(template, "client-error"),
             Self::Delete { .. } => system("", "delete-error"),
-            Self::Behind { .. } | Self::Finalizer(_) => system("", "patch-error"),
+            Self::Outdated { .. } | Self::Finalizer(_) => system("", "patch-error"),
         }
     }
 }
 
 /// Everything that went wrong in one reconcile.
 #[derive(Debug)]
-pub struct SyncErrors(pub Vec<SyncError>);
+pub struct TemplateSyncErrors(pub Vec<TemplateSyncError>);
 
-impl std::fmt::Display for SyncErrors {
+impl std::fmt::Display for TemplateSyncErrors {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let texts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
         f.write_str(&texts.join("; "))
     }
 }
 
-impl std::error::Error for SyncErrors {}
+impl std::error::Error for TemplateSyncErrors {}

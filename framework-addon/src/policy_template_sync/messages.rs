@@ -84,7 +84,7 @@ pub fn get_failed(reason: &str) -> String {
 }
 
 /// The object exists and is somebody else's; `owner` is the policy it belongs to, if any.
-pub fn taken(kind: &str, name: &str, owner: Option<&str>) -> String {
+pub fn owned_by_other(kind: &str, name: &str, owner: Option<&str>) -> String {
     let place = owner.map_or_else(
         || "outside of a Policy".to_owned(),
         |owner| format!("in policy {owner}"),
@@ -192,15 +192,15 @@ mod tests {
             TemplateError::HubTemplates("no such function".to_owned()),
             TemplateError::Create(
                 "denied".to_owned(),
-                crate::policy_template_sync::error::Verdict::Other,
+                crate::policy_template_sync::error::RejectionKind::Other,
             ),
             TemplateError::Get("denied".to_owned()),
-            TemplateError::Taken {
+            TemplateError::OwnedByOther {
                 kind: "K".into(),
                 name: "n".into(),
                 owner: Some("ns.other".into()),
             },
-            TemplateError::Taken {
+            TemplateError::OwnedByOther {
                 kind: "K".into(),
                 name: "n".into(),
                 owner: None,
@@ -208,7 +208,7 @@ mod tests {
             TemplateError::Update(
                 "n".into(),
                 "denied".into(),
-                crate::policy_template_sync::error::Verdict::Other,
+                crate::policy_template_sync::error::RejectionKind::Other,
             ),
             TemplateError::NoAdmission("t".to_owned(), NOTHING.to_owned()),
             TemplateError::NotAdmitted("t".to_owned()),

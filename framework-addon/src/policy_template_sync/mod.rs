@@ -30,15 +30,15 @@ use reeve_runtime::watch::Cached;
 use crate::caches::{Caches, Reader};
 use crate::compliance_events::sent::SentReports;
 use crate::gatekeeper;
-use crate::metrics::{Blame, ErrorMetrics};
+use crate::metrics::{ErrorClass, ErrorMetrics};
 use crate::replica::Replica;
 use crate::reporter::{ComplianceReporter, ReportedTemplate};
-use act::Worked;
-use decide::Sight;
-use error::{SyncError, SyncErrors};
-use observe::{Observed, Own};
-use plan::{Parent, Plan, TemplateWork};
-pub use trigger::is_concerned;
+use act::TemplateOutcome;
+use decide::TemplateObservation;
+use error::{TemplateSyncError, TemplateSyncErrors};
+use observe::{LabelledObject, Observed};
+use plan::{Parent, PolicyTemplates, TemplateWork};
+pub use trigger::affects_template_objects;
 
 /// The controller's name in logs, metrics and events.
 pub const CONTROLLER: &str = "policy-template-sync";
@@ -64,19 +64,19 @@ impl TemplateSync {
     }
 
     /// What it remembers of templates.
-    pub fn memory(&self) -> SentReports {
-        self.reporter.memory.clone()
+    pub fn sent_reports(&self) -> SentReports {
+        self.reporter.sent_reports.clone()
     }
 
     /// Brings the template objects of one policy in line.
-    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, SyncErrors> {
+    pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, TemplateSyncErrors> {
         let policy = match self.caches.managed.policy(&name) {
             Some(Cached::Valid(policy)) => policy,
             // The watch has logged it; what it asks for is not known, so nothing is changed.
             Some(Cached::Invalid(_)) => return Ok(Action::AwaitChange),
             None => {
                 self.metrics.forget(&name);
-                self.reporter.memory.forget(&name);
+                self.reporter.sent_reports.forget(&name);
                 self.caches.objects.unwatch(&Reader::Templates(name));
                 return Ok(Action::AwaitChange);
             }
@@ -87,14 +87,14 @@ impl TemplateSync {
             (Action::AwaitChange, Vec::new())
         } else {
             match policy.typed_spec() {
-                Ok(spec) => self.round(&policy, &spec).await,
-                Err(error) => (Action::AwaitChange, vec![SyncError::Policy(error)]),
+                Ok(spec) => self.sync_templates(&policy, &spec).await,
+                Err(error) => (Action::AwaitChange, vec![TemplateSyncError::Policy(error)]),
             }
         };
-        for (template, blame) in errors.iter().filter_map(SyncError::blame) {
-            self.metrics.count(&name, template, blame);
+        for (template, error_class) in errors.iter().filter_map(TemplateSyncError::error_class) {
+            self.metrics.count(&name, template, error_class);
         }
-        if errors.iter().all(SyncError::is_outdated) {
+        if errors.iter().all(TemplateSyncError::is_outdated) {
             let next = if errors.is_empty() {
                 next
             } else {
@@ -102,83 +102,104 @@ impl TemplateSync {
             };
             Ok(next)
         } else {
-            Err(SyncErrors(errors))
+            Err(TemplateSyncErrors(errors))
         }
     }
 
-    async fn round(&self, policy: &Replica, spec: &PolicySpec) -> (Action, Vec<SyncError>) {
+    async fn sync_templates(
+        &self,
+        policy: &Replica,
+        spec: &PolicySpec,
+    ) -> (Action, Vec<TemplateSyncError>) {
         let parent = Parent::of(policy, spec, &self.caches.managed.namespace);
         let plan = plan::read(spec, &parent.namespace);
-        self.reporter.memory.retain(policy, |name| plan.has(name));
-        let mut errors = self.complain_of(policy, &parent, &plan).await;
-        let mut observed = self.observe(&parent, &plan.asked).await;
+        self.reporter
+            .sent_reports
+            .retain(policy, |name| plan.has(name));
+        let mut errors = self.report_invalid_templates(policy, &parent, &plan).await;
+        let mut observed = self.observe(&parent, &plan.parsed).await;
 
-        let crosses =
-            |sight: &Sight| matches!(sight, Sight::Ready(ready) if !ready.kind.namespaced);
-        let mut is_held = true;
-        if observed.sights.iter().flatten().any(crosses)
-            && let Err(error) = self.hold(policy).await
+        let is_cluster_scoped = |observation: &TemplateObservation| matches!(observation, TemplateObservation::Ready(ready) if !ready.kind.namespaced);
+        let mut has_finalizer = true;
+        if observed
+            .observations
+            .iter()
+            .flatten()
+            .any(is_cluster_scoped)
+            && let Err(error) = self.add_finalizer(policy).await
         {
             errors.push(error);
-            is_held = false;
+            has_finalizer = false;
         }
-        let may_let_go = may_let_go(&plan, &observed);
-        let sights = std::mem::take(&mut observed.sights);
+        let may_remove_finalizer = may_remove_finalizer(&plan, &observed);
+        let observations = std::mem::take(&mut observed.observations);
         let mut applied = HashSet::new();
-        for (asked, sight) in plan.asked.iter().zip(sights) {
+        for (parsed, observation) in plan.parsed.iter().zip(observations) {
             let work = TemplateWork {
                 policy,
                 parent: &parent,
-                asked,
+                parsed,
             };
-            let worked = match sight {
+            let outcome = match observation {
                 // Without the finalizer its object could outlive the policy.
-                Ok(sight) if crosses(&sight) && !is_held => Ok(Worked::default()),
-                Ok(sight) => self.look(work, &plan, &sight).await,
+                Ok(observation) if is_cluster_scoped(&observation) && !has_finalizer => {
+                    Ok(TemplateOutcome::default())
+                }
+                Ok(observation) => self.sync_template(work, &plan, &observation).await,
                 Err(error) => Err(error),
             };
-            match worked {
-                Ok(worked) => {
-                    if let Some(after) = worked.again {
-                        observed.look_again(after);
+            match outcome {
+                Ok(outcome) => {
+                    if let Some(after) = outcome.again {
+                        observed.requeue_after(after);
                     }
-                    if worked.is_applied {
-                        applied.insert(asked.name.as_str());
+                    if outcome.is_applied {
+                        applied.insert(parsed.name.as_str());
                     }
                 }
                 Err(error) => errors.push(error),
             }
         }
-        errors.extend(self.clean(&parent, &plan, &applied, &observed.own).await);
-        if errors.is_empty() && may_let_go {
-            errors.extend(self.let_go(policy).await.err());
+        errors.extend(
+            self.delete_stale(&parent, &plan, &applied, &observed.labelled)
+                .await,
+        );
+        if errors.is_empty() && may_remove_finalizer {
+            errors.extend(self.remove_finalizer(policy).await.err());
         }
-        errors.extend(observed.own.into_iter().filter_map(Result::err));
+        errors.extend(observed.labelled.into_iter().filter_map(Result::err));
         (observed.again, errors)
     }
 
     /// Works on one template, unless its kind is being made by another one of the policy.
-    async fn look(
+    async fn sync_template(
         &self,
         work: TemplateWork<'_>,
-        plan: &Plan,
-        sight: &Sight,
-    ) -> Result<Worked, SyncError> {
-        if matches!(sight, Sight::Unmapped(_)) {
-            if let Some(left) = self.is_being_made(work, plan) {
-                return Ok(Worked {
+        plan: &PolicyTemplates,
+        observation: &TemplateObservation,
+    ) -> Result<TemplateOutcome, TemplateSyncError> {
+        if matches!(observation, TemplateObservation::Unmapped(_)) {
+            if let Some(left) = self.constraint_kind_wait(work, plan) {
+                return Ok(TemplateOutcome {
                     again: Some(left),
                     is_applied: false,
                 });
             }
-        } else if gatekeeper::is_constraint(&work.asked.kind) {
-            self.reporter.memory.answered(work.policy, &work.asked.name);
+        } else if gatekeeper::is_constraint(&work.parsed.kind) {
+            self.reporter
+                .sent_reports
+                .clear_wait(work.policy, &work.parsed.name);
         }
-        self.template(work, sight).await
+        self.template(work, observation).await
     }
 
-    async fn complain_of(&self, policy: &Replica, parent: &Parent, plan: &Plan) -> Vec<SyncError> {
-        for dependency in &plan.contradictions {
+    async fn report_invalid_templates(
+        &self,
+        policy: &Replica,
+        parent: &Parent,
+        plan: &PolicyTemplates,
+    ) -> Vec<TemplateSyncError> {
+        for dependency in &plan.conflicts {
             let name = policy.name();
             tracing::error!(
                 policy = name,
@@ -186,12 +207,14 @@ impl TemplateSync {
                 messages::conflicting_dependency(dependency)
             );
             self.metrics
-                .count(name, "", Blame::User("dependency-error"));
+                .count(name, "", ErrorClass::User("dependency-error"));
         }
         let mut errors = Vec::new();
-        for complaint in &plan.complaints {
-            let about = ReportedTemplate::unread(parent, complaint);
-            let complained = self.complain(policy, &about, complaint.error.clone()).await;
+        for invalid in &plan.invalid {
+            let about = ReportedTemplate::invalid(parent, invalid);
+            let complained = self
+                .report_error(policy, &about, invalid.error.clone())
+                .await;
             errors.extend(complained.err());
         }
         errors
@@ -199,14 +222,14 @@ impl TemplateSync {
 }
 
 /// Whether the policy certainly has no cluster-scoped objects, once the superfluous are deleted.
-fn may_let_go(plan: &Plan, observed: &Observed) -> bool {
-    let none = |sight: &Result<Sight, SyncError>| match sight {
-        Ok(Sight::Ready(ready)) => ready.kind.namespaced,
-        Ok(Sight::Unmapped(_)) => true,
-        Ok(Sight::Unsupported) | Err(_) => false,
+fn may_remove_finalizer(plan: &PolicyTemplates, observed: &Observed) -> bool {
+    let none = |observation: &Result<TemplateObservation, TemplateSyncError>| match observation {
+        Ok(TemplateObservation::Ready(ready)) => ready.kind.namespaced,
+        Ok(TemplateObservation::Unmapped(_)) => true,
+        Ok(TemplateObservation::Unsupported) | Err(_) => false,
     };
-    let namespaced = |own: &Result<Own, SyncError>| matches!(own, Ok(own) if own.kind.namespaced);
-    plan.complaints.is_empty()
-        && observed.sights.iter().all(none)
-        && observed.own.iter().all(namespaced)
+    let namespaced = |labelled: &Result<LabelledObject, TemplateSyncError>| matches!(labelled, Ok(labelled) if labelled.kind.namespaced);
+    plan.invalid.is_empty()
+        && observed.observations.iter().all(none)
+        && observed.labelled.iter().all(namespaced)
 }

@@ -13,33 +13,33 @@ use reeve_runtime::queue::Action;
 use serde::Deserialize;
 
 use super::TemplateSync;
-use super::decide::{Live, Ready, Sight, Waits};
-use super::dependencies::{self, Wanted};
-use super::error::SyncError;
-use super::plan::{Asked, Parent};
+use super::decide::{DependencyState, LiveObject, ObservedObject, TemplateObservation};
+use super::dependencies::{self, DependencyObject};
+use super::error::TemplateSyncError;
+use super::plan::{Parent, ParsedTemplate};
 use crate::caches::Reader;
-use crate::kinds::{KIND_IS_COMING, UNREADABLE};
+use crate::kinds::{KIND_SERVED_SOON_RETRY, UNREADABLE_RETRY};
 
 /// A label's value has no more characters: no object can be labelled with a longer name.
-pub(super) const LONGEST_LABEL: usize = 63;
+pub(super) const MAX_LABEL_LENGTH: usize = 63;
 /// How soon to look again at a dependency that could not be read this time.
-const UNCLEAR: Duration = Duration::from_secs(5);
+const DEPENDENCY_RETRY: Duration = Duration::from_secs(5);
 
 /// What the cluster says to the templates of a policy.
 #[derive(Default)]
 pub struct Observed {
     /// In the templates' order. A template whose kind is not known to exist or not has an error.
-    pub sights: Vec<Result<Sight, SyncError>>,
+    pub observations: Vec<Result<TemplateObservation, TemplateSyncError>>,
     /// All objects that are labelled as the policy's, of every kind that templates may be of. A kind of which that is
     /// not known has an error.
-    pub own: Vec<Result<Own, SyncError>>,
+    pub labelled: Vec<Result<LabelledObject, TemplateSyncError>>,
     /// When to look again although nothing that is watched has changed.
     pub again: Action,
 }
 
 /// An object that is labelled as the policy's.
 #[derive(Clone, Debug)]
-pub struct Own {
+pub struct LabelledObject {
     /// Its kind.
     pub kind: ServedKind,
     /// The object.
@@ -48,13 +48,13 @@ pub struct Own {
 
 impl Observed {
     /// Asks for another look, the soonest one counts.
-    pub fn look_again(&mut self, after: Duration) {
+    pub fn requeue_after(&mut self, after: Duration) {
         self.again = self.again.within(after);
     }
 }
 
 /// What a dependency is found to be.
-enum Found {
+enum DependencyResult {
     Met,
     /// Known not to be as it must be.
     Unmet,
@@ -66,21 +66,23 @@ enum Found {
 
 impl TemplateSync {
     /// Looks at all templates. From now on every change of what was read leads here.
-    pub(super) async fn observe(&self, parent: &Parent, asked: &[Asked]) -> Observed {
+    pub(super) async fn observe(&self, parent: &Parent, parsed: &[ParsedTemplate]) -> Observed {
         let reads = self
             .caches
             .objects
             .begin(&Reader::Templates(parent.name.clone()));
         let mut observed = Observed::default();
-        for asked in asked {
-            let sight = self.sight(parent, asked, &reads, &mut observed).await;
-            observed.sights.push(sight);
+        for parsed in parsed {
+            let observation = self
+                .observation(parent, parsed, &reads, &mut observed)
+                .await;
+            observed.observations.push(observation);
         }
         for kind in self.caches.kinds.template_kinds() {
-            let own = self.own(parent, &kind, &reads, &mut observed).await;
-            match own {
-                Ok(own) => observed.own.extend(own.into_iter().map(Ok)),
-                Err(error) => observed.own.push(Err(error)),
+            let labelled = self.labelled(parent, &kind, &reads, &mut observed).await;
+            match labelled {
+                Ok(labelled) => observed.labelled.extend(labelled.into_iter().map(Ok)),
+                Err(error) => observed.labelled.push(Err(error)),
             }
         }
         reads.end();
@@ -88,14 +90,14 @@ impl TemplateSync {
     }
 
     /// The objects of a kind that are labelled as the policy's.
-    async fn own(
+    async fn labelled(
         &self,
         parent: &Parent,
         kind: &GroupVersionKind,
         reads: &Batch<Reader>,
         observed: &mut Observed,
-    ) -> Result<Vec<Own>, SyncError> {
-        if parent.name.len() > LONGEST_LABEL {
+    ) -> Result<Vec<LabelledObject>, TemplateSyncError> {
+        if parent.name.len() > MAX_LABEL_LENGTH {
             return Ok(Vec::new());
         }
         let served = match self.caches.kinds.find(kind).await {
@@ -104,7 +106,7 @@ impl TemplateSync {
             Err(error) if error.is_absent() => return Ok(Vec::new()),
             Err(source) => {
                 let template = String::new();
-                return Err(SyncError::Discover { template, source });
+                return Err(TemplateSyncError::Discover { template, source });
             }
         };
         let namespace = if served.namespaced {
@@ -116,9 +118,9 @@ impl TemplateSync {
         let objects = match reads.list(&served, namespace, &selector).await {
             Ok(objects) => objects,
             // No policy has made any that we may not even see.
-            Err(error) if matches!(unread(&error), Found::Unreadable) => {
+            Err(error) if matches!(read_failure(&error), DependencyResult::Unreadable) => {
                 tracing::warn!(kind = describe(kind), %error, "cannot be listed for superfluous objects");
-                observed.look_again(UNREADABLE);
+                observed.requeue_after(UNREADABLE_RETRY);
                 return Ok(Vec::new());
             }
             Err(ReadError::Refused(error))
@@ -126,53 +128,67 @@ impl TemplateSync {
             {
                 self.caches.kinds.forget_group(&kind.group);
                 if self.caches.kinds.is_defined(kind) {
-                    observed.look_again(KIND_IS_COMING);
+                    observed.requeue_after(KIND_SERVED_SOON_RETRY);
                 }
                 return Ok(Vec::new());
             }
             Err(source) => {
                 let kind = describe(kind);
-                return Err(SyncError::List { kind, source });
+                return Err(TemplateSyncError::List { kind, source });
             }
         };
         let read = |object: &Arc<serde_json::Value>| DynamicObject::deserialize(&**object).ok();
-        let own = objects.iter().filter_map(read).map(|object| Own {
-            kind: served.clone(),
-            object,
-        });
-        Ok(own.collect())
+        let labelled = objects
+            .iter()
+            .filter_map(read)
+            .map(|object| LabelledObject {
+                kind: served.clone(),
+                object,
+            });
+        Ok(labelled.collect())
     }
 
-    async fn sight(
+    async fn observation(
         &self,
         parent: &Parent,
-        asked: &Asked,
+        parsed: &ParsedTemplate,
         reads: &Batch<Reader>,
         observed: &mut Observed,
-    ) -> Result<Sight, SyncError> {
-        let kind = match self.find(&asked.kind, observed).await {
+    ) -> Result<TemplateObservation, TemplateSyncError> {
+        let kind = match self.find(&parsed.kind, observed).await {
             Ok(kind) => kind,
-            Err(error) if error.is_absent() => return Ok(Sight::Unmapped(error.to_string())),
+            Err(error) if error.is_absent() => {
+                return Ok(TemplateObservation::Unmapped(error.to_string()));
+            }
             Err(source) => {
-                return Err(SyncError::Discover {
-                    template: asked.name.clone(),
+                return Err(TemplateSyncError::Discover {
+                    template: parsed.name.clone(),
                     source,
                 });
             }
         };
         if !self.caches.kinds.may_be_template(&kind) {
-            return Ok(Sight::Unsupported);
+            return Ok(TemplateObservation::Unsupported);
         }
-        let mut waits = Waits::default();
-        for (wanted, compliance) in &asked.needs {
-            match self.dependency(wanted, compliance, reads, observed).await {
-                Found::Met => {}
-                Found::Unmet => waits.unmet.push(wanted.described()),
-                Found::Unreadable => waits.unreadable.push(wanted.described()),
-                Found::Unclear(reason) => {
+        let mut dependency_state = DependencyState::default();
+        for (dependency_object, compliance) in &parsed.dependencies_by_object {
+            match self
+                .dependency(dependency_object, compliance, reads, observed)
+                .await
+            {
+                DependencyResult::Met => {}
+                DependencyResult::Unmet => {
+                    dependency_state.unmet.push(dependency_object.described())
+                }
+                DependencyResult::Unreadable => dependency_state
+                    .unreadable
+                    .push(dependency_object.described()),
+                DependencyResult::Unclear(reason) => {
                     // It may not even be watched, so nothing else leads here.
-                    observed.look_again(UNCLEAR);
-                    waits.unclear.push((wanted.described(), reason));
+                    observed.requeue_after(DEPENDENCY_RETRY);
+                    dependency_state
+                        .unclear
+                        .push((dependency_object.described(), reason));
                 }
             }
         }
@@ -181,19 +197,23 @@ impl TemplateSync {
         } else {
             ""
         };
-        let live = match reads.get(&kind, namespace, &asked.name).await {
+        let live = match reads.get(&kind, namespace, &parsed.name).await {
             Ok(Some(object)) => match DynamicObject::deserialize(&*object) {
-                Ok(object) => Live::Present(Arc::new(object)),
-                Err(error) => Live::Unreadable(error.to_string()),
+                Ok(object) => LiveObject::Present(Arc::new(object)),
+                Err(error) => LiveObject::Unreadable(error.to_string()),
             },
-            Ok(None) => Live::Absent,
+            Ok(None) => LiveObject::Absent,
             Err(error) => {
                 // The kind may be gone; then the next round must not believe what was learnt.
-                self.caches.kinds.forget_group(&asked.kind.group);
-                Live::Unreadable(words(&error))
+                self.caches.kinds.forget_group(&parsed.kind.group);
+                LiveObject::Unreadable(error_text(&error))
             }
         };
-        Ok(Sight::Ready(Ready { kind, waits, live }))
+        Ok(TemplateObservation::Ready(ObservedObject {
+            kind,
+            dependency_state,
+            live,
+        }))
     }
 
     async fn find(
@@ -203,47 +223,47 @@ impl TemplateSync {
     ) -> Result<ServedKind, DiscoveryError> {
         let found = self.caches.kinds.find(kind).await;
         if matches!(&found, Err(error) if error.is_absent()) && self.caches.kinds.is_defined(kind) {
-            observed.look_again(KIND_IS_COMING);
+            observed.requeue_after(KIND_SERVED_SOON_RETRY);
         }
         found
     }
 
     async fn dependency(
         &self,
-        wanted: &Wanted,
+        dependency_object: &DependencyObject,
         compliance: &str,
         reads: &Batch<Reader>,
         observed: &mut Observed,
-    ) -> Found {
-        let kind = match self.find(&wanted.gvk(), observed).await {
+    ) -> DependencyResult {
+        let kind = match self.find(&dependency_object.gvk(), observed).await {
             Ok(kind) => kind,
-            Err(error) if error.is_absent() => return Found::Unmet,
-            Err(error) => return Found::Unclear(error.to_string()),
+            Err(error) if error.is_absent() => return DependencyResult::Unmet,
+            Err(error) => return DependencyResult::Unclear(error.to_string()),
         };
         let namespace = if kind.namespaced {
-            wanted.namespace.as_str()
+            dependency_object.namespace.as_str()
         } else {
             ""
         };
         if kind.namespaced && namespace.is_empty() {
             // Nothing can have this name; an empty namespace would read all of them.
-            return Found::Unmet;
+            return DependencyResult::Unmet;
         }
-        match reads.get(&kind, namespace, &wanted.name).await {
+        match reads.get(&kind, namespace, &dependency_object.name).await {
             Ok(object) => {
-                if dependencies::is_met(wanted, compliance, object.as_deref()) {
-                    Found::Met
+                if dependencies::is_met(dependency_object, compliance, object.as_deref()) {
+                    DependencyResult::Met
                 } else {
-                    Found::Unmet
+                    DependencyResult::Unmet
                 }
             }
             Err(error) => {
-                let found = unread(&error);
-                if matches!(found, Found::Unreadable) {
-                    tracing::warn!(dependency = wanted.described(), %error, "cannot be read");
-                    observed.look_again(UNREADABLE);
+                let found = read_failure(&error);
+                if matches!(found, DependencyResult::Unreadable) {
+                    tracing::warn!(dependency = dependency_object.described(), %error, "cannot be read");
+                    observed.requeue_after(UNREADABLE_RETRY);
                 } else {
-                    self.caches.kinds.forget_group(&wanted.group);
+                    self.caches.kinds.forget_group(&dependency_object.group);
                 }
                 found
             }
@@ -252,17 +272,19 @@ impl TemplateSync {
 }
 
 /// What a failed read tells of a dependency: never that it is unmet.
-fn unread(error: &ReadError) -> Found {
+fn read_failure(error: &ReadError) -> DependencyResult {
     match error {
-        ReadError::Unwatchable(_) => Found::Unreadable,
-        ReadError::Refused(refused) if StatusReason::of(refused) == StatusReason::Forbidden => {
-            Found::Unreadable
+        ReadError::Unwatchable(_) => DependencyResult::Unreadable,
+        ReadError::Refused(rejection_of)
+            if StatusReason::of(rejection_of) == StatusReason::Forbidden =>
+        {
+            DependencyResult::Unreadable
         }
-        other => Found::Unclear(words(other)),
+        other => DependencyResult::Unclear(error_text(other)),
     }
 }
 
-fn words(error: &ReadError) -> String {
+fn error_text(error: &ReadError) -> String {
     match error {
         ReadError::Refused(error) => status_message(error),
         other => other.to_string(),
@@ -276,26 +298,26 @@ mod tests {
 
     use super::*;
 
-    fn refused(code: u16) -> ReadError {
+    fn rejection_of(code: u16) -> ReadError {
         let status = Status::failure("no", "").with_code(code);
         ReadError::Refused(Arc::new(kube::Error::Api(Box::new(status))))
     }
 
     #[rstest]
-    #[case::unauthorized(refused(401), true)]
-    #[case::forbidden(refused(403), true)]
+    #[case::unauthorized(rejection_of(401), true)]
+    #[case::forbidden(rejection_of(403), true)]
     #[case::unwatchable(ReadError::Unwatchable("v1, Kind=Tea".to_owned()), true)]
-    #[case::broken(refused(500), false)]
-    #[case::no_kind(refused(404), false)]
+    #[case::broken(rejection_of(500), false)]
+    #[case::no_kind(rejection_of(404), false)]
     #[case::ended(ReadError::Ended, false)]
     fn a_failed_read_never_says_that_a_dependency_is_unmet(
         #[case] error: ReadError,
         #[case] is_lasting: bool,
     ) {
-        match unread(&error) {
-            Found::Unreadable => assert!(is_lasting),
-            Found::Unclear(_) => assert!(!is_lasting),
-            Found::Met | Found::Unmet => panic!("nothing was read"),
+        match read_failure(&error) {
+            DependencyResult::Unreadable => assert!(is_lasting),
+            DependencyResult::Unclear(_) => assert!(!is_lasting),
+            DependencyResult::Met | DependencyResult::Unmet => panic!("nothing was read"),
         }
     }
 }

@@ -9,7 +9,7 @@ use reeve_api::names::{CLUSTER_NAME_LABEL, POLICY_API_VERSION};
 use reeve_api::policy::{PolicySpec, PolicyTemplate};
 use serde_json::Value;
 
-use super::dependencies::{self, Needs};
+use super::dependencies::{self, Dependencies};
 use super::error::TemplateError;
 use super::messages;
 use crate::replica::Replica;
@@ -61,7 +61,7 @@ impl Parent {
 
 /// One template that can be worked on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct ParsedTemplate {
     /// Its name.
     pub name: String,
     /// Its kind.
@@ -69,14 +69,14 @@ pub struct Asked {
     /// The object, as it is written.
     pub definition: Value,
     /// What it waits for.
-    pub needs: Needs,
+    pub dependencies_by_object: Dependencies,
     /// Whether waiting counts as compliant.
     pub ignores_pending: bool,
 }
 
-impl Asked {
+impl ParsedTemplate {
     /// Why the hub could not resolve the template, if it could not.
-    pub fn hub_error(&self) -> Option<&str> {
+    pub fn hub_template_error(&self) -> Option<&str> {
         let annotations = self.definition.pointer("/metadata/annotations")?;
         let error = annotations.get(reeve_api::names::HUB_TEMPLATES_ERROR_ANNOTATION)?;
         error.as_str().filter(|error| !error.is_empty())
@@ -85,7 +85,7 @@ impl Asked {
 
 /// Something that is wrong with a template whatever the cluster holds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Complaint {
+pub struct InvalidTemplate {
     /// The name under which it is reported.
     pub template: String,
     /// What the template says of itself, as far as it can be read.
@@ -96,13 +96,13 @@ pub struct Complaint {
 
 /// What a policy asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
+pub struct PolicyTemplates {
     /// The templates that can be worked on.
-    pub asked: Vec<Asked>,
+    pub parsed: Vec<ParsedTemplate>,
     /// What is wrong with the others.
-    pub complaints: Vec<Complaint>,
+    pub invalid: Vec<InvalidTemplate>,
     /// Dependencies of the policy itself that contradict earlier ones, and are ignored.
-    pub contradictions: Vec<String>,
+    pub conflicts: Vec<String>,
     /// Group and kind of every template, valid or not, by its name; `None` when a template does not
     /// say, so that nothing can be called superfluous.
     pub expected: Option<HashMap<String, GroupKind>>,
@@ -117,50 +117,47 @@ pub struct GroupKind {
     pub kind: String,
 }
 
-impl Plan {
+impl PolicyTemplates {
     /// Whether a template is reported under this name.
     pub fn has(&self, name: &str) -> bool {
-        self.asked.iter().any(|asked| asked.name == name)
-            || self
-                .complaints
-                .iter()
-                .any(|complaint| complaint.template == name)
+        self.parsed.iter().any(|parsed| parsed.name == name)
+            || self.invalid.iter().any(|invalid| invalid.template == name)
     }
 }
 
 /// Reads a policy's spec. Objects go to `namespace`.
-pub fn read(spec: &PolicySpec, namespace: &str) -> Plan {
-    let mut plan = Plan {
+pub fn read(spec: &PolicySpec, namespace: &str) -> PolicyTemplates {
+    let mut plan = PolicyTemplates {
         expected: Some(HashMap::new()),
-        ..Plan::default()
+        ..PolicyTemplates::default()
     };
-    let mut shared = Needs::new();
+    let mut shared = Dependencies::new();
     let of_policy = spec.dependencies.as_deref().unwrap_or_default();
-    plan.contradictions = dependencies::add(&mut shared, of_policy, namespace);
+    plan.conflicts = dependencies::add(&mut shared, of_policy, namespace);
     for (index, template) in spec.policy_templates.iter().enumerate() {
         read_template(&mut plan, index, template, &shared, namespace);
     }
     let duplicates = duplicates(&spec.policy_templates);
     if !duplicates.is_empty() {
         // Nobody can say which of them is meant, and their answers could not be told apart.
-        plan.asked.clear();
+        plan.parsed.clear();
         plan.expected = None;
-        plan.complaints = duplicates.into_iter().map(duplicate).collect();
+        plan.invalid = duplicates.into_iter().map(duplicate).collect();
     }
     plan
 }
 
 fn read_template(
-    plan: &mut Plan,
+    plan: &mut PolicyTemplates,
     index: usize,
     template: &PolicyTemplate,
-    shared: &Needs,
+    shared: &Dependencies,
     namespace: &str,
 ) {
     let definition = &template.object_definition;
     let related = related(definition);
-    let mut complain = |template: String, error: TemplateError| {
-        plan.complaints.push(Complaint {
+    let mut report_error = |template: String, error: TemplateError| {
+        plan.invalid.push(InvalidTemplate {
             template,
             related: related.clone(),
             error,
@@ -168,7 +165,7 @@ fn read_template(
     };
     let Some(identity) = templates::identify(definition) else {
         let reason = messages::kind_missing(&without_secrets(definition).to_string());
-        complain(
+        report_error(
             templates::placeholder(index),
             TemplateError::Undecodable(reason),
         );
@@ -176,7 +173,7 @@ fn read_template(
         return;
     };
     let Some(name) = identity.name else {
-        complain(
+        report_error(
             templates::placeholder(index),
             TemplateError::Nameless(index),
         );
@@ -190,18 +187,18 @@ fn read_template(
         };
         expected.insert(name.clone(), kind);
     }
-    let mut needs = shared.clone();
+    let mut dependencies_by_object = shared.clone();
     let extra = template.extra_dependencies.as_deref().unwrap_or_default();
-    let contradictions = dependencies::add(&mut needs, extra, namespace);
-    if let Some(dependency) = contradictions.into_iter().next() {
-        complain(name, TemplateError::ConflictingDependency(dependency));
+    let conflicts = dependencies::add(&mut dependencies_by_object, extra, namespace);
+    if let Some(dependency) = conflicts.into_iter().next() {
+        report_error(name, TemplateError::ConflictingDependency(dependency));
         return;
     }
-    plan.asked.push(Asked {
+    plan.parsed.push(ParsedTemplate {
         name,
         kind: identity.kind,
         definition: definition.clone(),
-        needs,
+        dependencies_by_object,
         ignores_pending: template.ignore_pending.unwrap_or(false),
     });
 }
@@ -250,8 +247,8 @@ fn duplicates(templates: &[PolicyTemplate]) -> Vec<String> {
     twice.map(|(name, _)| name.to_owned()).collect()
 }
 
-fn duplicate(template: String) -> Complaint {
-    Complaint {
+fn duplicate(template: String) -> InvalidTemplate {
+    InvalidTemplate {
         template,
         related: None,
         error: TemplateError::DuplicateNames,
@@ -279,7 +276,7 @@ pub fn related(definition: &Value) -> Option<ObjectReference> {
 pub(super) struct TemplateWork<'a> {
     pub policy: &'a Replica,
     pub parent: &'a Parent,
-    pub asked: &'a Asked,
+    pub parsed: &'a ParsedTemplate,
 }
 
 #[cfg(test)]
@@ -299,9 +296,9 @@ mod tests {
         json!({"apiVersion": "policy.open-cluster-management.io/v1", "kind": kind, "metadata": {"name": name}})
     }
 
-    fn complaints(plan: &Plan) -> Vec<(String, String)> {
-        let complaints = plan.complaints.iter();
-        complaints
+    fn invalid(plan: &PolicyTemplates) -> Vec<(String, String)> {
+        let invalid = plan.invalid.iter();
+        invalid
             .map(|c| (c.template.clone(), c.error.to_string()))
             .collect()
     }
@@ -312,12 +309,12 @@ mod tests {
         let same: Vec<_> = kinds.iter().map(|kind| of(kind, "t")).collect();
         let plan = read(&spec(&same), "c1");
         assert_eq!(
-            complaints(&plan),
+            invalid(&plan),
             [("t".to_owned(), messages::DUPLICATE_NAMES.to_owned())]
         );
-        assert!(plan.asked.is_empty() && plan.expected.is_none());
+        assert!(plan.parsed.is_empty() && plan.expected.is_none());
         let plan = read(&spec(&same[..1]), "c1");
-        assert_eq!((plan.asked.len(), plan.complaints.len()), (1, 0));
+        assert_eq!((plan.parsed.len(), plan.invalid.len()), (1, 0));
     }
 
     #[test]
@@ -329,9 +326,9 @@ mod tests {
         conflicting.policy_templates[0].extra_dependencies =
             serde_json::from_value(json!([dependency("Pending")])).unwrap();
         let plan = read(&conflicting, "c1");
-        assert_eq!(plan.complaints[0].template, "t");
+        assert_eq!(plan.invalid[0].template, "t");
         let plan = read(&spec(&[of("A", "t"), of("A", "")]), "c1");
-        assert_eq!(plan.complaints[0].template, "template-1");
+        assert_eq!(plan.invalid[0].template, "template-1");
     }
 
     #[test]
@@ -341,12 +338,13 @@ mod tests {
             "c1",
         );
         assert_eq!(plan.expected, None);
-        assert_eq!(plan.asked.len(), 1, "the others are worked on all the same");
-        let text = r#"Failed to decode policy template with err: Object 'Kind' is missing in '{"metadata":{"name":"u"}}'"#;
         assert_eq!(
-            complaints(&plan),
-            [("template-1".to_owned(), text.to_owned())]
+            plan.parsed.len(),
+            1,
+            "the others are worked on all the same"
         );
+        let text = r#"Failed to decode policy template with err: Object 'Kind' is missing in '{"metadata":{"name":"u"}}'"#;
+        assert_eq!(invalid(&plan), [("template-1".to_owned(), text.to_owned())]);
     }
 
     #[test]
@@ -355,7 +353,7 @@ mod tests {
         let template = json!({"apiVersion": "v1", "metadata": {"name": "s"}, "stringData": {"a": "hidden"},
             "spec": {"object-templates": [{"objectDefinition": secret}], "data": {"kind": "ConfigMap", "data": {"c": "shown"}}}});
         let plan = read(&spec(&[template]), "c1");
-        let text = plan.complaints[0].error.to_string();
+        let text = plan.invalid[0].error.to_string();
         assert!(
             !text.contains("hidden") && !text.contains("aGlkZGVu"),
             "{text}"
@@ -367,7 +365,7 @@ mod tests {
     fn rough_edge_12_a_list_is_a_template_without_a_name() {
         let list = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "items": []});
         let plan = read(&spec(&[list]), "c1");
-        assert_eq!(plan.complaints[0].error, TemplateError::Nameless(0));
+        assert_eq!(plan.invalid[0].error, TemplateError::Nameless(0));
     }
 
     #[test]
@@ -378,7 +376,7 @@ mod tests {
             serde_json::from_value(json!([dependency("Compliant"), dependency("Pending")]))
                 .unwrap();
         let plan = read(&spec, "c1");
-        assert_eq!(plan.contradictions, ["n"]);
-        assert_eq!(plan.asked.len(), 1);
+        assert_eq!(plan.conflicts, ["n"]);
+        assert_eq!(plan.parsed.len(), 1);
     }
 }

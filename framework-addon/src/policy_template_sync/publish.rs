@@ -1,4 +1,4 @@
-//! Reports about templates: to people, and by compliance events to status sync.
+//! ComplianceEvents about templates: to people, and by compliance events to status sync.
 
 use kube::Resource;
 use kube::api::{DynamicObject, Patch, PatchParams};
@@ -10,35 +10,41 @@ use reeve_runtime::object::not_found_as_none;
 use serde_json::{Value, json};
 
 use super::TemplateSync;
-use super::decide::Sight;
-use super::error::{SyncError, TemplateError};
+use super::decide::TemplateObservation;
+use super::error::{TemplateError, TemplateSyncError};
 use super::messages;
-use super::plan::{self, Asked, Complaint, Parent, TemplateWork};
-use crate::compliance_events::sent::{self, TemplateObject};
+use super::plan::{self, InvalidTemplate, Parent, ParsedTemplate, TemplateWork};
+use crate::compliance_events::sent::{self, TemplateObjectState};
 use crate::gatekeeper;
 use crate::replica::Replica;
 use crate::reporter::{Finding, ReportedTemplate};
 
 impl ReportedTemplate {
     /// A template that could be read.
-    pub fn asked(parent: &Parent, asked: &Asked, sight: &Sight) -> Self {
-        let cluster_scoped = match sight {
-            Sight::Ready(ready) => !ready.kind.namespaced,
-            Sight::Unmapped(_) | Sight::Unsupported => gatekeeper::is_policy(&asked.kind),
+    pub fn parsed(
+        parent: &Parent,
+        parsed: &ParsedTemplate,
+        observation: &TemplateObservation,
+    ) -> Self {
+        let cluster_scoped = match observation {
+            TemplateObservation::Ready(ready) => !ready.kind.namespaced,
+            TemplateObservation::Unmapped(_) | TemplateObservation::Unsupported => {
+                gatekeeper::is_policy(&parsed.kind)
+            }
         };
         Self {
-            template: asked.name.clone(),
+            template: parsed.name.clone(),
             namespace: (!cluster_scoped).then(|| parent.namespace.clone()),
-            related: plan::related(&asked.definition),
+            related: plan::related(&parsed.definition),
         }
     }
 
     /// A template that could not be read.
-    pub fn unread(parent: &Parent, complaint: &Complaint) -> Self {
+    pub fn invalid(parent: &Parent, template: &InvalidTemplate) -> Self {
         Self {
-            template: complaint.template.clone(),
+            template: template.template.clone(),
             namespace: Some(parent.namespace.clone()),
-            related: complaint.related.clone(),
+            related: template.related.clone(),
         }
     }
 }
@@ -63,50 +69,51 @@ impl Finding {
 
 impl TemplateSync {
     /// Counts and reports what is wrong with a template. An error asks for another try.
-    pub(super) async fn complain(
+    pub(super) async fn report_error(
         &self,
         policy: &Replica,
         about: &ReportedTemplate,
         error: TemplateError,
-    ) -> Result<(), SyncError> {
+    ) -> Result<(), TemplateSyncError> {
         self.metrics
-            .count(policy.name(), &about.template, error.blame());
-        self.trouble(policy, about, &Finding::error(&error)).await?;
-        if error.is_worth_retrying() {
+            .count(policy.name(), &about.template, error.error_class());
+        self.report_not_applied(policy, about, &Finding::error(&error))
+            .await?;
+        if error.is_retriable() {
             let template = about.template.clone();
-            return Err(SyncError::Reported { template, error });
+            return Err(TemplateSyncError::Reported { template, error });
         }
         Ok(())
     }
 
-    /// Reports why a template's object is not as it should be. From now on this is the word about it.
-    pub(super) async fn trouble(
+    /// ComplianceEvents why a template's object is not as it should be. From now on this is the word about it.
+    pub(super) async fn report_not_applied(
         &self,
         policy: &Replica,
         about: &ReportedTemplate,
         finding: &Finding,
-    ) -> Result<(), SyncError> {
-        let memory = &self.reporter.memory;
-        memory.change(policy, &about.template, |memo| {
-            memo.stance = TemplateObject::NotReady;
+    ) -> Result<(), TemplateSyncError> {
+        let sent_reports = &self.reporter.sent_reports;
+        sent_reports.change(policy, &about.template, |state| {
+            state.object_state = TemplateObjectState::NotReady;
         });
         self.report(policy, about, finding).await
     }
 
-    /// Reports, unless that has been done. The compliance event is stored when this returns.
+    /// ComplianceEvents, unless that has been done. The compliance event is stored when this returns.
     pub(super) async fn report(
         &self,
         policy: &Replica,
         about: &ReportedTemplate,
         finding: &Finding,
-    ) -> Result<(), SyncError> {
+    ) -> Result<(), TemplateSyncError> {
         if !self.reporter.needs_report(policy, about, finding) {
             return Ok(());
         }
         let warning = finding.compliance != Compliance::Compliant;
         self.emit_event(policy, &finding.text, warning);
         let sent = self.reporter.send(policy, about, finding).await;
-        sent.map_err(|source| SyncError::Report {
+        sent.map_err(|source| TemplateSyncError::Report {
             template: about.template.clone(),
             source,
         })
@@ -114,44 +121,47 @@ impl TemplateSync {
 
     /// The template's object is as it should be. If the last word about it is an older error, its
     /// controller is asked for a new one: it does not repeat what it has said before.
-    pub(super) async fn succeeded(
+    pub(super) async fn record_applied(
         &self,
         work: TemplateWork<'_>,
         kind: &ServedKind,
         live: &DynamicObject,
         note: Option<String>,
-    ) -> Result<(), SyncError> {
-        let (policy, name) = (work.policy, work.asked.name.as_str());
+    ) -> Result<(), TemplateSyncError> {
+        let (policy, name) = (work.policy, work.parsed.name.as_str());
         if let Some(note) = note {
             tracing::info!(policy = policy.name(), "{note}");
             self.emit_event(policy, &note, false);
         }
-        let memory = &self.reporter.memory;
-        let memo = memory.of(policy, name);
-        let stale = sent::stale_report(&self.reporter.seen(policy, name), &memo);
-        let asked_for = stale.filter(|_| kind.resource.group == GROUP && has_answered(&live.data));
-        if asked_for.is_some() {
+        let sent_reports = &self.reporter.sent_reports;
+        let state = sent_reports.of(policy, name);
+        let stale = sent::stale_report(&self.reporter.reports(policy, name), &state);
+        let reset_for =
+            stale.filter(|_| kind.resource.group == GROUP && has_compliance(&live.data));
+        if reset_for.is_some() {
             let patch = Patch::Merge(json!({"status": {"compliant": null}}));
             let patched = self
                 .api(kind)
                 .patch_status(name, &PatchParams::default(), &patch)
                 .await;
-            not_found_as_none(patched).map_err(|source| SyncError::Reset {
+            not_found_as_none(patched).map_err(|source| TemplateSyncError::ClearCompliance {
                 template: name.to_owned(),
                 source,
             })?;
         }
-        let in_trouble = memo.stance != TemplateObject::Applied;
-        if asked_for.is_some() || memo.sent.is_some() || in_trouble {
-            memory.change(policy, name, |memo| {
+        let was_not_applied = state.object_state != TemplateObjectState::Applied;
+        if reset_for.is_some() || state.sent.is_some() || was_not_applied {
+            sent_reports.change(policy, name, |state| {
                 // What was wrong may be wrong again, and is news then.
-                memo.sent.take_if(|sent| sent::is_trouble(&sent.message));
-                memo.reset_for = asked_for.or(memo.reset_for.take());
-                memo.stance = TemplateObject::Applied;
+                state
+                    .sent
+                    .take_if(|sent| sent::is_stale_message(&sent.message));
+                state.reset_for = reset_for.or(state.reset_for.take());
+                state.object_state = TemplateObjectState::Applied;
             });
         }
-        if in_trouble
-            && gatekeeper::is_constraint(&work.asked.kind)
+        if was_not_applied
+            && gatekeeper::is_constraint(&work.parsed.kind)
             && let Some(relay) = &self.relay
         {
             relay.add(policy.name().to_owned());
@@ -173,7 +183,7 @@ impl TemplateSync {
 }
 
 /// Whether an object carries an answer that could be asked for again.
-pub fn has_answered(object: &Value) -> bool {
+pub fn has_compliance(object: &Value) -> bool {
     let compliant = object.pointer("/status/compliant").and_then(Value::as_str);
     compliant.is_some_and(|compliant| !compliant.is_empty())
 }

@@ -6,9 +6,9 @@ use reeve_runtime::discovery::ServedKind;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::error::{TemplateError, Verdict};
-use super::plan::{self, Asked, GroupKind, Parent, Plan};
-use super::publish::has_answered;
+use super::error::{RejectionKind, TemplateError};
+use super::plan::{self, GroupKind, Parent, ParsedTemplate, PolicyTemplates};
+use super::publish::has_compliance;
 use super::*;
 use crate::reporter::Finding;
 
@@ -22,7 +22,7 @@ pub(super) fn parent() -> Parent {
     }
 }
 
-pub(super) fn asked(definition: &Value) -> Asked {
+pub(super) fn parsed(definition: &Value) -> ParsedTemplate {
     let template = PolicyTemplate {
         object_definition: definition.clone(),
         ..PolicyTemplate::default()
@@ -31,7 +31,7 @@ pub(super) fn asked(definition: &Value) -> Asked {
         policy_templates: vec![template],
         ..PolicySpec::default()
     };
-    plan::read(&spec, "c1").asked.remove(0)
+    plan::read(&spec, "c1").parsed.remove(0)
 }
 
 pub(super) fn served(api_version: &str, kind: &str, namespaced: bool) -> ServedKind {
@@ -64,64 +64,67 @@ fn reports_read_as_the_history_has_them() {
 #[case(json!({"status": {"compliant": ""}}), false)]
 #[case(json!({"status": {"compliant": "Compliant"}}), true)]
 fn only_an_object_that_has_answered_is_asked_again(#[case] object: Value, #[case] expected: bool) {
-    assert_eq!(has_answered(&object), expected);
+    assert_eq!(has_compliance(&object), expected);
 }
 
 #[rstest]
-#[case(TemplateError::DuplicateNames, Blame::User("format-error"), false)]
-#[case(TemplateError::ConflictingDependency("d".into()), Blame::User("dependency-error"), false)]
-#[case(TemplateError::Create("x".into(), Verdict::Invalid), Blame::User("format-error"), false)]
-#[case(TemplateError::Create("x".into(), Verdict::Other), Blame::System("create-error"), true)]
-#[case(TemplateError::Update("t".into(), "x".into(), Verdict::Invalid), Blame::User("format-error"), false)]
-#[case(TemplateError::Update("t".into(), "x".into(), Verdict::Other), Blame::System("patch-error"), true)]
-#[case(TemplateError::Get("x".into()), Blame::System("get-error"), true)]
+#[case(TemplateError::DuplicateNames, ErrorClass::User("format-error"), false)]
+#[case(TemplateError::ConflictingDependency("d".into()), ErrorClass::User("dependency-error"), false)]
+#[case(TemplateError::Create("x".into(), RejectionKind::Invalid), ErrorClass::User("format-error"), false)]
+#[case(TemplateError::Create("x".into(), RejectionKind::Other), ErrorClass::System("create-error"), true)]
+#[case(TemplateError::Update("t".into(), "x".into(), RejectionKind::Invalid), ErrorClass::User("format-error"), false)]
+#[case(TemplateError::Update("t".into(), "x".into(), RejectionKind::Other), ErrorClass::System("patch-error"), true)]
+#[case(TemplateError::Get("x".into()), ErrorClass::System("get-error"), true)]
 fn whose_fault_it_is(
     #[case] error: TemplateError,
-    #[case] blame: Blame,
-    #[case] is_worth_retrying: bool,
+    #[case] error_class: ErrorClass,
+    #[case] is_retriable: bool,
 ) {
     assert_eq!(
-        (error.blame(), error.is_worth_retrying()),
-        (blame, is_worth_retrying)
+        (error.error_class(), error.is_retriable()),
+        (error_class, is_retriable)
     );
 }
 
-fn ready(namespaced: bool) -> Sight {
-    Sight::Ready(decide::Ready {
+fn ready(namespaced: bool) -> TemplateObservation {
+    TemplateObservation::Ready(decide::ObservedObject {
         kind: served("a/v1", "K", namespaced),
-        waits: decide::Waits::default(),
-        live: decide::Live::Absent,
+        dependency_state: decide::DependencyState::default(),
+        live: decide::LiveObject::Absent,
     })
 }
 
-fn own(namespaced: bool) -> Own {
+fn labelled(namespaced: bool) -> LabelledObject {
     let kind = served("a/v1", "K", namespaced);
     let object = kube::api::DynamicObject::new("n", &kind.resource);
-    Own { kind, object }
+    LabelledObject { kind, object }
 }
 
 #[rstest]
 #[case::no_templates(vec![], vec![], true)]
-#[case::namespaced(vec![ready(true), Sight::Unmapped("x".into())], vec![own(true)], true)]
+#[case::namespaced(vec![ready(true), TemplateObservation::Unmapped("x".into())], vec![labelled(true)], true)]
 #[case::cluster_scoped(vec![ready(true), ready(false)], vec![], false)]
-#[case::unsupported(vec![Sight::Unsupported], vec![], false)]
-#[case::left_over(vec![ready(true)], vec![own(false)], false)]
+#[case::unsupported(vec![TemplateObservation::Unsupported], vec![], false)]
+#[case::left_over(vec![ready(true)], vec![labelled(false)], false)]
 fn rough_edge_5_the_finalizer_goes_only_when_nothing_can_be_left(
-    #[case] sights: Vec<Sight>,
-    #[case] own: Vec<Own>,
+    #[case] observations: Vec<TemplateObservation>,
+    #[case] labelled: Vec<LabelledObject>,
     #[case] expected: bool,
 ) {
     let observed = Observed {
-        sights: sights.into_iter().map(Ok).collect(),
-        own: own.into_iter().map(Ok).collect(),
+        observations: observations.into_iter().map(Ok).collect(),
+        labelled: labelled.into_iter().map(Ok).collect(),
         again: Action::AwaitChange,
     };
-    assert_eq!(may_let_go(&Plan::default(), &observed), expected);
+    assert_eq!(
+        may_remove_finalizer(&PolicyTemplates::default(), &observed),
+        expected
+    );
 }
 
 /// How many of two objects `n` of the kind `K`, one of them another policy's, are superfluous to a policy with one template.
 fn superfluous_to(kind: &str, name: &str, is_applied: bool) -> usize {
-    let mut old = own(true);
+    let mut old = labelled(true);
     old.object.metadata.labels =
         Some([(PARENT_POLICY_LABEL.to_owned(), "ns1.pol".to_owned())].into());
     let mut foreign = old.clone();
@@ -132,8 +135,8 @@ fn superfluous_to(kind: &str, name: &str, is_applied: bool) -> usize {
     };
     let expected = [(name.to_owned(), template)].into();
     let applied = is_applied.then_some(name).into_iter().collect();
-    let own = [&old, &foreign].into_iter();
-    cleanup::superfluous(&parent(), &expected, &applied, own).len()
+    let labelled = [&old, &foreign].into_iter();
+    cleanup::stale_objects(&parent(), &expected, &applied, labelled).len()
 }
 
 #[rstest]
@@ -172,6 +175,6 @@ fn rough_edge_3_object_is_kept_when_the_dependencies_of_its_template_contradict(
         }],
     });
     let plan = plan::read(&serde_json::from_value(spec).unwrap(), "c1");
-    assert!(plan.asked.is_empty());
+    assert!(plan.parsed.is_empty());
     assert!(plan.expected.unwrap().contains_key("n"));
 }

@@ -11,7 +11,7 @@ use crate::replica::Replica;
 /// Statuses change all the time and mostly do not. They do when an evaluator's late report has
 /// covered up that the policy is waiting or in error: then this controller has to have the last
 /// word.
-pub fn is_concerned(change: &Change<Replica>) -> bool {
+pub fn affects_template_objects(change: &Change<Replica>) -> bool {
     let (Some(Cached::Valid(old)), Some(Cached::Valid(new))) = (&change.old, &change.new) else {
         return true;
     };
@@ -25,8 +25,8 @@ pub fn is_concerned(change: &Change<Replica>) -> bool {
     let (Ok(spec), Ok(status)) = (new.typed_spec(), new.typed_status()) else {
         return true;
     };
-    let waits = status.compliant.as_deref() == Some("Pending");
-    (has_dependencies(&spec) && !waits) || covers_up_an_error(&status)
+    let dependency_state = status.compliant.as_deref() == Some("Pending");
+    (has_dependencies(&spec) && !dependency_state) || hides_an_error(&status)
 }
 
 fn has_dependencies(spec: &PolicySpec) -> bool {
@@ -35,7 +35,7 @@ fn has_dependencies(spec: &PolicySpec) -> bool {
     spec.dependencies.iter().flatten().next().is_some() || extra.next().is_some()
 }
 
-fn covers_up_an_error(status: &PolicyStatus) -> bool {
+fn hides_an_error(status: &PolicyStatus) -> bool {
     status.details.iter().flatten().any(|details| {
         let mut messages = details
             .history
@@ -89,7 +89,7 @@ mod tests {
     #[case::error_on_top(policy(1, &json!([]), &history(&["NonCompliant; template-error; x", "y"])), false)]
     #[case::error_covered(policy(1, &json!([]), &history(&["y", "NonCompliant; template-error; x"])), true)]
     #[case::error_again(policy(1, &json!([]), &history(&["NonCompliant; template-error; x", "y", "NonCompliant; template-error; x"])), false)]
-    #[case::waits(policy(1, &json!([{"apiVersion": "v1", "kind": "K", "name": "n", "compliance": "Compliant"}]), &json!({"compliant": "Pending"})), false)]
+    #[case::dependency_state(policy(1, &json!([{"apiVersion": "v1", "kind": "K", "name": "n", "compliance": "Compliant"}]), &json!({"compliant": "Pending"})), false)]
     #[case::waited(policy(1, &json!([{"apiVersion": "v1", "kind": "K", "name": "n", "compliance": "Compliant"}]), &json!({"compliant": "Compliant"})), true)]
     fn changes(#[case] new: Option<Cached<Replica>>, #[case] expected: bool) {
         let change = Change {
@@ -97,6 +97,6 @@ mod tests {
             old: policy(1, &json!([]), &json!({})),
             new,
         };
-        assert_eq!(is_concerned(&change), expected);
+        assert_eq!(affects_template_objects(&change), expected);
     }
 }

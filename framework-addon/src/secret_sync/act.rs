@@ -74,11 +74,11 @@ impl SecretSync {
             // The hub's watch is behind and will tell of it.
             return Ok(());
         }
-        let only_this_one = Preconditions {
+        let preconditions = Preconditions {
             uid,
             resource_version: None,
         };
-        let parameters = DeleteParams::default().preconditions(only_this_one);
+        let parameters = DeleteParams::default().preconditions(preconditions);
         let deleted = self
             .managed
             .api()

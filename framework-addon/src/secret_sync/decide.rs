@@ -2,7 +2,7 @@
 
 use reeve_runtime::watch::Cached;
 
-use super::{Contents, Data};
+use super::{Data, SecretFacts};
 
 /// What to do with the copy.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,20 +28,23 @@ pub enum SecretAction {
 }
 
 /// Decides from what is known of the Secret on both clusters.
-pub fn decide(hub: Option<&Cached<Contents>>, managed: Option<&Cached<Contents>>) -> SecretAction {
+pub fn decide(
+    hub: Option<&Cached<SecretFacts>>,
+    managed: Option<&Cached<SecretFacts>>,
+) -> SecretAction {
     match (hub, managed) {
         (Some(Cached::Invalid(_)), _) | (_, Some(Cached::Invalid(_))) => SecretAction::Leave,
         (None, None) => SecretAction::Nothing,
-        (None, Some(Cached::Valid(copy))) if copy.terminating => SecretAction::Nothing,
-        (None, Some(Cached::Valid(copy))) => SecretAction::Delete {
-            uid: copy.uid.clone(),
+        (None, Some(Cached::Valid(replica))) if replica.terminating => SecretAction::Nothing,
+        (None, Some(Cached::Valid(replica))) => SecretAction::Delete {
+            uid: replica.uid.clone(),
         },
         (Some(Cached::Valid(hub)), None) => SecretAction::Create(hub.data.clone()),
-        (Some(Cached::Valid(hub)), Some(Cached::Valid(copy))) if hub.data == copy.data => {
+        (Some(Cached::Valid(hub)), Some(Cached::Valid(replica))) if hub.data == replica.data => {
             SecretAction::Nothing
         }
-        (Some(Cached::Valid(hub)), Some(Cached::Valid(copy))) => SecretAction::Update {
-            version: copy.version.clone(),
+        (Some(Cached::Valid(hub)), Some(Cached::Valid(replica))) => SecretAction::Update {
+            version: replica.version.clone(),
             data: hub.data.clone(),
         },
     }
@@ -55,8 +58,8 @@ mod tests {
 
     use super::*;
 
-    fn contents(key: &[u8], version: &str) -> Cached<Contents> {
-        Cached::Valid(Arc::new(Contents {
+    fn facts(key: &[u8], version: &str) -> Cached<SecretFacts> {
+        Cached::Valid(Arc::new(SecretFacts {
             uid: Some("u".to_owned()),
             version: Some(version.to_owned()),
             terminating: false,
@@ -70,11 +73,7 @@ mod tests {
 
     #[test]
     fn case_u04_the_copy_follows_the_hub() {
-        let (hub, same, other) = (
-            contents(b"a", "1"),
-            contents(b"a", "7"),
-            contents(b"b", "7"),
-        );
+        let (hub, same, other) = (facts(b"a", "1"), facts(b"a", "7"), facts(b"b", "7"));
         assert_eq!(decide(None, None), SecretAction::Nothing);
         assert_eq!(decide(Some(&hub), None), SecretAction::Create(data(b"a")));
         assert_eq!(decide(Some(&hub), Some(&same)), SecretAction::Nothing);
@@ -91,7 +90,7 @@ mod tests {
     fn what_cannot_be_read_is_left_alone() {
         let invalid = Cached::Invalid("odd".into());
         assert_eq!(
-            decide(Some(&invalid), Some(&contents(b"a", "1"))),
+            decide(Some(&invalid), Some(&facts(b"a", "1"))),
             SecretAction::Leave
         );
         assert_eq!(decide(None, Some(&invalid)), SecretAction::Leave);
@@ -99,7 +98,7 @@ mod tests {
 
     #[test]
     fn nothing_prints_the_key() {
-        let printed = format!("{:?}", contents(b"secret", "1"));
+        let printed = format!("{:?}", facts(b"secret", "1"));
         assert!(!printed.contains("115"), "{printed}");
     }
 }

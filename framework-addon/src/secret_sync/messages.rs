@@ -1,7 +1,7 @@
 //! Every text of secret sync.
 
 /// One of the two Secrets cannot be decoded.
-pub const UNREADABLE: &str = "the Secret cannot be decoded on one side: the copy is left as it is";
+pub const UNDECODABLE: &str = "the Secret cannot be decoded on one side: the copy is left as it is";
 /// There was no copy.
 pub const CREATED: &str = "created, as the hub has it";
 /// The copy differed.

@@ -34,7 +34,7 @@ pub type Data = BTreeMap<String, ByteString>;
 
 /// What is known of one of the two Secrets.
 #[derive(Clone, PartialEq)]
-pub struct Contents {
+pub struct SecretFacts {
     /// Its uid.
     pub uid: Option<String>,
     /// Its resource version.
@@ -45,14 +45,14 @@ pub struct Contents {
     pub data: Data,
 }
 
-impl fmt::Debug for Contents {
+impl fmt::Debug for SecretFacts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys: Vec<&String> = self.data.keys().collect();
         write!(f, "Contents({keys:?})")
     }
 }
 
-impl Contents {
+impl SecretFacts {
     fn of(secret: Secret) -> Self {
         Self {
             uid: secret.metadata.uid,
@@ -67,7 +67,7 @@ impl Contents {
 struct Cluster {
     client: Client,
     namespace: String,
-    secrets: Store<Contents>,
+    secrets: Store<SecretFacts>,
 }
 
 impl Cluster {
@@ -78,7 +78,7 @@ impl Cluster {
         tasks: &mut Supervisor,
     ) -> Self {
         let secrets: Api<_> = Api::namespaced(client.clone(), &namespace);
-        let watch = Watch::projected(secrets, Contents::of);
+        let watch = Watch::projected(secrets, SecretFacts::of);
         let watch = watch.fields(&format!("metadata.name={ENCRYPTION_SECRET}"));
         let secrets = watch.store();
         let queue = queue.clone();
@@ -138,7 +138,7 @@ impl SecretSync {
         let managed = self.managed.secrets.get(&self.managed.key());
         match decide::decide(hub.as_ref(), managed.as_ref()) {
             SecretAction::Nothing => {}
-            SecretAction::Leave => tracing::error!(name, "{}", messages::UNREADABLE),
+            SecretAction::Leave => tracing::error!(name, "{}", messages::UNDECODABLE),
             SecretAction::Create(data) => self.create(data).await?,
             SecretAction::Update { version, data } => self.update(version, data).await?,
             SecretAction::Delete { uid } => self.delete(uid).await?,

@@ -19,9 +19,9 @@ use crate::args::{USER_AGENT, UninstallArgs};
 use error::UninstallError;
 
 /// How long the running add-on may take to see the annotation.
-const OBSERVE: Duration = Duration::from_secs(5);
+const OBSERVE_DELAY: Duration = Duration::from_secs(5);
 /// How long between two looks at the policies.
-const POLL: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Runs the command.
 pub async fn run(args: UninstallArgs, stop: CancellationToken) -> Result<(), UninstallError> {
@@ -37,11 +37,11 @@ pub async fn run(args: UninstallArgs, stop: CancellationToken) -> Result<(), Uni
     let client = client::connect(&options)
         .await
         .map_err(ManagerError::from)?;
-    let patience = Duration::from_secs(u64::from(args.timeout_seconds));
-    let work = tokio::time::timeout(patience, prepare(&client, &args));
+    let timeout = Duration::from_secs(u64::from(args.timeout_seconds));
+    let work = tokio::time::timeout(timeout, prepare(&client, &args));
     tokio::select! {
         () = stop.cancelled() => Err(UninstallError::Incomplete),
-        outcome = work => outcome.map_err(|_| UninstallError::Incomplete)?,
+        result = work => result.map_err(|_| UninstallError::Incomplete)?,
     }
 }
 
@@ -71,7 +71,7 @@ async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallE
         deployment: own,
         source,
     })?;
-    tokio::time::sleep(OBSERVE).await;
+    tokio::time::sleep(OBSERVE_DELAY).await;
     let namespace = args.policy_namespace.as_str();
     let policies: Api<Policy> = Api::namespaced(client.clone(), namespace);
     loop {
@@ -91,6 +91,6 @@ async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallE
         if let Err(error) = deleted {
             tracing::warn!(namespace, error = status_message(&error), "trying again");
         }
-        tokio::time::sleep(POLL).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

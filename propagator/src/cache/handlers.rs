@@ -1,4 +1,4 @@
-//! What a change that a watch tells means: for the index, for the queues, for the metrics.
+//! The handlers of watch events: they update the index and the metrics, and enqueue what a change affects.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,39 +18,40 @@ use crate::index::{
 use crate::keys::{self, KeyFacts};
 use crate::messages;
 use crate::replica::ReplicaFacts;
-use crate::root::KeptRoot;
+use crate::root::CachedRoot;
 
 impl HubCache {
-    pub(super) fn root_changed(&self, change: &Change<KeptRoot>) {
+    pub(super) fn root_changed(&self, change: &Change<CachedRoot>) {
         let root = RootPolicyName::new(change.key.namespace.clone(), change.key.name.clone());
         let (old, new) = change.valid();
-        let unreadable = matches!(change.new, Some(Cached::Invalid(_)));
+        let undecodable = matches!(change.new, Some(Cached::Invalid(_)));
         let mut dirty = Dirty::default();
-        if !unreadable {
+        if !undecodable {
             let facts = new.map(|kept| RootFacts::of(&kept.policy));
             let mut index = self.index.write();
             dirty = index.set_root(&root, facts);
             let (before, after) = (old.map(|kept| &*kept.policy), new.map(|kept| &*kept.policy));
-            match touched(before, after) {
-                Touched::Nothing => {}
-                Touched::Cluster(cluster) => {
+            match affected_replicas(before, after) {
+                AffectedReplicas::None => {}
+                AffectedReplicas::InCluster(cluster) => {
                     let root = root.clone();
                     dirty.pairs.insert(Pair { root, cluster });
                 }
-                Touched::All => dirty.pairs.extend(index.pairs(&root)),
+                AffectedReplicas::All => dirty.pairs.extend(index.pairs(&root)),
             }
         }
-        self.metrics.root(&root, new.map(|kept| &*kept.policy));
+        self.metrics
+            .set_root_compliance(&root, new.map(|kept| &*kept.policy));
         self.enqueue_automations(&root, (old, new));
         dirty.roots.insert(root);
         self.enqueue(dirty);
     }
 
-    /// Every automation of a policy reconciles at what its clusters say.
+    /// Enqueues the automations of a policy when the compliance of its clusters has changed.
     fn enqueue_automations(
         &self,
         root: &RootPolicyName,
-        (old, new): (Option<&Arc<KeptRoot>>, Option<&Arc<KeptRoot>>),
+        (old, new): (Option<&Arc<CachedRoot>>, Option<&Arc<CachedRoot>>),
     ) {
         let Some(new) = new else { return };
         if old.is_some_and(|old| old.status.clusters == new.status.clusters) {
@@ -67,35 +68,37 @@ impl HubCache {
 
     pub(super) fn automation_changed(&self, change: &Change<PolicyAutomation>) {
         let (old, new) = change.valid();
-        let concerns =
+        let is_relevant =
             new.is_some_and(|new| automation_mode::is_relevant_change(old.map(AsRef::as_ref), new));
-        if concerns && self.namespaces.contains(&change.key.namespace) {
+        if is_relevant && self.namespaces.contains(&change.key.namespace) {
             self.queues.automations.add(change.key.clone());
         }
     }
 
     pub(super) fn replica_changed(&self, change: &Change<ReplicaFacts>) {
         let (old, new) = change.valid();
-        let unreadable = change.new.is_some() && new.is_none();
+        let undecodable = change.new.is_some() && new.is_none();
         let digest = new.map(|new| new.digest);
-        if !unreadable {
+        if !undecodable {
             let has_vector = new.is_some_and(|new| new.vector.is_some());
-            self.encrypted.note(&change.key, has_vector);
+            self.encrypted.set(&change.key, has_vector);
         }
         if change.new.is_none() {
-            self.written.lock().remove(&change.key);
+            self.last_written.lock().remove(&change.key);
         }
-        // What was known before may be older than what was written: a list shows neither our write nor what undid it.
-        let written = self.written.lock().get(&change.key).copied();
+        // The cached object may be older than the last write: after a relist the watch delivers neither our write nor the change
+        // that undid it.
+        let written = self.last_written.lock().get(&change.key).copied();
         let expected = written.or(old.map(|old| old.digest));
-        if unreadable || change.new.is_none() || digest != expected {
+        if undecodable || change.new.is_none() || digest != expected {
             self.enqueue_replica(&change.key);
         }
         let Some(pair) = Pair::of_replica(&change.key) else {
             return;
         };
-        self.metrics.replica(&pair, new.map(AsRef::as_ref));
-        // An unreadable replica is there all the same; its answer is not known.
+        self.metrics
+            .set_replica_compliance(&pair, new.map(AsRef::as_ref));
+        // An undecodable replica exists; only its compliance is not known.
         let compliance = change
             .new
             .as_ref()
@@ -105,7 +108,7 @@ impl HubCache {
     }
 
     pub(super) fn set_changed(&self, change: &Change<PolicySet>) {
-        if self.is_unreadable("PolicySet", change) {
+        if self.record_undecodable("PolicySet", change) {
             return;
         }
         let facts = change.valid().1.map(|set| SetFacts::of(set));
@@ -114,7 +117,7 @@ impl HubCache {
     }
 
     pub(super) fn binding_changed(&self, change: &Change<Option<BindingFacts>>) {
-        if self.is_unreadable("PlacementBinding", change) {
+        if self.record_undecodable("PlacementBinding", change) {
             return;
         }
         let facts = valid(change.new.as_ref());
@@ -128,7 +131,7 @@ impl HubCache {
         self.enqueue(dirty);
     }
 
-    /// A binding to a placement rule on a hub without such rules chooses nothing, for ever.
+    /// A binding to a `PlacementRule` on a hub without that kind never selects a cluster.
     fn warn_if_ignored(&self, binding: &ObjectKey, facts: &BindingFacts) {
         if self.rules.is_none() && facts.placement.kind == PlacementKind::PlacementRule {
             tracing::warn!("{}", messages::placement_rule_ignored(binding));
@@ -136,7 +139,7 @@ impl HubCache {
     }
 
     pub(super) fn decision_changed(&self, change: &Change<Option<DecisionFacts>>) {
-        if self.is_unreadable("PlacementDecision", change) {
+        if self.record_undecodable("PlacementDecision", change) {
             return;
         }
         let facts = valid(change.new.as_ref()).flatten();
@@ -155,7 +158,7 @@ impl HubCache {
     }
 
     pub(super) fn rule_changed(&self, change: &Change<DecisionFacts>) {
-        if self.is_unreadable("PlacementRule", change) {
+        if self.record_undecodable("PlacementRule", change) {
             return;
         }
         let facts = valid(change.new.as_ref());
@@ -173,19 +176,19 @@ impl HubCache {
         let mut dirty = self.index.write().set_managed_cluster(name, exists);
         let (old, new) = change.valid();
         if old != new {
-            let readers = self.label_readers.of(name);
+            let readers = self.label_readers.in_cluster(name);
             dirty
                 .pairs
                 .extend(readers.iter().filter_map(Pair::of_replica));
         }
-        // A namespace that becomes a cluster's, or stops being one, changes what a policy in it is.
+        // Whether a namespace is a cluster namespace decides whether a policy in it is propagated.
         if change.old.is_none() || !exists {
-            let in_it = |key: &ObjectKey, _: &Arc<KeptRoot>| {
+            let in_namespace = |key: &ObjectKey, _: &Arc<CachedRoot>| {
                 let root = || RootPolicyName::new(key.namespace.clone(), key.name.clone());
                 (key.namespace == *name).then(root)
             };
             let index = self.index.read();
-            for root in self.roots.collect(in_it) {
+            for root in self.roots.collect(in_namespace) {
                 dirty.pairs.extend(index.pairs(&root));
                 dirty.roots.insert(root);
             }
@@ -200,31 +203,30 @@ impl HubCache {
             self.queues.keys.add(change.key.clone());
         }
         if change.key.name == keys::SECRET {
-            let (mut absent, cluster) = (self.absent_keys.lock(), &change.key.namespace);
+            let (mut deletions, cluster) = (self.key_deletions.lock(), &change.key.namespace);
             match &change.new {
-                Some(Cached::Valid(_)) => absent.note_present(cluster),
-                Some(Cached::Invalid(_)) => absent.forget(cluster),
-                None => absent.note_deleted(cluster, Instant::now()),
+                Some(Cached::Valid(_)) => deletions.record_present(cluster),
+                Some(Cached::Invalid(_)) => deletions.remove(cluster),
+                None => deletions.record_deleted(cluster, Instant::now()),
             }
         }
-        // Whatever is encrypted for the cluster has to be encrypted with the key that there is now.
+        // All replicas with encrypted values have to be encrypted with the current key.
         if key(old) != key(new) && change.key.name == keys::SECRET {
-            for replica in self.encrypted_in(&change.key.namespace) {
+            for replica in self.encrypted_replicas(&change.key.namespace) {
                 self.enqueue_replica(&replica);
             }
         }
     }
 
-    /// Keeps account of what cannot be decoded. It stays in the index as it was when it could; a
-    /// process that was started later never had it there, so nothing that it might place is
-    /// removed until it can be read.
-    fn is_unreadable<V>(&self, kind: &'static str, change: &Change<V>) -> bool {
+    /// Records whether an object can be decoded, and returns whether it cannot. The index keeps the last decodable version. A
+    /// process that was started later has no such version, so no replica of the namespace is deleted for not being placed.
+    fn record_undecodable<V>(&self, kind: &'static str, change: &Change<V>) -> bool {
         let entry = (kind, change.key.clone());
         if matches!(change.new, Some(Cached::Invalid(_))) {
-            self.unreadable.write().insert(entry);
+            self.undecodable.write().insert(entry);
             return true;
         }
-        if self.unreadable.write().remove(&entry) {
+        if self.undecodable.write().remove(&entry) {
             let index = self.index.read();
             let roots = self.roots.keys().into_iter();
             let mut pairs = BTreeSet::new();
@@ -262,20 +264,20 @@ fn valid<V: Clone>(known: Option<&Cached<V>>) -> Option<V> {
     known.and_then(Cached::valid).map(|value| V::clone(value))
 }
 
-/// Which replicas a change of a root policy concerns.
+/// The replicas that a change of a root policy affects.
 #[derive(Debug, PartialEq, Eq)]
-enum Touched {
-    /// None: a change of the status alone, above all one that we wrote.
-    Nothing,
-    /// That of the cluster whose key was rotated.
-    Cluster(String),
+enum AffectedReplicas {
+    /// None: only the status changed, usually by our own write.
+    None,
+    /// The replica on the cluster whose key was rotated.
+    InCluster(String),
     /// All replicas.
     All,
 }
 
-fn touched(old: Option<&Policy>, new: Option<&Policy>) -> Touched {
+fn affected_replicas(old: Option<&Policy>, new: Option<&Policy>) -> AffectedReplicas {
     let (Some(old), Some(new)) = (old, new) else {
-        return Touched::All;
+        return AffectedReplicas::All;
     };
     let rest = |policy: &Policy| {
         let mut annotations = policy.annotations().clone();
@@ -289,15 +291,17 @@ fn touched(old: Option<&Policy>, new: Option<&Policy>) -> Touched {
         )
     };
     if rest(old) != rest(new) {
-        return Touched::All;
+        return AffectedReplicas::All;
     }
     let trigger = |policy: &Policy| policy.annotations().get(TRIGGER_UPDATE_ANNOTATION).cloned();
     let (before, after) = (trigger(old), trigger(new));
     if before == after {
-        return Touched::Nothing;
+        return AffectedReplicas::None;
     }
     let rotated = after.as_deref().and_then(keys::cluster_of_trigger);
-    rotated.map_or(Touched::All, |cluster| Touched::Cluster(cluster.to_owned()))
+    rotated.map_or(AffectedReplicas::All, |cluster| {
+        AffectedReplicas::InCluster(cluster.to_owned())
+    })
 }
 
 #[cfg(test)]
@@ -328,10 +332,10 @@ mod tests {
     }
 
     fn known(note: &str) -> Option<Cached<ReplicaFacts>> {
-        let unreadable = || Cached::Invalid("unreadable".into());
+        let undecodable = || Cached::Invalid("undecodable".into());
         match note {
             "" => None,
-            "?" => Some(unreadable()),
+            "?" => Some(undecodable()),
             note => Some(Cached::Valid(replica(note).into())),
         }
     }
@@ -340,8 +344,8 @@ mod tests {
         replica(note).digest
     }
 
-    /// Whether a replica is enqueued that became `new` from `old` after it was written as `written`. Nothing is empty,
-    /// what cannot be read a question mark.
+    /// Whether a replica is enqueued that changed from `old` to `new` after it was written as `written`. An empty text stands
+    /// for no object, a question mark for one that cannot be decoded.
     async fn is_enqueued(written: &str, old: &str, new: &str) -> bool {
         let client = reeve_runtime::client::unavailable("there is no hub");
         let queues = Queues::new(&Manager::new(
@@ -360,31 +364,31 @@ mod tests {
             old: known(old),
             new: known(new),
         });
-        let (sent, mut received) = tokio::sync::mpsc::unbounded_channel();
+        let (sender, mut enqueued) = tokio::sync::mpsc::unbounded_channel();
         let stop = CancellationToken::new();
         let work = queues.replicas.run(1, stop, move |replica| {
-            // The test has ended if nobody listens.
-            let _ = sent.send(replica);
+            // The receiver is gone when the test has ended.
+            let _ = sender.send(replica);
             std::future::ready(Ok::<_, Infallible>(Action::AwaitChange))
         });
         tokio::select! {
             () = work => false,
-            sent = received.recv() => sent == Some(key),
+            replica = enqueued.recv() => replica == Some(key),
             () = tokio::time::sleep(Duration::from_millis(200)) => false,
         }
     }
 
     #[rstest]
-    #[case::its_own_echo("b", "a", "b", false)]
-    #[case::a_status_only("b", "b", "b", false)]
-    #[case::an_edit("b", "b", "c", true)]
-    #[case::an_edit_before_the_first_look("", "b", "c", true)]
-    #[case::gone("b", "b", "", true)]
-    #[case::unreadable("b", "b", "?", true)]
-    #[case::unreadable_and_gone("b", "?", "", true)]
-    #[case::written_and_undone_while_the_watch_was_cut_off("b", "a", "a", true)]
+    #[case::echo_of_the_write("b", "a", "b", false)]
+    #[case::status_only("b", "b", "b", false)]
+    #[case::edited("b", "b", "c", true)]
+    #[case::edited_before_the_first_reconcile("", "b", "c", true)]
+    #[case::deleted("b", "b", "", true)]
+    #[case::undecodable("b", "b", "?", true)]
+    #[case::undecodable_and_deleted("b", "?", "", true)]
+    #[case::written_and_undone_while_the_watch_was_disconnected("b", "a", "a", true)]
     #[tokio::test]
-    async fn a_replica_is_enqueued_unless_it_is_as_it_was_written(
+    async fn replica_is_enqueued_unless_it_equals_the_last_write(
         #[case] written: &str,
         #[case] old: &str,
         #[case] new: &str,
@@ -401,18 +405,24 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_42_a_rotation_touches_its_own_cluster_only() {
+    fn prop_61_rotation_affects_only_the_replica_on_its_cluster() {
         let (none, rotated) = (
             triggered(None),
             triggered(Some("rotate-key-c-1-2026-11-21T10:00:00Z")),
         );
-        let by = |old: &Policy, new: &Policy| touched(Some(old), Some(new));
-        assert_eq!(by(&none, &rotated), Touched::Cluster("c-1".to_owned()));
-        assert_eq!(by(&rotated, &none), Touched::All);
-        assert_eq!(by(&none, &triggered(Some("by hand"))), Touched::All);
-        assert_eq!(by(&rotated, &rotated), Touched::Nothing);
+        let by = |old: &Policy, new: &Policy| affected_replicas(Some(old), Some(new));
+        assert_eq!(
+            by(&none, &rotated),
+            AffectedReplicas::InCluster("c-1".to_owned())
+        );
+        assert_eq!(by(&rotated, &none), AffectedReplicas::All);
+        assert_eq!(
+            by(&none, &triggered(Some("by hand"))),
+            AffectedReplicas::All
+        );
+        assert_eq!(by(&rotated, &rotated), AffectedReplicas::None);
         let mut edited = rotated.clone();
         edited.metadata.generation = Some(2);
-        assert_eq!(by(&none, &edited), Touched::All);
+        assert_eq!(by(&none, &edited), AffectedReplicas::All);
     }
 }

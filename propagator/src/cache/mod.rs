@@ -1,4 +1,4 @@
-//! What the hub's watches tell: everything a decision needs, kept in stores and in the index.
+//! The cache of the hub: the stores that watches fill, and the index over them. Decisions read nothing else.
 
 mod by_cluster;
 mod handlers;
@@ -14,22 +14,22 @@ use reeve_api::{Policy, PolicyAutomation, PolicySet};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::{Cached, Store};
 
-use self::by_cluster::ByCluster;
-use crate::index::{BindingFacts, DecisionFacts, Index, Member, Pair, Placed, Reach};
-use crate::keys::absence::Absences;
+use self::by_cluster::ReplicasByCluster;
+use crate::index::{BindingFacts, DecisionFacts, Index, Pair, Placed, PlacementSummary, SetMember};
+use crate::keys::absence::KeyDeletions;
 use crate::keys::{self, KeyDigest, KeyFacts};
 use crate::metrics::PropagatorMetrics;
 use crate::queues::Queues;
 use crate::replica::{Digest, ReplicaFacts};
-use crate::root::KeptRoot;
+use crate::root::CachedRoot;
 use crate::settings::Namespaces;
 
 pub use watches::{Labels, Watches};
 
-/// What the hub is known to hold.
+/// The cached objects of the hub.
 pub struct HubCache {
     index: RwLock<Index>,
-    roots: Store<KeptRoot>,
+    roots: Store<CachedRoot>,
     replicas: Store<ReplicaFacts>,
     sets: Store<PolicySet>,
     rules: Option<Store<DecisionFacts>>,
@@ -39,21 +39,21 @@ pub struct HubCache {
     bindings: Store<Option<BindingFacts>>,
     decisions: Store<Option<DecisionFacts>>,
     placements: Store<()>,
-    /// Bindings, sets and decisions that exist and cannot be decoded: whom they place is not known.
-    unreadable: RwLock<HashSet<(&'static str, ObjectKey)>>,
-    /// What each replica was last written as or found to be as it should: its own echo on the watch
-    /// is no news.
-    written: Mutex<HashMap<ObjectKey, Digest>>,
-    /// Disabled roots whose replicas are being removed, until somebody has told of it.
+    /// Bindings, sets and decisions that exist and cannot be decoded: what they place is not known.
+    undecodable: RwLock<HashSet<(&'static str, ObjectKey)>>,
+    /// The digest that each replica was last written with, or last found to have. The watch event of that version is the
+    /// echo of our own write, and enqueues nothing.
+    last_written: Mutex<HashMap<ObjectKey, Digest>>,
+    /// Disabled root policies whose replicas are being deleted, until the event about it is emitted.
     withdrawn: Mutex<HashSet<RootPolicyName>>,
     /// The replicas that hold encrypted values, or did.
-    encrypted: ByCluster,
-    /// With which key the values in an encrypted replica were encrypted, as far as this process has seen to it.
+    encrypted: ReplicasByCluster,
+    /// The key of each encrypted replica, as far as this process has written or checked the replica.
     encrypted_with: Mutex<HashMap<ObjectKey, KeyDigest>>,
-    /// Keys that somebody deleted.
-    absent_keys: Mutex<Absences>,
+    /// The keys that were deleted, which delays their re-creation.
+    key_deletions: Mutex<KeyDeletions>,
     /// The replicas whose templates read the labels of a cluster.
-    label_readers: ByCluster,
+    label_readers: ReplicasByCluster,
     namespaces: Namespaces,
     queues: Queues,
     metrics: PropagatorMetrics,
@@ -75,7 +75,7 @@ pub enum PlacingKind {
 }
 
 impl HubCache {
-    /// Nothing known yet.
+    /// An empty cache over the stores of `watches`.
     pub fn new(
         watches: &Watches,
         queues: Queues,
@@ -97,20 +97,20 @@ impl HubCache {
             bindings: watches.bindings.store(),
             decisions: watches.decisions.store(),
             placements: watches.placements.store(),
-            unreadable: RwLock::default(),
-            written: Mutex::default(),
+            undecodable: RwLock::default(),
+            last_written: Mutex::default(),
             withdrawn: Mutex::default(),
-            encrypted: ByCluster::default(),
+            encrypted: ReplicasByCluster::default(),
             encrypted_with: Mutex::default(),
-            absent_keys: Mutex::default(),
-            label_readers: ByCluster::default(),
+            key_deletions: Mutex::default(),
+            label_readers: ReplicasByCluster::default(),
             namespaces,
             queues,
             metrics,
         }
     }
 
-    /// Whether every first list has been seen.
+    /// Whether every watch has delivered its first list.
     pub fn has_synced(&self) -> bool {
         self.roots.has_synced()
             && self.replicas.has_synced()
@@ -124,7 +124,7 @@ impl HubCache {
             && self.placements.has_synced()
     }
 
-    /// Something that a replica was made of changed.
+    /// Enqueues a replica, because an object that it depends on has changed.
     pub fn enqueue_replica(&self, replica: &ObjectKey) {
         let Namespaces::Some(_) = &self.namespaces else {
             self.queues.replicas.add(replica.clone());
@@ -152,27 +152,27 @@ impl HubCache {
         self.placements.wait_for_cache_sync().await;
     }
 
-    /// A root policy. Of its status there is what is kept of it.
+    /// A root policy, with the cached part of its status.
     pub fn root(&self, root: &RootPolicyName) -> Option<Cached<Policy>> {
-        Some(match self.kept_root(root)? {
+        Some(match self.cached_root_entry(root)? {
             Cached::Valid(kept) => Cached::Valid(Arc::clone(&kept.policy)),
             Cached::Invalid(error) => Cached::Invalid(error),
         })
     }
 
-    /// What is kept of a root policy.
-    pub fn kept_root(&self, root: &RootPolicyName) -> Option<Cached<KeptRoot>> {
+    /// A root policy and the digest of its status.
+    pub fn cached_root_entry(&self, root: &RootPolicyName) -> Option<Cached<CachedRoot>> {
         self.roots
             .get(&ObjectKey::new(root.namespace.clone(), root.name.clone()))
     }
 
     /// Whether `PlacementRule`s are used.
-    pub fn uses_rules(&self) -> bool {
+    pub fn uses_placement_rules(&self) -> bool {
         self.rules.is_some()
     }
 
     /// Whether the watches have delivered this version, or a later one, of an object that places policies.
-    pub fn has_placing_version(&self, kind: PlacingKind, key: &ObjectKey, version: &str) -> bool {
+    pub fn has_placement_version(&self, kind: PlacingKind, key: &ObjectKey, version: &str) -> bool {
         match kind {
             PlacingKind::Binding => self.bindings.has_version(key, version),
             PlacingKind::Set => self.sets.has_version(key, version),
@@ -185,12 +185,12 @@ impl HubCache {
         }
     }
 
-    /// A policy set.
-    pub fn set(&self, key: &ObjectKey) -> Option<Cached<PolicySet>> {
+    /// A policy set as the watch has delivered it.
+    pub fn policy_set(&self, key: &ObjectKey) -> Option<Cached<PolicySet>> {
         self.sets.get(key)
     }
 
-    /// An automation.
+    /// An automation as the watch has delivered it.
     pub fn automation(&self, key: &ObjectKey) -> Option<Cached<PolicyAutomation>> {
         self.automations.get(key)
     }
@@ -200,36 +200,38 @@ impl HubCache {
         self.replicas.get(key)
     }
 
-    /// Whether a policy should be on a cluster.
+    /// The placement of a policy on a cluster; `None` if it is not placed there.
     pub fn placed(&self, pair: &Pair) -> Option<Placed> {
         self.index.read().placed(pair)
     }
 
-    /// Whether everything that places the policies of a namespace could be read.
-    pub fn placement_is_readable(&self, namespace: &str) -> bool {
-        let unreadable = self.unreadable.read();
-        unreadable.iter().all(|(_, key)| key.namespace != namespace)
+    /// Whether every object that places the policies of a namespace could be decoded.
+    pub fn placement_is_decodable(&self, namespace: &str) -> bool {
+        let undecodable = self.undecodable.read();
+        undecodable
+            .iter()
+            .all(|(_, key)| key.namespace != namespace)
     }
 
-    /// What the status of a root policy says about placement.
-    pub fn reach(&self, root: &RootPolicyName) -> Reach {
-        self.index.read().reach(root)
+    /// The placement of a root policy and the compliance of its clusters, for its status.
+    pub fn placement_summary(&self, root: &RootPolicyName) -> PlacementSummary {
+        self.index.read().summary(root)
     }
 
-    /// What is known of the policies of a set, in the order in which the set lists them.
-    pub fn members(&self, set: &ObjectKey, policies: &[String]) -> Vec<(String, Member)> {
-        // Each for itself: to add up ten thousand clusters takes its time, and what comes in meanwhile must not wait
-        // for all of them. What changes in between is told again.
+    /// The state of each policy of a set, in the order in which the set lists them.
+    pub fn set_members(&self, set: &ObjectKey, policies: &[String]) -> Vec<(String, SetMember)> {
+        // The lock is taken for each policy separately, because aggregating ten thousand clusters takes long and watch events
+        // must not wait for all policies. A change in between enqueues the set again.
         let member = |policy: &String| (policy.clone(), self.index.read().member(set, policy));
         policies.iter().map(member).collect()
     }
 
     /// The policies that a set lists; `None` if there is no such set.
-    pub fn listed(&self, set: &ObjectKey) -> Option<Vec<String>> {
+    pub fn set_policies(&self, set: &ObjectKey) -> Option<Vec<String>> {
         self.index.read().members(set).map(<[String]>::to_vec)
     }
 
-    /// A replica is about to be removed. If that is because its root is disabled, the root is told to be.
+    /// Records that a replica is about to be deleted, if its root policy is disabled: the root policy then gets an event.
     pub fn record_withdrawal(&self, replica: &ObjectKey) {
         let Some(root) = RootPolicyName::parse(&replica.name) else {
             return;
@@ -241,7 +243,7 @@ impl HubCache {
         }
     }
 
-    /// Whether replicas of a root were removed because it is disabled; no more, once it was asked.
+    /// Returns whether replicas of a root policy were deleted because it is disabled, and clears the record.
     pub fn take_withdrawn(&self, root: &RootPolicyName) -> bool {
         self.withdrawn.lock().remove(root)
     }
@@ -267,9 +269,9 @@ impl HubCache {
         Some(serde_json::from_str(&labels).unwrap_or_default())
     }
 
-    /// Remembers whether the templates of a replica read the labels of its cluster.
+    /// Records whether the templates of a replica read the labels of its cluster.
     pub fn record_label_reader(&self, replica: &ObjectKey, reads: bool) {
-        self.label_readers.note(replica, reads);
+        self.label_readers.set(replica, reads);
     }
 
     /// The clusters whose labels any template reads.
@@ -282,18 +284,20 @@ impl HubCache {
         self.keys.get_valid(&ObjectKey::new(cluster, keys::SECRET))
     }
 
-    /// How long to wait until a key may be made for a cluster that has none.
+    /// How long to wait until a key may be created for a cluster that has none.
     pub fn key_creation_delay(&self, cluster: &str) -> Option<Duration> {
-        self.absent_keys.lock().wait(cluster, Instant::now())
+        self.key_deletions
+            .lock()
+            .creation_delay(cluster, Instant::now())
     }
 
-    /// The replicas in a cluster's namespace that are encrypted.
-    pub fn encrypted_in(&self, cluster: &str) -> Vec<ObjectKey> {
-        self.encrypted.of(cluster)
+    /// The replicas in a cluster's namespace that hold encrypted values.
+    pub fn encrypted_replicas(&self, cluster: &str) -> Vec<ObjectKey> {
+        self.encrypted.in_cluster(cluster)
     }
 
-    /// A replica has nothing in it that is encrypted with another key than this.
-    pub fn record_key(&self, replica: &ObjectKey, key: Option<KeyDigest>) {
+    /// Records the only key that the values of a replica are encrypted with; `None` for a replica that is deleted or not known.
+    pub fn record_encryption_key(&self, replica: &ObjectKey, key: Option<KeyDigest>) {
         let mut encrypted_with = self.encrypted_with.lock();
         match key {
             Some(key) => drop(encrypted_with.insert(replica.clone(), key)),
@@ -301,21 +305,21 @@ impl HubCache {
         }
     }
 
-    /// The replicas in a cluster's namespace that may hold something that is encrypted with another key.
-    pub fn encrypted_with_another_key(&self, cluster: &str, key: KeyDigest) -> Vec<ObjectKey> {
-        let mut encrypted = self.encrypted_in(cluster);
+    /// The replicas in a cluster's namespace that may hold values encrypted with another key.
+    pub fn replicas_with_another_key(&self, cluster: &str, key: KeyDigest) -> Vec<ObjectKey> {
+        let mut encrypted = self.encrypted_replicas(cluster);
         let encrypted_with = self.encrypted_with.lock();
         encrypted.retain(|replica| encrypted_with.get(replica) != Some(&key));
         encrypted
     }
 
-    /// A replica is, or is about to be, as it should: hearing of it again is no news.
+    /// Records the digest that a replica is written with, so that the echo of the write does not enqueue it.
     pub fn record_written(&self, key: &ObjectKey, digest: Digest) {
-        self.written.lock().insert(key.clone(), digest);
+        self.last_written.lock().insert(key.clone(), digest);
     }
 
-    /// What a replica is cannot be told from what was written.
-    pub fn forget_written(&self, key: &ObjectKey) {
-        self.written.lock().remove(key);
+    /// Drops the recorded digest of a replica, so that the next watch event is compared with the cached object.
+    pub fn clear_written(&self, key: &ObjectKey) {
+        self.last_written.lock().remove(key);
     }
 }

@@ -1,4 +1,4 @@
-//! The watches that tell what the hub holds.
+//! The watches that fill the cache.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -18,18 +18,18 @@ use super::HubCache;
 use crate::index::{BindingFacts, DecisionFacts};
 use crate::keys::{self, KeyFacts};
 use crate::replica::ReplicaFacts;
-use crate::root::KeptRoot;
+use crate::root::CachedRoot;
 
-/// Replicas listed at a time: far more of each is in memory while it is decoded than is kept.
-const REPLICAS_AT_ONCE: u32 = 100;
+/// Replicas in one page of a list: a replica takes far more memory while it is decoded than in the store.
+const REPLICA_PAGE_SIZE: u32 = 100;
 
 /// The labels of a managed cluster as JSON: with ten thousand of them maps would be a good part of
 /// the process's memory.
 pub type Labels = Box<str>;
 
-/// The watches that fill a [`Hub`], until they are started.
+/// The watches that fill a [`HubCache`], before they are started.
 pub struct Watches {
-    pub(super) roots: Watch<Policy, KeptRoot>,
+    pub(super) roots: Watch<Policy, CachedRoot>,
     pub(super) replicas: Watch<Policy, ReplicaFacts>,
     pub(super) sets: Watch<PolicySet>,
     pub(super) bindings: Watch<PlacementBinding, Option<BindingFacts>>,
@@ -43,9 +43,8 @@ pub struct Watches {
 }
 
 impl Watches {
-    /// All watches of the propagator. Root policies and replicas are two, told apart by the API
-    /// server: most of their fields are kept of the ones and hardly any of the others. `rules` says
-    /// whether the hub serves `PlacementRule`s.
+    /// All watches of the propagator. Root policies and replicas have separate watches with label selectors, because the
+    /// store keeps most fields of a root policy and few of a replica. `rules` is whether the hub serves `PlacementRule`s.
     pub fn new(client: &Client, rules: bool) -> Self {
         fn all<K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned>(
             client: &Client,
@@ -61,11 +60,11 @@ impl Watches {
         let rule = |rule: PlacementRule| DecisionFacts::of_rule(&rule);
         let named = format!("metadata.name={}", keys::SECRET);
         Self {
-            roots: Watch::projected(all(client), KeptRoot::of)
+            roots: Watch::projected(all(client), CachedRoot::of)
                 .labels(&format!("!{ROOT_POLICY_LABEL}")),
             replicas: Watch::projected(all(client), ReplicaFacts::of)
                 .labels(ROOT_POLICY_LABEL)
-                .pages(REPLICAS_AT_ONCE),
+                .pages(REPLICA_PAGE_SIZE),
             sets: Watch::new(all(client)),
             bindings: Watch::projected(all(client), binding),
             decisions: Watch::projected(all(client), decision),
@@ -77,10 +76,9 @@ impl Watches {
         }
     }
 
-    /// Starts all watches. What they tell goes into the hub's index, and from there keys to its
-    /// queues.
+    /// Starts all watches. Their events update the index of the cache, which enqueues keys.
     pub fn start(self, hub: &Arc<HubCache>, tasks: &mut Supervisor) {
-        let mut run = Run { hub, tasks };
+        let mut run = WatchStarter { hub, tasks };
         run.watch(
             "the watch of root policies",
             self.roots,
@@ -132,24 +130,24 @@ impl Watches {
     }
 }
 
-/// Runs watches for a hub.
-struct Run<'a> {
+/// Starts watches with the handlers of a cache.
+struct WatchStarter<'a> {
     hub: &'a Arc<HubCache>,
     tasks: &'a mut Supervisor,
 }
 
-impl Run<'_> {
+impl WatchStarter<'_> {
     fn watch<K, V>(
         &mut self,
         name: &'static str,
         watch: Watch<K, V>,
-        tell: impl Fn(&HubCache, &Change<V>) + Send + 'static,
+        handler: impl Fn(&HubCache, &Change<V>) + Send + 'static,
     ) where
         K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
         V: Send + Sync + 'static,
     {
         let hub = Arc::clone(self.hub);
-        let work = watch.run(self.tasks.stop(), move |change| tell(&hub, &change));
+        let work = watch.run(self.tasks.stop(), move |change| handler(&hub, &change));
         self.tasks.spawn_infallible(name, work);
     }
 }

@@ -1,5 +1,5 @@
-//! Service accounts in whose name hub templates read: a token, a client and watches for each, for as long as some
-//! replica needs them. Tokens live in memory only.
+//! The service accounts that hub templates read with: a token, a client and watches for each, while a replica uses it. Tokens
+//! are never written anywhere.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
@@ -21,37 +21,37 @@ use tokio::task::AbortHandle;
 
 use crate::messages;
 
-/// When tokens are asked for and renewed.
+/// When tokens are requested and renewed.
 #[derive(Clone, Copy, Debug)]
-pub struct Schedule {
-    /// How long a token is asked to live, in seconds.
-    pub lives: i64,
-    /// How long before its end at the latest it is renewed.
-    pub margin: Duration,
-    /// How much earlier at most, at random, so that not all are renewed at once.
-    pub spread: Duration,
-    /// How often at most one that the API server does not take is replaced.
-    pub spacing: Duration,
+pub struct TokenSchedule {
+    /// The requested lifetime of a token, in seconds.
+    pub lifetime_seconds: i64,
+    /// A token is renewed at least this long before it expires.
+    pub renew_before_expiry: Duration,
+    /// The renewal is earlier by a random time up to this one, so that not all tokens are renewed at once.
+    pub renewal_jitter: Duration,
+    /// The shortest time between two requests for a token that the API server rejects.
+    pub retry_interval: Duration,
 }
 
-impl Default for Schedule {
+impl Default for TokenSchedule {
     fn default() -> Self {
         Self {
-            lives: 7200,
-            margin: Duration::from_mins(5),
-            spread: Duration::from_mins(5),
-            spacing: Duration::from_secs(10),
+            lifetime_seconds: 7200,
+            renew_before_expiry: Duration::from_mins(5),
+            renewal_jitter: Duration::from_mins(5),
+            retry_interval: Duration::from_secs(10),
         }
     }
 }
 
-/// Why nothing can be read in the name of a service account.
+/// Why templates cannot read with a service account.
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
     /// There is no such account.
     #[error("{}", messages::account_missing(.0))]
     Missing(ObjectKey),
-    /// There is, but no token or no connection.
+    /// The account exists, but there is no token or no connection.
     #[error("{}", messages::account_unusable(.account, .reason))]
     Unusable {
         /// The account.
@@ -61,17 +61,17 @@ pub enum AccountError {
     },
 }
 
-/// A service account that can be read with.
+/// A service account with a token.
 pub struct Account {
-    /// What is read in its name.
+    /// The watches that use its token.
     pub watches: DependencyWatches<ObjectKey>,
     refused: Arc<Notify>,
     renewal: AbortHandle,
 }
 
 impl Account {
-    /// The API server does not take the token: the account was made anew, or the key that signs tokens was changed.
-    /// Another token is asked for soon.
+    /// Requests another token soon, because the API server rejected this one: the account was re-created, or the key that signs
+    /// tokens was changed.
     pub fn refused(&self) {
         self.refused.notify_one();
     }
@@ -83,15 +83,15 @@ impl Drop for Account {
     }
 }
 
-/// All of them; clones share them.
+/// The service accounts in use; clones share them.
 #[derive(Clone)]
 pub struct Accounts(Arc<Inner>);
 
 struct Inner {
     client: Client,
     options: ClientOptions,
-    schedule: Schedule,
-    wake: Arc<dyn Fn(&ObjectKey) + Send + Sync>,
+    schedule: TokenSchedule,
+    enqueue: Arc<dyn Fn(&ObjectKey) + Send + Sync>,
     state: Mutex<State>,
 }
 
@@ -102,14 +102,14 @@ struct State {
     users: HashMap<ObjectKey, HashSet<ObjectKey>>,
     /// The account that serves each replica.
     used_by: HashMap<ObjectKey, ObjectKey>,
-    /// Accounts that could not be used, when and why: many replicas may ask for the same one.
+    /// Accounts that could not be used, with time and reason: many replicas may acquire the same account.
     failed: HashMap<ObjectKey, (Instant, String)>,
 }
 
 impl State {
-    /// Why an account could not be used a moment ago.
-    fn failed_lately(&mut self, account: &ObjectKey, lately: Duration) -> Option<String> {
-        self.failed.retain(|_, (at, _)| at.elapsed() < lately);
+    /// The reason why an account could not be used within `window`.
+    fn recent_failure(&mut self, account: &ObjectKey, window: Duration) -> Option<String> {
+        self.failed.retain(|_, (at, _)| at.elapsed() < window);
         self.failed.get(account).map(|(_, reason)| reason.clone())
     }
 
@@ -130,30 +130,30 @@ impl State {
 }
 
 impl Accounts {
-    /// None yet. Tokens are asked for with `client`; `wake` is called for each replica whose account failed.
+    /// No accounts yet. `client` requests the tokens; `enqueue` is called for each replica whose account failed.
     pub fn new(
         client: Client,
         options: ClientOptions,
-        schedule: Schedule,
-        wake: impl Fn(&ObjectKey) + Send + Sync + 'static,
+        schedule: TokenSchedule,
+        enqueue: impl Fn(&ObjectKey) + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(Inner {
             client,
             options,
             schedule,
-            wake: Arc::new(wake),
+            enqueue: Arc::new(enqueue),
             state: Mutex::default(),
         }))
     }
 
-    /// The account, for a replica; one that served it before is released.
+    /// Acquires an account for a replica, and releases the account that the replica used before.
     pub async fn acquire(
         &self,
         account: &ObjectKey,
         replica: &ObjectKey,
     ) -> Result<Arc<Account>, AccountError> {
         let (cell, released) = {
-            self.0.failed_lately(account)?;
+            self.0.recent_failure(account)?;
             let mut state = self.0.state.lock();
             let changed = state
                 .used_by
@@ -166,11 +166,11 @@ impl Accounts {
             let cell = state.accounts.entry(account.clone()).or_default();
             (Arc::clone(cell), released)
         };
-        // Not under the lock: dropping an account stops its watches.
+        // Outside of the lock, because dropping an account stops its watches.
         drop(released);
         let found = cell.get_or_try_init(|| async {
-            // Whoever waited for another's try that failed has its answer.
-            self.0.failed_lately(account)?;
+            // A caller that waited for the failed attempt of another one gets the same error.
+            self.0.recent_failure(account)?;
             let connected = self.connect(account).await;
             if let Err(AccountError::Unusable { reason, .. }) = &connected {
                 let failure = (Instant::now(), reason.clone());
@@ -181,20 +181,20 @@ impl Accounts {
         found.await.cloned()
     }
 
-    /// A replica needs no account any more.
+    /// Releases the account of a replica.
     pub fn release(&self, replica: &ObjectKey) {
         let released = self.0.state.lock().release(replica);
         drop(released);
     }
 
-    /// How many objects and selections are watched in the name of all accounts.
+    /// The number of objects and selections that all accounts watch.
     pub fn targets(&self) -> usize {
         let state = self.0.state.lock();
         let accounts = state.accounts.values().filter_map(|cell| cell.get());
         accounts.map(|account| account.watches.targets()).sum()
     }
 
-    /// Removes from `objects` those of this kind that are watched in the name of any account.
+    /// Removes the objects of this kind that any account watches from `objects`.
     pub fn retain_unwatched(&self, kind: &ApiResource, objects: &mut Vec<ObjectKey>) {
         let state = self.0.state.lock();
         for account in state.accounts.values().filter_map(|cell| cell.get()) {
@@ -210,10 +210,10 @@ impl Accounts {
             account: account.clone(),
             reason: error_chain(&error),
         })?;
-        let wake = Arc::clone(&self.0.wake);
-        let watches = DependencyWatches::new(client, move |replica| wake(replica))
+        let enqueue = Arc::clone(&self.0.enqueue);
+        let watches = DependencyWatches::new(client, move |replica| enqueue(replica))
             .without_refusal_wakeups()
-            .with_refusal_ttl(self.0.schedule.spacing);
+            .with_refusal_ttl(self.0.schedule.retry_interval);
         let refused = Arc::new(Notify::new());
         let renewal = Renewal {
             inner: Arc::downgrade(&self.0),
@@ -231,10 +231,10 @@ impl Accounts {
 }
 
 impl Inner {
-    /// An error if the account could not be used a moment ago: what refuses it would only say so again.
-    fn failed_lately(&self, account: &ObjectKey) -> Result<(), AccountError> {
-        let lately = self.schedule.spacing;
-        match self.state.lock().failed_lately(account, lately) {
+    /// An error if the account could not be used a moment ago: another request would fail the same way.
+    fn recent_failure(&self, account: &ObjectKey) -> Result<(), AccountError> {
+        let window = self.schedule.retry_interval;
+        match self.state.lock().recent_failure(account, window) {
             None => Ok(()),
             Some(reason) => Err(AccountError::Unusable {
                 account: account.clone(),
@@ -243,13 +243,13 @@ impl Inner {
         }
     }
 
-    /// A token, and when it ends.
+    /// Requests a token; returns it with its expiration time.
     async fn request(&self, account: &ObjectKey) -> Result<(String, Timestamp), AccountError> {
         let accounts: Api<ServiceAccount> =
             Api::namespaced(self.client.clone(), &account.namespace);
         let request = TokenRequest {
             spec: Some(TokenRequestSpec {
-                expiration_seconds: Some(self.schedule.lives),
+                expiration_seconds: Some(self.schedule.lifetime_seconds),
                 ..TokenRequestSpec::default()
             }),
             ..TokenRequest::default()
@@ -265,15 +265,14 @@ impl Inner {
                 StatusReason::NotFound => AccountError::Missing(account.clone()),
                 _ => unusable(status_message(&error)),
             })?;
-        let told = answer.status.and_then(|status| {
+        let token_and_expiry = answer.status.and_then(|status| {
             let expires = status.expiration_timestamp?.0;
             Some((status.token?, expires))
         });
-        told.ok_or_else(|| unusable(messages::NO_TOKEN.to_owned()))
+        token_and_expiry.ok_or_else(|| unusable(messages::NO_TOKEN.to_owned()))
     }
 
-    /// An account whose token cannot be renewed is no longer used; what needs it asks for it anew, and says why it
-    /// cannot be had.
+    /// Drops an account whose token cannot be renewed. Its replicas are enqueued: they acquire it again, and report the error.
     fn fail(&self, account: &ObjectKey) {
         let (cell, users) = {
             let mut state = self.state.lock();
@@ -281,13 +280,13 @@ impl Inner {
             (state.accounts.remove(account), users)
         };
         for replica in users {
-            (self.wake)(&replica);
+            (self.enqueue)(&replica);
         }
         drop(cell);
     }
 }
 
-/// Keeps a token good.
+/// Renews the token of an account.
 struct Renewal {
     inner: Weak<Inner>,
     account: ObjectKey,
@@ -302,11 +301,11 @@ impl Renewal {
                 return;
             };
             let refused = async {
-                tokio::time::sleep(schedule.spacing).await;
+                tokio::time::sleep(schedule.retry_interval).await;
                 self.refused.notified().await;
             };
             tokio::select! {
-                () = tokio::time::sleep(wait(&schedule, expires, Timestamp::now())) => {}
+                () = tokio::time::sleep(renewal_delay(&schedule, expires, Timestamp::now())) => {}
                 () = refused => {}
             }
             let Some(inner) = self.inner.upgrade() else {
@@ -328,13 +327,15 @@ impl Renewal {
     }
 }
 
-/// How long a token can be used before it has to be renewed.
-fn wait(schedule: &Schedule, expires: Timestamp, now: Timestamp) -> Duration {
+/// How long to wait before the token is renewed.
+fn renewal_delay(schedule: &TokenSchedule, expires: Timestamp, now: Timestamp) -> Duration {
     let left = Duration::try_from(expires.duration_since(now)).unwrap_or_default();
-    let early = schedule.spread.mul_f64(rand::rng().random_range(0.0..=1.0));
-    let wait = left.saturating_sub(schedule.margin + early);
-    // A token that ends at once must not be asked for all the time.
-    wait.max(Duration::from_secs(1))
+    let early = schedule
+        .renewal_jitter
+        .mul_f64(rand::rng().random_range(0.0..=1.0));
+    let renewal_delay = left.saturating_sub(schedule.renew_before_expiry + early);
+    // Tokens that expire at once must not be requested in a busy loop.
+    renewal_delay.max(Duration::from_secs(1))
 }
 
 #[cfg(test)]
@@ -342,15 +343,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_renewed_between_ten_and_five_minutes_before_its_end() {
+    fn token_is_renewed_five_to_ten_minutes_before_it_expires() {
         let now: Timestamp = "2026-11-21T10:00:00Z".parse().unwrap();
         let expires: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
         for _ in 0..100 {
-            let wait = wait(&Schedule::default(), expires, now);
-            assert!(wait >= Duration::from_mins(110), "{wait:?}");
-            assert!(wait <= Duration::from_mins(115), "{wait:?}");
+            let renewal_delay = renewal_delay(&TokenSchedule::default(), expires, now);
+            assert!(
+                renewal_delay >= Duration::from_mins(110),
+                "{renewal_delay:?}"
+            );
+            assert!(
+                renewal_delay <= Duration::from_mins(115),
+                "{renewal_delay:?}"
+            );
         }
-        let over = wait(&Schedule::default(), now, expires);
+        let over = renewal_delay(&TokenSchedule::default(), now, expires);
         assert_eq!(over, Duration::from_secs(1));
     }
 }

@@ -1,4 +1,4 @@
-//! How many objects hub templates watch, counted when somebody asks.
+//! The gauge of objects that hub templates watch, computed when metrics are scraped.
 
 use std::fmt;
 use std::sync::Weak;
@@ -9,7 +9,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::Inner;
 
-/// Encodes the gauge.
+/// The collector of the gauge.
 pub(super) struct WatchedObjects(pub(super) Weak<Inner>);
 
 impl fmt::Debug for WatchedObjects {

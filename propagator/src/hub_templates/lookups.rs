@@ -1,4 +1,4 @@
-//! Reads of hub templates, as watches of the hub.
+//! The reads of hub templates: each read starts a watch on the hub.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -14,62 +14,63 @@ use serde_json::Value;
 use super::accounts::Account;
 use crate::messages::{self, RefusedQuery};
 
-/// What a failed read says about trying again.
+/// The kind of a read error that a retry can fix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Trouble {
-    /// We may not read it. Nothing tells when we may.
+pub enum ReadFailure {
+    /// The API server denied the read. No watch event follows when the permission is granted.
     Denied,
-    /// The API server could not answer just now.
-    Passing,
+    /// The API server could not answer; a later attempt may succeed.
+    Transient,
 }
 
-/// The hub, on behalf of the templates of one replica.
+/// Reads of the hub on behalf of the templates of one replica.
 pub struct HubLookups {
     batch: Arc<Batch<ObjectKey>>,
     kinds: Kinds<ObjectKey>,
     replica: ObjectKey,
     account: Option<Arc<Account>>,
-    trouble: Cell<Option<Trouble>>,
+    worst_failure: Cell<Option<ReadFailure>>,
 }
 
 impl HubLookups {
-    /// Reads through `batch`. The replica is woken when a kind that was missing comes.
+    /// Reads through `batch`. The replica is enqueued when a kind that was missing is served.
     pub fn new(batch: Arc<Batch<ObjectKey>>, kinds: Kinds<ObjectKey>, replica: ObjectKey) -> Self {
         Self {
             batch,
             kinds,
             replica,
             account: None,
-            trouble: Cell::new(None),
+            worst_failure: Cell::new(None),
         }
     }
 
-    /// The service account in whose name the batch reads, if it does.
+    /// Sets the service account that the batch reads with, if it does not read with the propagator's own client.
     #[must_use]
     pub fn read_as(self, account: Option<Arc<Account>>) -> Self {
         Self { account, ..self }
     }
 
-    /// The worst trouble that there was.
-    pub fn trouble(&self) -> Option<Trouble> {
-        self.trouble.get()
+    /// The worst failure of all reads so far.
+    pub fn worst_failure(&self) -> Option<ReadFailure> {
+        self.worst_failure.get()
     }
 
-    fn note(&self, trouble: Trouble) {
-        self.trouble.set(self.trouble.get().max(Some(trouble)));
+    fn record_failure(&self, failure: ReadFailure) {
+        self.worst_failure
+            .set(self.worst_failure.get().max(Some(failure)));
     }
 
-    /// The text for the author; what trouble it was is remembered.
-    fn failed(&self, error: &ReadError, query: &RefusedQuery<'_>) -> String {
+    /// The error message for the policy's author. Records the kind of failure.
+    fn describe_error(&self, error: &ReadError, query: &RefusedQuery<'_>) -> String {
         match error {
             ReadError::Refused(refused) => {
                 let StatusReason::Forbidden = StatusReason::of(refused) else {
-                    if is_passing(refused) {
-                        self.note(Trouble::Passing);
+                    if is_transient(refused) {
+                        self.record_failure(ReadFailure::Transient);
                     }
                     return status_message(refused);
                 };
-                self.note(Trouble::Denied);
+                self.record_failure(ReadFailure::Denied);
                 if let (kube::Error::Api(status), Some(account)) = (&**refused, &self.account)
                     && status.code == 401
                 {
@@ -78,7 +79,7 @@ impl HubLookups {
                 messages::missing_permission(&status_message(refused), query)
             }
             ReadError::Ended => {
-                self.note(Trouble::Passing);
+                self.record_failure(ReadFailure::Transient);
                 error.to_string()
             }
             ReadError::Unwatchable(_) | ReadError::Undecodable { .. } => error.to_string(),
@@ -86,11 +87,11 @@ impl HubLookups {
     }
 }
 
-/// Whether an API server that refused this may do it a moment later.
-fn is_passing(error: &kube::Error) -> bool {
+/// Whether the same request may succeed a moment later.
+fn is_transient(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => matches!(status.code, 429 | 500 | 502..=504),
-        // What cannot even be asked is not asked better another time.
+        // A request that cannot be built fails every time.
         kube::Error::BuildRequest(_) | kube::Error::HttpError(_) => false,
         _ => true,
     }
@@ -100,7 +101,7 @@ impl Lookups for HubLookups {
     async fn kind(&self, kind: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
         let found = self.kinds.find(kind, &self.replica).await;
         if found.as_ref().is_err_and(|error| !error.is_absent()) {
-            self.note(Trouble::Passing);
+            self.record_failure(ReadFailure::Transient);
         }
         found
     }
@@ -122,7 +123,7 @@ impl Lookups for HubLookups {
             name,
             selector: "",
         };
-        found.map_err(|error| self.failed(&error, &query))
+        found.map_err(|error| self.describe_error(&error, &query))
     }
 
     async fn list(
@@ -138,7 +139,7 @@ impl Lookups for HubLookups {
             name: "",
             selector,
         };
-        listed.map_err(|error| self.failed(&error, &query))
+        listed.map_err(|error| self.describe_error(&error, &query))
     }
 
     fn wait<T>(&self, answer: impl Future<Output = T>) -> T {

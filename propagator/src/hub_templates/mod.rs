@@ -1,8 +1,8 @@
-//! Hub templates: what stands between `{{hub` and `hub}}` is resolved on the hub, separately for each cluster.
+//! Hub templates: the propagator resolves text between `{{hub` and `hub}}` on the hub, separately for each cluster.
 //!
-//! [`render`] resolves the templates of one replica; what they read is watched ([`lookups`]), in our own name or in that
-//! of a service account ([`accounts`]), and a change brings the replica back into its queue. Nothing unresolved leaves
-//! the hub.
+//! [`render`] resolves the templates of one replica. Each read starts a watch ([`lookups`]), with the propagator's own client
+//! or with that of a service account ([`accounts`]), and a change enqueues the replica again. An unresolved template is never
+//! written to a cluster namespace.
 
 pub mod accounts;
 mod gauge;
@@ -30,19 +30,19 @@ use reeve_templates_engine::encryption::decode_base64;
 use reeve_templates_engine::resolver::{IncompleteDelimiters, Resolver};
 
 use self::accounts::{Account, AccountError, Accounts};
-use self::lookups::{HubLookups, Trouble};
-use self::plan::Plan;
-use self::render::{Cipher, Outcome, Task, has_hub_templates, withhold_all};
+use self::lookups::{HubLookups, ReadFailure};
+use self::plan::EncryptionPlan;
+use self::render::{Cipher, RenderInput, RenderOutcome, has_hub_templates, withhold_all};
 use crate::cache::HubCache;
 use crate::index::Pair;
 use crate::keys::KeyDigest;
-use crate::policy_encryption_keys::ring::{self, Found, KeyError};
+use crate::policy_encryption_keys::ring::{self, KeyError, KeyLookup};
 use crate::replica::ReplicaFacts;
 
 /// Bytes in an initialisation vector.
 const VECTOR_BYTES: usize = 16;
 
-/// Resolves hub templates; clones share what they watch.
+/// Resolves hub templates; clones share the watches.
 #[derive(Clone)]
 pub struct HubTemplates(Arc<Inner>);
 
@@ -52,58 +52,58 @@ struct Inner {
     hub: Arc<HubCache>,
     client: Client,
     kinds: Kinds<ObjectKey>,
-    own: DependencyWatches<ObjectKey>,
+    own_watches: DependencyWatches<ObjectKey>,
     accounts: Accounts,
-    /// Service accounts that are missing, on behalf of the replicas that wait for them.
-    awaited: DependencyWatches<ObjectKey>,
-    /// The replicas that anything is watched for.
+    /// Watches of missing service accounts, on behalf of the replicas that need them.
+    missing_accounts: DependencyWatches<ObjectKey>,
+    /// The replicas that have watches.
     readers: Mutex<HashSet<ObjectKey>>,
 }
 
-/// What templates are resolved with and through.
+/// The dependencies of [`HubTemplates`].
 pub struct Deps {
     /// Functions that fail when called.
     pub denied: Vec<String>,
-    /// What the hub holds.
+    /// The cache of the hub.
     pub hub: Arc<HubCache>,
-    /// Makes keys.
+    /// Creates key Secrets.
     pub client: Client,
-    /// Knows the hub's kinds.
+    /// Maps kinds to resources of the hub.
     pub kinds: Kinds<ObjectKey>,
-    /// Reads in our own name.
-    pub own: DependencyWatches<ObjectKey>,
-    /// Read in their names.
+    /// Reads with the propagator's own client.
+    pub own_watches: DependencyWatches<ObjectKey>,
+    /// Service accounts that policies read with.
     pub accounts: Accounts,
-    /// Reads the accounts themselves.
-    pub awaited: DependencyWatches<ObjectKey>,
+    /// Watches of service accounts that do not exist yet.
+    pub missing_accounts: DependencyWatches<ObjectKey>,
 }
 
-/// What comes of resolving the templates of a replica.
+/// The result of resolving the templates of a replica.
 pub enum Resolution {
-    /// The replica as it should be.
+    /// The rendered replica.
     Rendered(Box<Rendered>),
-    /// Its key has just been deleted: it is resolved when this time is over.
-    After(Duration),
+    /// The cluster's key has just been deleted: resolve again after this time.
+    RetryAfter(Duration),
 }
 
 /// A desired replica whose templates are resolved, or withheld.
 pub struct Rendered {
     /// The replica.
     pub policy: Policy,
-    /// Why templates were withheld; empty if all is well.
+    /// The errors of the templates that were withheld; empty if all were resolved.
     pub failures: Vec<String>,
-    /// Whether the failures may go away with nothing to tell of it.
-    pub again: Option<Trouble>,
-    /// With which key its values are encrypted, if any are.
+    /// The worst read failure, if a retry can succeed although no watched object changes.
+    pub retry: Option<ReadFailure>,
+    /// The key that its values are encrypted with, if any are.
     pub key: Option<KeyDigest>,
 }
 
 impl Rendered {
-    fn of(policy: Policy, outcome: Outcome, key: Option<KeyDigest>) -> Self {
+    fn of(policy: Policy, outcome: RenderOutcome, key: Option<KeyDigest>) -> Self {
         Self {
             policy,
             failures: outcome.failures,
-            again: outcome.trouble,
+            retry: outcome.worst_failure,
             key,
         }
     }
@@ -112,22 +112,22 @@ impl Rendered {
         Self {
             policy,
             failures: Vec::new(),
-            again: None,
+            retry: None,
             key: None,
         }
     }
 
-    fn withheld(mut policy: Policy, why: String, again: Option<Trouble>) -> Self {
-        withhold_all(&mut policy, &why);
+    fn withheld(mut policy: Policy, reason: String, retry: Option<ReadFailure>) -> Self {
+        withhold_all(&mut policy, &reason);
         Self {
-            failures: vec![why],
-            again,
+            failures: vec![reason],
+            retry,
             ..Self::plain(policy)
         }
     }
 }
 
-/// Whether a root policy's hub templates are to be left as they are.
+/// Whether a root policy disables hub templates.
 fn are_disabled(root: &Policy) -> bool {
     let disabled = root.annotations().get(DISABLE_TEMPLATES_ANNOTATION);
     disabled
@@ -136,17 +136,17 @@ fn are_disabled(root: &Policy) -> bool {
 }
 
 impl HubTemplates {
-    /// Nothing is read yet.
-    pub fn new(means: Deps) -> Result<Self, IncompleteDelimiters> {
+    /// No templates and no watches yet.
+    pub fn new(deps: Deps) -> Result<Self, IncompleteDelimiters> {
         Ok(Self(Arc::new(Inner {
             resolver: render::resolver()?,
-            denied: means.denied,
-            hub: means.hub,
-            client: means.client,
-            kinds: means.kinds,
-            own: means.own,
-            accounts: means.accounts,
-            awaited: means.awaited,
+            denied: deps.denied,
+            hub: deps.hub,
+            client: deps.client,
+            kinds: deps.kinds,
+            own_watches: deps.own_watches,
+            accounts: deps.accounts,
+            missing_accounts: deps.missing_accounts,
             readers: Mutex::default(),
         })))
     }
@@ -157,19 +157,19 @@ impl HubTemplates {
         metrics.register(|registry| registry.register_collector(Box::new(gauge)));
     }
 
-    /// Nothing is read any more for a replica that is gone, or has no templates.
-    pub fn forget(&self, replica: &ObjectKey) {
+    /// Stops all watches of a replica that is deleted or has no templates.
+    pub fn unwatch(&self, replica: &ObjectKey) {
         if !self.0.readers.lock().remove(replica) {
             return;
         }
-        self.0.own.unwatch(replica);
-        self.0.awaited.unwatch(replica);
+        self.0.own_watches.unwatch(replica);
+        self.0.missing_accounts.unwatch(replica);
         self.0.kinds.unwatch(replica);
         self.0.accounts.release(replica);
         self.0.hub.record_label_reader(replica, false);
     }
 
-    /// Resolves the hub templates of a desired replica, given the one that there is.
+    /// Resolves the hub templates of a desired replica, given the live one.
     pub async fn resolve(
         &self,
         pair: &Pair,
@@ -180,7 +180,7 @@ impl HubTemplates {
         let replica = pair.key();
         let templates = &desired.spec.policy_templates;
         if are_disabled(root) || !templates.iter().any(has_hub_templates) {
-            self.forget(&replica);
+            self.unwatch(&replica);
             return Resolution::Rendered(Box::new(Rendered::plain(desired)));
         }
         self.0.readers.lock().insert(replica.clone());
@@ -191,15 +191,17 @@ impl HubTemplates {
         let (watches, account) = match self.identity(pair, root, &replica).await {
             Ok(identity) => identity,
             Err(error) => {
-                let again = match &error {
-                    AccountError::Missing(account) => self.await_account(account, &replica).await,
-                    AccountError::Unusable { .. } => Some(Trouble::Denied),
+                let retry = match &error {
+                    AccountError::Missing(account) => {
+                        self.watch_missing_account(account, &replica).await
+                    }
+                    AccountError::Unusable { .. } => Some(ReadFailure::Denied),
                 };
-                let withheld = Rendered::withheld(desired, error.to_string(), again);
+                let withheld = Rendered::withheld(desired, error.to_string(), retry);
                 return Resolution::Rendered(Box::new(withheld));
             }
         };
-        let job = Arc::new(Job {
+        let replica_job = Arc::new(ReplicaJob {
             pair: pair.clone(),
             root: Arc::clone(root),
             labels: if record_label_reader {
@@ -211,60 +213,64 @@ impl HubTemplates {
             desired,
         });
         let batch = Arc::new(watches.begin(&replica));
-        let rendered = self.attempt(&job, &batch, live).await;
-        // The threads are done, so this is the last holder.
+        let rendered = self.render_with_keys(&replica_job, &batch, live).await;
+        // The rendering threads have ended, so this is the last reference.
         if let Some(batch) = Arc::into_inner(batch) {
             batch.end();
         }
         rendered.unwrap_or_else(|error| {
-            let desired = job.desired.clone();
-            let (why, again) = (error.to_string(), Some(Trouble::Passing));
-            Resolution::Rendered(Box::new(Rendered::withheld(desired, why, again)))
+            let desired = replica_job.desired.clone();
+            let (reason, retry) = (error.to_string(), Some(ReadFailure::Transient));
+            Resolution::Rendered(Box::new(Rendered::withheld(desired, reason, retry)))
         })
     }
 
-    /// Renders, with keys if the text asks for them, or if it turns out that values came from Secrets in a way that the
-    /// text does not show.
-    async fn attempt(
+    /// Renders without keys where possible. Keys are read, or created, if the text calls for encryption, or if rendering shows
+    /// that values come from Secrets.
+    async fn render_with_keys(
         &self,
-        job: &Arc<Job>,
+        replica_job: &Arc<ReplicaJob>,
         batch: &Arc<Batch<ObjectKey>>,
         live: Option<&ReplicaFacts>,
     ) -> Result<Resolution, KeyError> {
-        if !render::needs_encryption(&job.desired) {
+        if !render::needs_encryption(&replica_job.desired) {
             let inner = Arc::clone(&self.0);
-            let (job, batch) = (Arc::clone(job), Arc::clone(batch));
+            let (replica_job, batch) = (Arc::clone(replica_job), Arc::clone(batch));
             let work = move || {
-                let (policy, outcome) = inner.render(&job, &inner.reads(&job, batch), None);
+                let (policy, outcome) =
+                    inner.render(&replica_job, &inner.reads(&replica_job, batch), None);
                 (!outcome.needs_cipher).then(|| Rendered::of(policy, outcome, None))
             };
             if let Some(rendered) = run_blocking(work).await {
                 return Ok(Resolution::Rendered(Box::new(rendered)));
             }
         }
-        let cluster = &job.pair.cluster;
-        let keys = match ring::find_or_make(&self.0.hub, &self.0.client, cluster).await? {
-            Found::Keys(keys) => keys,
-            Found::After(wait) => return Ok(Resolution::After(wait)),
+        let cluster = &replica_job.pair.cluster;
+        let keys = match ring::find_or_create(&self.0.hub, &self.0.client, cluster).await? {
+            KeyLookup::Keys(keys) => keys,
+            KeyLookup::RetryAfter(wait) => return Ok(Resolution::RetryAfter(wait)),
         };
-        let vector = job.desired.annotations().get(ENCRYPTION_IV_ANNOTATION);
+        let vector = replica_job
+            .desired
+            .annotations()
+            .get(ENCRYPTION_IV_ANNOTATION);
         let vector = vector.and_then(|vector| decode_base64(vector).ok());
-        let plan = Plan {
+        let plan = EncryptionPlan {
             live: live.map(|live| live.digest),
-            kept: vector.filter(|vector| vector.len() == VECTOR_BYTES),
-            fresh: ring::random(VECTOR_BYTES)?.to_vec(),
+            current_vector: vector.filter(|vector| vector.len() == VECTOR_BYTES),
+            new_vector: ring::random(VECTOR_BYTES)?.to_vec(),
             keys,
         };
         let inner = Arc::clone(&self.0);
-        let (job, batch) = (Arc::clone(job), Arc::clone(batch));
+        let (replica_job, batch) = (Arc::clone(replica_job), Arc::clone(batch));
         let work = move || {
-            let reads = inner.reads(&job, batch);
-            plan.carry_out(|cipher| inner.render(&job, &reads, Some(cipher)))
+            let reads = inner.reads(&replica_job, batch);
+            plan.render(|cipher| inner.render(&replica_job, &reads, Some(cipher)))
         };
         Ok(Resolution::Rendered(Box::new(run_blocking(work).await)))
     }
 
-    /// In whose name the templates of a policy read.
+    /// The watches and the service account that the templates of a policy read with.
     async fn identity(
         &self,
         pair: &Pair,
@@ -273,64 +279,72 @@ impl HubTemplates {
     ) -> Result<(DependencyWatches<ObjectKey>, Option<Arc<Account>>), AccountError> {
         let Some(name) = account_of(root) else {
             self.0.accounts.release(replica);
-            self.0.awaited.unwatch(replica);
-            return Ok((self.0.own.clone(), None));
+            self.0.missing_accounts.unwatch(replica);
+            return Ok((self.0.own_watches.clone(), None));
         };
-        self.0.own.unwatch(replica);
+        self.0.own_watches.unwatch(replica);
         let account = ObjectKey::new(pair.root.namespace.clone(), name);
         let found = self.0.accounts.acquire(&account, replica).await?;
-        self.0.awaited.unwatch(replica);
+        self.0.missing_accounts.unwatch(replica);
         Ok((found.watches.clone(), Some(found)))
     }
 
-    /// Watches an account that is missing: its creation brings the replica back.
-    async fn await_account(&self, account: &ObjectKey, replica: &ObjectKey) -> Option<Trouble> {
+    /// Watches a missing service account: its creation enqueues the replica.
+    async fn watch_missing_account(
+        &self,
+        account: &ObjectKey,
+        replica: &ObjectKey,
+    ) -> Option<ReadFailure> {
         let kind = GroupVersionKind::gvk("", "v1", "ServiceAccount");
         let Ok(kind) = self.0.kinds.find(&kind, replica).await else {
-            return Some(Trouble::Denied);
+            return Some(ReadFailure::Denied);
         };
-        let batch = self.0.awaited.begin(replica);
+        let batch = self.0.missing_accounts.begin(replica);
         let found = batch.get(&kind, &account.namespace, &account.name).await;
         batch.end();
-        // It may have come in between.
+        // The account may have been created in between.
         match found {
             Ok(None) => None,
-            Ok(Some(_)) | Err(_) => Some(Trouble::Denied),
+            Ok(Some(_)) | Err(_) => Some(ReadFailure::Denied),
         }
     }
 }
 
 impl Inner {
-    /// How many objects and selections templates watch. The labels of a cluster are that cluster, which a lookup may watch
-    /// as well.
+    /// The number of objects and selections that templates watch. Reading the labels of a cluster counts as watching that
+    /// `ManagedCluster`, once with a lookup of the same object.
     fn watched_objects(&self) -> usize {
         let kind = ApiResource::erase::<ManagedCluster>(&());
         let labels = self.hub.clusters_with_read_labels().into_iter();
         let mut clusters = labels.map(|name| ObjectKey::new("", name)).collect();
-        self.own.retain_unwatched(&kind, &mut clusters);
+        self.own_watches.retain_unwatched(&kind, &mut clusters);
         self.accounts.retain_unwatched(&kind, &mut clusters);
-        self.own.targets() + self.accounts.targets() + clusters.len()
+        self.own_watches.targets() + self.accounts.targets() + clusters.len()
     }
 
-    fn reads(&self, job: &Job, batch: Arc<Batch<ObjectKey>>) -> Rc<ReadCache<HubLookups>> {
-        let lookups = HubLookups::new(batch, self.kinds.clone(), job.pair.key());
-        Rc::new(ReadCache::new(lookups.read_as(job.account.clone())))
+    fn reads(
+        &self,
+        replica_job: &ReplicaJob,
+        batch: Arc<Batch<ObjectKey>>,
+    ) -> Rc<ReadCache<HubLookups>> {
+        let lookups = HubLookups::new(batch, self.kinds.clone(), replica_job.pair.key());
+        Rc::new(ReadCache::new(lookups.read_as(replica_job.account.clone())))
     }
 
     fn render(
         &self,
-        job: &Job,
+        replica_job: &ReplicaJob,
         reads: &Rc<ReadCache<HubLookups>>,
         cipher: Option<&Cipher>,
-    ) -> (Policy, Outcome) {
-        let mut policy = job.desired.clone();
-        let task = Task {
+    ) -> (Policy, RenderOutcome) {
+        let mut policy = replica_job.desired.clone();
+        let task = RenderInput {
             resolver: &self.resolver,
             denied: &self.denied,
-            pair: &job.pair,
-            root: &job.root,
-            labels: job.labels.as_ref(),
-            restricted: job.account.is_none(),
+            pair: &replica_job.pair,
+            root: &replica_job.root,
+            labels: replica_job.labels.as_ref(),
+            restricted: replica_job.account.is_none(),
             cipher,
         };
         let outcome = render::render(&task, &mut policy, reads);
@@ -344,12 +358,12 @@ fn account_of(root: &Policy) -> Option<&str> {
     Some(name).filter(|name| !name.is_empty())
 }
 
-/// One replica to render.
-struct Job {
+/// A replica to render.
+struct ReplicaJob {
     pair: Pair,
     root: Arc<Policy>,
     desired: Policy,
     labels: Option<BTreeMap<String, String>>,
-    /// In whose name it reads, if not in ours.
+    /// The service account that its templates read with; `None` for the propagator's own client.
     account: Option<Arc<Account>>,
 }

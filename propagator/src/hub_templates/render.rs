@@ -1,4 +1,4 @@
-//! Resolves the hub templates in one desired replica. It computes and blocks: it runs on a thread of its own.
+//! Resolves the hub templates in one desired replica. Rendering blocks, so it runs on a thread of its own.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -25,39 +25,39 @@ use reeve_templates_engine::resolver::{
 use serde_json::{Value as Json, json};
 use zeroize::Zeroizing;
 
-use super::lookups::{HubLookups, Trouble};
+use super::lookups::{HubLookups, ReadFailure};
 use crate::index::Pair;
 use crate::messages;
 
-/// What starts a hub template.
-pub const START: &str = "{{hub";
-const STOP: &str = "hub}}";
-/// A template that does not name the labels does not get them, so that their changes do not concern it.
-const LABELS: &str = "ManagedClusterLabels";
+/// The delimiter that starts a hub template.
+pub const START_DELIMITER: &str = "{{hub";
+const STOP_DELIMITER: &str = "hub}}";
+/// Only templates that name this variable get the labels, so that a change of labels re-renders no others.
+const LABELS_VARIABLE: &str = "ManagedClusterLabels";
 
-/// Where a template may have a whole document as its text.
-const RAW: &str = "/spec/object-templates-raw";
+/// The field that holds a whole document of templates as text.
+const RAW_TEMPLATES_POINTER: &str = "/spec/object-templates-raw";
 
 /// The resolver of hub templates.
 pub fn resolver() -> Result<Resolver, IncompleteDelimiters> {
     Resolver::new(Config {
         additional_indentation: 8,
-        start_delimiter: START.to_owned(),
-        stop_delimiter: STOP.to_owned(),
+        start_delimiter: START_DELIMITER.to_owned(),
+        stop_delimiter: STOP_DELIMITER.to_owned(),
         ..Config::default()
     })
 }
 
 /// Whether a policy template has hub templates.
 pub fn has_hub_templates(template: &PolicyTemplate) -> bool {
-    contains(&template.object_definition, START)
+    contains(&template.object_definition, START_DELIMITER)
 }
 
 /// Whether any of a policy's templates needs the labels of the cluster.
 pub fn needs_labels(policy: &Policy) -> bool {
     let mut templates = policy.spec.policy_templates.iter();
     templates.any(|template| {
-        has_hub_templates(template) && contains(&template.object_definition, LABELS)
+        has_hub_templates(template) && contains(&template.object_definition, LABELS_VARIABLE)
     })
 }
 
@@ -71,13 +71,13 @@ pub fn needs_encryption(policy: &Policy) -> bool {
 
 fn encrypts(definition: &str) -> bool {
     let delimiters = Delimiters {
-        left: START,
-        right: STOP,
+        left: START_DELIMITER,
+        right: STOP_DELIMITER,
     };
     detect::uses_encryption(definition, delimiters)
 }
 
-/// Whether a text stands in any key or string of a document.
+/// Whether any key or string of a document contains a text.
 fn contains(document: &Json, text: &str) -> bool {
     match document {
         Json::String(string) => string.contains(text),
@@ -89,12 +89,12 @@ fn contains(document: &Json, text: &str) -> bool {
     }
 }
 
-/// What encrypts values for one replica. Nothing prints it.
+/// The key and vector that encrypt the values of one replica. It has no `Debug`, so that it cannot be logged.
 #[derive(Clone)]
 pub struct Cipher {
     /// The cluster's key.
     pub key: Zeroizing<Vec<u8>>,
-    /// The replica's initialisation vector, 16 bytes.
+    /// The replica's initialization vector, 16 bytes.
     pub vector: Vec<u8>,
 }
 
@@ -108,45 +108,49 @@ impl Cipher {
     }
 }
 
-/// What templates are resolved with.
-pub struct Task<'a> {
-    /// Resolves templates.
+/// The input of rendering, apart from the policy.
+pub struct RenderInput<'a> {
+    /// The template resolver.
     pub resolver: &'a Resolver,
     /// Functions that fail when called.
     pub denied: &'a [String],
-    /// Whose replica it is.
+    /// The root policy's name and the cluster.
     pub pair: &'a Pair,
     /// The root policy.
     pub root: &'a Policy,
     /// The labels of the cluster, if there is such a cluster.
     pub labels: Option<&'a BTreeMap<String, String>>,
-    /// Whether only the policy's namespace may be read; not so in the name of a service account.
+    /// Whether templates may read the policy's namespace only; with a service account its RBAC decides.
     pub restricted: bool,
-    /// What encrypts; `None` if no template needs it.
+    /// The cipher; `None` if no template needs encryption.
     pub cipher: Option<&'a Cipher>,
 }
 
-/// What resolving came to, besides the policy.
+/// The result of rendering, apart from the policy.
 #[derive(Debug, Default)]
-pub struct Outcome {
-    /// Why templates were withheld, in their order.
+pub struct RenderOutcome {
+    /// The errors of the templates that were withheld, in the order of the templates.
     pub failures: Vec<String>,
-    /// The worst trouble that reads had.
-    pub trouble: Option<Trouble>,
-    /// Whether values came from Secrets and there was nothing to encrypt them with.
+    /// The worst read failure.
+    pub worst_failure: Option<ReadFailure>,
+    /// Whether values came from Secrets while there was no cipher.
     pub needs_cipher: bool,
 }
 
-/// Resolves every hub template in a desired replica. One that cannot be resolved is withheld, with the reason in its
-/// place; the others are not touched by that.
-pub fn render(task: &Task<'_>, desired: &mut Policy, reads: &Rc<ReadCache<HubLookups>>) -> Outcome {
+/// Resolves every hub template in a desired replica. A template that cannot be resolved is withheld, and an annotation in its
+/// place has the reason; the other templates are not affected.
+pub fn render(
+    task: &RenderInput<'_>,
+    desired: &mut Policy,
+    reads: &Rc<ReadCache<HubLookups>>,
+) -> RenderOutcome {
     let context = context(task, desired);
-    let mut outcome = Outcome::default();
+    let mut outcome = RenderOutcome::default();
     for template in &mut desired.spec.policy_templates {
         if !has_hub_templates(template) {
             continue;
         }
-        match one(task, &template.object_definition, context.clone(), reads) {
+        match resolve_definition(task, &template.object_definition, context.clone(), reads) {
             Ok(resolved) => {
                 template.object_definition = resolved.definition;
                 outcome.needs_cipher |= resolved.needs_cipher;
@@ -157,7 +161,7 @@ pub fn render(task: &Task<'_>, desired: &mut Policy, reads: &Rc<ReadCache<HubLoo
             }
         }
     }
-    outcome.trouble = reads.lookups().trouble();
+    outcome.worst_failure = reads.lookups().worst_failure();
     if let Some(cipher) = task.cipher {
         let annotations = desired.annotations_mut();
         annotations.insert(ENCRYPTION_IV_ANNOTATION.to_owned(), cipher.encoded_vector());
@@ -165,22 +169,22 @@ pub fn render(task: &Task<'_>, desired: &mut Policy, reads: &Rc<ReadCache<HubLoo
     outcome
 }
 
-/// A resolved definition.
-struct One {
+/// A resolved object definition.
+struct ResolvedDefinition {
     definition: Json,
     needs_cipher: bool,
 }
 
-/// Resolves one definition.
-fn one(
-    task: &Task<'_>,
+/// Resolves one object definition.
+fn resolve_definition(
+    task: &RenderInput<'_>,
     definition: &Json,
     context: Context,
     reads: &Rc<ReadCache<HubLookups>>,
-) -> Result<One, String> {
+) -> Result<ResolvedDefinition, String> {
     let json = definition.to_string();
-    if task.labels.is_none() && json.contains(LABELS) {
-        return Err(messages::cluster_missing(&task.pair.cluster));
+    if task.labels.is_none() && json.contains(LABELS_VARIABLE) {
+        return Err(messages::managed_cluster_missing(&task.pair.cluster));
     }
     let options = Options {
         context,
@@ -196,82 +200,88 @@ fn one(
         }),
         ..Options::default()
     };
-    let told = |error: &ResolveError| reads.secrets().redact(&in_words(error));
+    let redact = |error: &ResolveError| reads.secrets().redact(&error_text(error));
     let prepared = task.resolver.prepare(Input::Json(json.as_bytes()), options);
-    let prepared = prepared.map_err(|error| told(&error))?;
+    let prepared = prepared.map_err(|error| redact(&error))?;
     let resolved = reads.resolve(&prepared);
-    let resolved = resolved.map_err(|failed| match withheld(&failed) {
+    let resolved = resolved.map_err(|failed| match error_without_secrets(&failed) {
         Some(error) => error,
-        None => told(&failed.error),
+        None => redact(&failed.error),
     })?;
     let mut definition: Json =
         engine_json::tree(&resolved.json).map_err(|error| error.to_string())?;
     let exposed = exposed(&definition, &resolved);
-    let exposes_raw = is_exposed_raw(&definition, &resolved.sensitive_fields);
+    let has_unencrypted_raw_templates =
+        has_unencrypted_raw(&definition, &resolved.sensitive_fields);
     let Some(cipher) = task.cipher else {
-        // With a key, what reads a Secret may encrypt it itself.
-        let needs_cipher =
-            exposes_raw || !exposed.is_empty() || !resolved.derived_fields.is_empty();
-        return Ok(One {
+        // Rendered again with a key, the template may encrypt the value itself.
+        let needs_cipher = has_unencrypted_raw_templates
+            || !exposed.is_empty()
+            || !resolved.derived_fields.is_empty();
+        return Ok(ResolvedDefinition {
             definition,
             needs_cipher,
         });
     };
-    if let Some(field) = unprotectable(&definition, &resolved, reads) {
-        return Err(messages::exposed(&field.expression, shown(field)));
+    if let Some(field) = unencryptable_field(&definition, &resolved, reads) {
+        return Err(messages::exposed(
+            &field.expression,
+            reported_pointer(field),
+        ));
     }
-    if exposes_raw {
+    if has_unencrypted_raw_templates {
         return Err(messages::EXPOSED_RAW.to_owned());
     }
     let encryption = cipher.encryption().map_err(|error| error.to_string())?;
     for pointer in exposed {
         if let Some(Json::String(text)) = definition.pointer_mut(&pointer) {
-            *text = encryption.protect(opened(text, &encryption).as_bytes());
+            *text = encryption.protect(decrypt_tokens(text, &encryption).as_bytes());
         }
     }
     if encrypts(&json) || contains(&definition, TOKEN_PREFIX) {
         let vector = cipher.encoded_vector();
         annotate(&mut definition, ENCRYPTION_IV_ANNOTATION, &vector);
     }
-    Ok(One {
+    Ok(ResolvedDefinition {
         definition,
         needs_cipher: false,
     })
 }
 
-/// A text that is to be protected as a whole, without the protection that parts of it have: a cluster decrypts once.
-fn opened(text: &str, encryption: &Encryption) -> Zeroizing<String> {
-    let mut opened = Zeroizing::new(String::new());
+/// Decrypts the encrypted parts of a text that is about to be encrypted as a whole: a cluster decrypts once.
+fn decrypt_tokens(text: &str, encryption: &Encryption) -> Zeroizing<String> {
+    let mut decrypted = Zeroizing::new(String::new());
     for piece in pieces(text) {
         match piece {
-            Piece::Open(open) => opened.push_str(open),
+            Piece::Open(open) => decrypted.push_str(open),
             Piece::Token(token) => match encryption.decrypt(token) {
-                Ok(plain) => opened.push_str(&plain),
-                // It only looks like one.
-                Err(_) => opened.extend([TOKEN_PREFIX, token]),
+                Ok(plain) => decrypted.push_str(&plain),
+                // It has the prefix of a token, but is none.
+                Err(_) => decrypted.extend([TOKEN_PREFIX, token]),
             },
         }
     }
-    opened
+    decrypted
 }
 
-/// The first field that holds what was computed from a Secret and that a cluster could not decrypt: anything but a text
-/// within the spec.
-fn unprotectable<'a>(
+/// The first field with a value computed from a Secret that a cluster could not decrypt: any but a string within the spec.
+fn unencryptable_field<'a>(
     definition: &Json,
     resolved: &'a Resolved,
     reads: &ReadCache<HubLookups>,
 ) -> Option<&'a DerivedField> {
     resolved.derived_fields.iter().find(|field| {
         if field.is_key {
-            // Fields of a Secret are copied with their names.
+            // The names of a Secret's fields are not secret.
             let name = field.pointer.rsplit('/').next().unwrap_or_default();
             let name = name.replace("~1", "/").replace("~0", "~");
             return !reads.is_secret_field(&name);
         }
         match definition.pointer(&field.pointer) {
             Some(Json::String(text)) => {
-                !text.is_empty() && (!field.pointer.starts_with("/spec/") || field.pointer == RAW)
+                !text.is_empty()
+                    && (!field.pointer.starts_with("/spec/")
+                        || field.pointer == RAW_TEMPLATES_POINTER)
             }
             Some(Json::Null | Json::Object(_) | Json::Array(_)) | None => false,
             Some(Json::Bool(_) | Json::Number(_)) => true,
@@ -279,14 +289,14 @@ fn unprotectable<'a>(
     })
 }
 
-/// Where a field is; of a key that was computed from a Secret the map that it is in.
-fn shown(field: &DerivedField) -> &str {
+/// The JSON pointer to show for a field; for a key that was computed from a Secret that of its parent map.
+fn reported_pointer(field: &DerivedField) -> &str {
     let parent = field.pointer.rsplit_once('/').map(|(parent, _)| parent);
     parent.filter(|_| field.is_key).unwrap_or(&field.pointer)
 }
 
-/// The texts of a definition that are to be encrypted as they are: what they hold came from a Secret, and its author forgot
-/// to protect it, perhaps beside something protected. Texts only, and only where a cluster decrypts them.
+/// The strings of a definition that rendering has to encrypt as a whole: they hold values from a Secret that the author did not
+/// pass to `protect`. Only strings in places where a cluster decrypts them.
 fn exposed(definition: &Json, resolved: &Resolved) -> Vec<String> {
     let is_derived = |pointer: &String| {
         let mut derived = resolved.derived_fields.iter();
@@ -295,9 +305,9 @@ fn exposed(definition: &Json, resolved: &Resolved) -> Vec<String> {
     let is_exposed = |pointer: &&String| {
         let text = definition.pointer(pointer).and_then(Json::as_str);
         pointer.starts_with("/spec/")
-            && pointer.as_str() != RAW
+            && pointer.as_str() != RAW_TEMPLATES_POINTER
             && text.is_some_and(|text| {
-                // What was only chosen by a condition on a Secret and is protected anyway gives nothing away.
+                // A protected text that a condition on a Secret has only selected reveals nothing.
                 !text.is_empty() && (is_derived(pointer) || !text.contains(TOKEN_PREFIX))
             })
     };
@@ -305,16 +315,20 @@ fn exposed(definition: &Json, resolved: &Resolved) -> Vec<String> {
     fields.filter(is_exposed).cloned().collect()
 }
 
-/// Whether a document of templates holds the text of a Secret and nothing protected. It cannot be encrypted as a whole:
-/// the cluster puts what it decrypts into one line.
-fn is_exposed_raw(definition: &Json, sensitive: &[String]) -> bool {
-    let text = definition.pointer(RAW).and_then(Json::as_str);
-    sensitive.iter().any(|pointer| pointer == RAW)
+/// Whether `object-templates-raw` holds text of a Secret and nothing encrypted. It cannot be encrypted as a whole, because a
+/// cluster decrypts into one line.
+fn has_unencrypted_raw(definition: &Json, sensitive: &[String]) -> bool {
+    let text = definition
+        .pointer(RAW_TEMPLATES_POINTER)
+        .and_then(Json::as_str);
+    sensitive
+        .iter()
+        .any(|pointer| pointer == RAW_TEMPLATES_POINTER)
         && text.is_some_and(|text| !text.is_empty() && !text.contains(TOKEN_PREFIX))
 }
 
-/// The error that takes the place of one that may quote what was computed from a Secret.
-fn withheld(failed: &Failed) -> Option<String> {
+/// The message that replaces an error that may quote a value computed from a Secret.
+fn error_without_secrets(failed: &Failed) -> Option<String> {
     let place = match &failed.error {
         ResolveError::Execute { source, .. } => source.place.as_str(),
         _ => "",
@@ -323,8 +337,8 @@ fn withheld(failed: &Failed) -> Option<String> {
     quotes.then(|| messages::failed_on_a_secret(place))
 }
 
-/// The error without the document that it is about: raw templates do not leave the hub.
-fn in_words(error: &ResolveError) -> String {
+/// The error message without the document, because unresolved templates must not leave the hub.
+fn error_text(error: &ResolveError) -> String {
     match error {
         ResolveError::Parse { source, .. } => messages::unparsable(&source.to_string()),
         ResolveError::Execute { source, .. } => messages::unresolvable(&source.to_string()),
@@ -332,7 +346,7 @@ fn in_words(error: &ResolveError) -> String {
     }
 }
 
-fn restrictions(task: &Task<'_>) -> Restrictions {
+fn restrictions(task: &RenderInput<'_>) -> Restrictions {
     if !task.restricted {
         return Restrictions::default();
     }
@@ -346,10 +360,10 @@ fn restrictions(task: &Task<'_>) -> Restrictions {
     }
 }
 
-fn context(task: &Task<'_>, desired: &Policy) -> Context {
+fn context(task: &RenderInput<'_>, desired: &Policy) -> Context {
     let mut labels = task.root.labels().clone();
     if !labels.is_empty() {
-        // Templates written for upstream may know the labels of the replica.
+        // Templates written for upstream may use the labels of the replica.
         labels.extend(desired.labels().clone());
     }
     let metadata = Value::dict([
@@ -371,35 +385,35 @@ fn context(task: &Task<'_>, desired: &Policy) -> Context {
     )
 }
 
-/// Raw hub templates never leave the hub: of such a template only its name goes out, with the reason why the rest does
-/// not.
-pub fn withhold(template: &mut PolicyTemplate, why: &str) {
-    let kept = |pointer| {
+/// Replaces a template that could not be resolved by its name and kind, and the reason as an annotation: unresolved templates
+/// never leave the hub.
+pub fn withhold(template: &mut PolicyTemplate, reason: &str) {
+    let current_vector = |pointer| {
         let text = template.text(pointer);
-        text.filter(|text| !text.contains(START))
+        text.filter(|text| !text.contains(START_DELIMITER))
     };
     let mut shell = json!({ "metadata": {} });
-    if let Some(name) = kept("/metadata/name") {
+    if let Some(name) = current_vector("/metadata/name") {
         shell["metadata"]["name"] = json!(name);
     }
     for (pointer, field) in [("/apiVersion", "apiVersion"), ("/kind", "kind")] {
-        if let Some(text) = kept(pointer) {
+        if let Some(text) = current_vector(pointer) {
             shell[field] = json!(text);
         }
     }
-    annotate(&mut shell, HUB_TEMPLATES_ERROR_ANNOTATION, why);
+    annotate(&mut shell, HUB_TEMPLATES_ERROR_ANNOTATION, reason);
     template.object_definition = shell;
 }
 
 /// Withholds every hub template of a policy for the same reason.
-pub fn withhold_all(desired: &mut Policy, why: &str) {
+pub fn withhold_all(desired: &mut Policy, reason: &str) {
     let templates = desired.spec.policy_templates.iter_mut();
     for template in templates.filter(|template| has_hub_templates(template)) {
-        withhold(template, why);
+        withhold(template, reason);
     }
 }
 
-/// Sets an annotation of an object that may have no metadata.
+/// Sets an annotation on an object that may have no metadata.
 fn annotate(object: &mut Json, name: &str, value: &str) {
     let Some(fields) = object.as_object_mut() else {
         return;
@@ -426,7 +440,7 @@ mod tests {
 
     use super::*;
 
-    /// What a template prints on the context of a replica of a policy with this metadata, on a cluster with these labels.
+    /// The output of a template for a policy with this metadata on a cluster with these labels.
     fn printed(labels: &Json, metadata: &Json, template: &str) -> Result<String, String> {
         let labels: BTreeMap<String, String> = serde_json::from_value(labels.clone()).unwrap();
         let root = Policy {
@@ -434,7 +448,7 @@ mod tests {
             ..Policy::default()
         };
         let resolver = resolver().unwrap();
-        let task = Task {
+        let task = RenderInput {
             resolver: &resolver,
             denied: &[],
             pair: &Pair {
@@ -459,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_and_annotations_in_a_context_are_maps_of_strings() {
+    fn labels_and_annotations_in_the_context_are_maps_of_strings() {
         let metadata = json!({ "labels": { "team": "a" }, "annotations": { "note": "b" } });
         let maps = [
             ".ManagedClusterLabels",
@@ -484,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_protected_in_a_text_is_opened_before_the_whole_is_protected() {
+    fn encrypted_parts_of_a_text_are_decrypted_before_the_whole_is_encrypted() {
         let encryption = Encryption::new(&[7; 32], None, &[9; 16]).unwrap();
         let token = encryption.protect(b"hunter2");
         let cases = [
@@ -497,9 +511,9 @@ mod tests {
             ),
         ];
         for (text, expected) in cases {
-            assert_eq!(*opened(&text, &encryption), expected);
+            assert_eq!(*decrypt_tokens(&text, &encryption), expected);
         }
-        let whole = encryption.protect(opened(&token, &encryption).as_bytes());
-        assert_eq!(whole, token, "one that is protected already stays as it is");
+        let whole = encryption.protect(decrypt_tokens(&token, &encryption).as_bytes());
+        assert_eq!(whole, token, "an encrypted text stays the same");
     }
 }

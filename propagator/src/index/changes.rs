@@ -1,4 +1,4 @@
-//! What the index is told, and what each change touches.
+//! The updates of the index. Each returns the keys that the change affects.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
@@ -11,24 +11,24 @@ use super::facts::{BindingFacts, DecisionFacts, PlacementName, RootFacts, SetFac
 use super::{Dirty, Index, Pair};
 
 impl Index {
-    /// A root policy was created or changed (`Some`) or deleted (`None`). Its pairs are touched by
-    /// more of it than the index knows, so they are for the caller to name.
+    /// A root policy was created or changed (`Some`) or deleted (`None`). The caller adds its pairs, because they depend on
+    /// fields that the index does not keep.
     pub fn set_root(&mut self, root: &RootPolicyName, new: Option<RootFacts>) -> Dirty {
         let old = self.roots.remove(root);
         let mut dirty = Dirty::default();
         if old != new {
             dirty.roots.insert(root.clone());
         }
-        for set in old.iter().flat_map(|facts| &facts.awaits) {
-            unlink(&mut self.awaiting, set, root);
+        for set in old.iter().flat_map(|facts| &facts.set_dependencies) {
+            unlink(&mut self.dependents_by_set, set, root);
         }
         if let Some(new) = new {
-            for set in &new.awaits {
-                link(&mut self.awaiting, set, root);
+            for set in &new.set_dependencies {
+                link(&mut self.dependents_by_set, set, root);
             }
             self.roots.insert(root.clone(), new);
         }
-        self.with_sets(dirty)
+        self.with_listing_sets(dirty)
     }
 
     /// A policy set was created or changed (`Some`) or deleted (`None`).
@@ -48,11 +48,11 @@ impl Index {
             members.unwrap_or_default()
         };
         let root = |name: &String| RootPolicyName::new(key.namespace.clone(), name.clone());
-        let (before, after) = (members(&old), members(&new));
-        for gone in before.difference(&after) {
+        let (old_members, new_members) = (members(&old), members(&new));
+        for gone in old_members.difference(&new_members) {
             unlink(&mut self.listed_in, &root(gone), key);
         }
-        for name in &after {
+        for name in &new_members {
             link(&mut self.listed_in, &root(name), key);
         }
         let old_facts = old.unwrap_or_default();
@@ -60,27 +60,29 @@ impl Index {
         if let Some(new) = new {
             self.sets.insert(key.clone(), new);
         }
-        let chosen = self.chosen_for(key);
-        for name in before.union(&after) {
-            let touched = touched_clusters(name, (&old_facts, &new_facts), &chosen);
-            let Some(touched) = touched else { continue };
+        let selected = self.clusters_selected_for(key);
+        for name in old_members.union(&new_members) {
+            let changed_clusters = affected_clusters(name, (&old_facts, &new_facts), &selected);
+            let Some(changed_clusters) = changed_clusters else {
+                continue;
+            };
             dirty.roots.insert(root(name));
             let pair = |cluster: &String| Pair {
                 root: root(name),
                 cluster: cluster.clone(),
             };
-            dirty.pairs.extend(touched.into_iter().map(pair));
+            dirty.pairs.extend(changed_clusters.into_iter().map(pair));
         }
         if old_facts.listed != new_facts.listed || appeared_or_gone {
-            for waiting in self.awaiting.get(key).into_iter().flatten() {
-                dirty.pairs.extend(self.pairs(waiting));
+            for dependent in self.dependents_by_set.get(key).into_iter().flatten() {
+                dirty.pairs.extend(self.pairs(dependent));
             }
         }
-        self.with_sets(dirty)
+        self.with_listing_sets(dirty)
     }
 
-    /// The clusters chosen by any binding that names a set.
-    fn chosen_for(&self, set: &ObjectKey) -> BTreeSet<&String> {
+    /// The clusters selected by any binding that names a set.
+    fn clusters_selected_for(&self, set: &ObjectKey) -> BTreeSet<&String> {
         let bindings = self.by_set.get(set).into_iter().flatten();
         bindings
             .filter_map(|key| self.bindings.get(key))
@@ -91,7 +93,7 @@ impl Index {
     /// A binding was created or changed (`Some`) or deleted (`None`).
     pub fn set_binding(&mut self, key: &ObjectKey, new: Option<BindingFacts>) -> Dirty {
         let old = self.bindings.remove(key);
-        let before = self.pairs_of(old.as_ref());
+        let old_pairs = self.pairs_of(old.as_ref());
         if let Some(old) = &old {
             for policy in &old.policies {
                 unlink(&mut self.by_policy, policy, key);
@@ -101,7 +103,7 @@ impl Index {
             }
             unlink(&mut self.by_placement, &old.placement, key);
         }
-        let after = self.pairs_of(new.as_ref());
+        let new_pairs = self.pairs_of(new.as_ref());
         let both = || [&old, &new].into_iter().flatten();
         let mut dirty = Dirty {
             roots: both().flat_map(|facts| self.policies_of(facts)).collect(),
@@ -115,9 +117,12 @@ impl Index {
             _ => true,
         };
         dirty.pairs = if same_effect {
-            before.symmetric_difference(&after).cloned().collect()
+            old_pairs
+                .symmetric_difference(&new_pairs)
+                .cloned()
+                .collect()
         } else {
-            before.union(&after).cloned().collect()
+            old_pairs.union(&new_pairs).cloned().collect()
         };
         if let Some(new) = new {
             for policy in &new.policies {
@@ -129,41 +134,41 @@ impl Index {
             link(&mut self.by_placement, &new.placement, key);
             self.bindings.insert(key.clone(), new);
         }
-        self.with_sets(dirty)
+        self.with_listing_sets(dirty)
     }
 
-    /// The decisions of a `PlacementDecision` were made or changed (`Some`) or are gone (`None`).
+    /// A `PlacementDecision` was created or changed (`Some`) or deleted (`None`).
     pub fn set_decision(&mut self, key: &ObjectKey, new: Option<DecisionFacts>) -> Dirty {
         let old = self.decisions.remove(key);
-        let mut touched = Touched::default();
+        let mut changed_clusters = ChangedClusters::default();
         if let Some(old) = old {
-            self.take_back(&old, &mut touched);
+            self.subtract(&old, &mut changed_clusters);
         }
         if let Some(new) = new {
-            self.count(&new, &mut touched);
+            self.add(&new, &mut changed_clusters);
             self.decisions.insert(key.clone(), new);
         }
-        self.dirty_of_all(touched)
+        self.dirty_of_all(changed_clusters)
     }
 
     /// A `PlacementRule`, which carries its decisions, was created or changed (`Some`) or deleted
     /// (`None`).
     pub fn set_rule(&mut self, rule: &PlacementName, new: Option<DecisionFacts>) -> Dirty {
         let clusters = self.clusters.remove(rule).unwrap_or_default();
-        let mut touched = Touched::default();
+        let mut changed_clusters = ChangedClusters::default();
         let old: BTreeSet<String> = clusters.into_keys().collect();
         if !old.is_empty() {
-            touched.0.insert(rule.clone(), old);
+            changed_clusters.0.insert(rule.clone(), old);
         }
         let mut dirty = self.set_placement(rule, new.is_some());
         if let Some(new) = new {
-            self.count(&new, &mut touched);
+            self.add(&new, &mut changed_clusters);
         }
-        dirty.absorb(self.dirty_of_all(touched));
+        dirty.merge(self.dirty_of_all(changed_clusters));
         dirty
     }
 
-    /// A `Placement` or `PlacementRule` exists or does not.
+    /// A `Placement` or `PlacementRule` was created or deleted.
     pub fn set_placement(&mut self, placement: &PlacementName, exists: bool) -> Dirty {
         let changed = if exists {
             self.placements.insert(placement.clone())
@@ -178,14 +183,14 @@ impl Index {
             .get(placement)
             .map(|counts| counts.keys().cloned().collect());
         let mut dirty = self.dirty_of(placement, &clusters.unwrap_or_default());
-        // The status names a placement only if it exists, clusters or none.
+        // The status names a placement only if it exists, whether or not it has clusters.
         for binding in self.bindings_to(placement) {
             dirty.roots.extend(self.policies_of(binding));
         }
-        self.with_sets(dirty)
+        self.with_listing_sets(dirty)
     }
 
-    /// A managed cluster joined or left the hub.
+    /// A `ManagedCluster` was created or deleted.
     pub fn set_managed_cluster(&mut self, name: &str, exists: bool) -> Dirty {
         let changed = if exists {
             self.managed_clusters.insert(name.to_owned())
@@ -197,18 +202,18 @@ impl Index {
             return dirty;
         }
         let one = BTreeSet::from([name.to_owned()]);
-        let chosen_by = self
+        let selected_by = self
             .clusters
             .iter()
             .filter(|(_, counts)| counts.contains_key(name));
-        for placement in chosen_by.map(|(placement, _)| placement) {
-            dirty.absorb(self.dirty_of(placement, &one));
+        for placement in selected_by.map(|(placement, _)| placement) {
+            dirty.merge(self.dirty_of(placement, &one));
         }
-        let holding = self
+        let with_replica = self
             .replicas
             .iter()
             .filter(|(_, clusters)| clusters.contains_key(name));
-        for (root, _) in holding {
+        for (root, _) in with_replica {
             dirty.pairs.insert(Pair {
                 root: root.clone(),
                 cluster: name.to_owned(),
@@ -217,7 +222,8 @@ impl Index {
         dirty
     }
 
-    /// A replica appeared or changed (`Some`, with what it says) or is gone (`None`).
+    /// A replica was created or changed (`Some`, with its compliance) or deleted (`None`).
+    // The outer option is whether it exists, the inner one whether its compliance is known.
     #[allow(clippy::option_option)]
     pub fn set_replica(&mut self, pair: &Pair, new: Option<Option<Compliance>>) -> Dirty {
         let clusters = self.replicas.entry(pair.root.clone()).or_default();
@@ -234,11 +240,11 @@ impl Index {
         if changed {
             dirty.roots.insert(pair.root.clone());
         }
-        self.with_sets(dirty)
+        self.with_listing_sets(dirty)
     }
 
-    /// A set says what its policies' clusters say.
-    fn with_sets(&self, mut dirty: Dirty) -> Dirty {
+    /// Adds the sets that list a dirty root policy: their statuses aggregate those of their policies.
+    fn with_listing_sets(&self, mut dirty: Dirty) -> Dirty {
         for root in &dirty.roots {
             let sets = self.listed_in.get(root).into_iter().flatten();
             dirty.sets.extend(sets.cloned());
@@ -251,7 +257,7 @@ impl Index {
         bindings.filter_map(|key| self.bindings.get(key))
     }
 
-    /// What a binding places: not on clusters that its sets exclude, which it may name in another way later.
+    /// The pairs that a binding places, without clusters that its sets exclude: a later change may place these, too.
     fn pairs_of(&self, binding: Option<&BindingFacts>) -> BTreeSet<Pair> {
         let Some(binding) = binding else {
             return BTreeSet::new();
@@ -269,10 +275,10 @@ impl Index {
         pairs
     }
 
-    fn dirty_of_all(&self, touched: Touched) -> Dirty {
+    fn dirty_of_all(&self, changed_clusters: ChangedClusters) -> Dirty {
         let mut dirty = Dirty::default();
-        for (placement, clusters) in touched.0 {
-            dirty.absorb(self.dirty_of(&placement, &clusters));
+        for (placement, clusters) in changed_clusters.0 {
+            dirty.merge(self.dirty_of(&placement, &clusters));
         }
         dirty
     }
@@ -292,21 +298,21 @@ impl Index {
                 dirty.roots.insert(root);
             }
         }
-        self.with_sets(dirty)
+        self.with_listing_sets(dirty)
     }
 
-    fn count(&mut self, decision: &DecisionFacts, touched: &mut Touched) {
+    fn add(&mut self, decision: &DecisionFacts, changed_clusters: &mut ChangedClusters) {
         for cluster in &decision.clusters {
             let counts = self.clusters.entry(decision.placement.clone()).or_default();
             let count = counts.entry(cluster.clone()).or_default();
             *count += 1;
             if *count == 1 {
-                touched.flip(&decision.placement, cluster);
+                changed_clusters.toggle(&decision.placement, cluster);
             }
         }
     }
 
-    fn take_back(&mut self, decision: &DecisionFacts, touched: &mut Touched) {
+    fn subtract(&mut self, decision: &DecisionFacts, changed_clusters: &mut ChangedClusters) {
         let Some(counts) = self.clusters.get_mut(&decision.placement) else {
             return;
         };
@@ -317,7 +323,7 @@ impl Index {
             *count = count.saturating_sub(1);
             if *count == 0 {
                 counts.remove(cluster);
-                touched.flip(&decision.placement, cluster);
+                changed_clusters.toggle(&decision.placement, cluster);
             }
         }
         if counts.is_empty() {
@@ -328,11 +334,11 @@ impl Index {
 
 /// The clusters that a placement gained or lost.
 #[derive(Default)]
-struct Touched(BTreeMap<PlacementName, BTreeSet<String>>);
+struct ChangedClusters(BTreeMap<PlacementName, BTreeSet<String>>);
 
-impl Touched {
-    /// A cluster that left and came back in one change has not changed.
-    fn flip(&mut self, placement: &PlacementName, cluster: &str) {
+impl ChangedClusters {
+    /// Adds a cluster, or removes it if one change removes and adds it again.
+    fn toggle(&mut self, placement: &PlacementName, cluster: &str) {
         let clusters = self.0.entry(placement.clone()).or_default();
         if !clusters.remove(cluster) {
             clusters.insert(cluster.to_owned());
@@ -340,22 +346,21 @@ impl Touched {
     }
 }
 
-/// The chosen clusters for which a change of a set matters to one of its policies; `None` if it
-/// does not matter to the policy at all.
-fn touched_clusters<'a>(
+/// The selected clusters for which a change of a set affects one of its policies; `None` if it does not affect the policy.
+fn affected_clusters<'a>(
     policy: &str,
     (old, new): (&SetFacts, &SetFacts),
-    chosen: &BTreeSet<&'a String>,
+    selected: &BTreeSet<&'a String>,
 ) -> Option<Vec<&'a String>> {
     let lists = |facts: &SetFacts| facts.policies.contains(policy);
     if lists(old) != lists(new) {
-        return Some(chosen.iter().copied().collect());
+        return Some(selected.iter().copied().collect());
     }
     if old.exclusions.get(policy) == new.exclusions.get(policy) {
         return None;
     }
     let differs = |cluster: &&String| old.sends(policy, cluster) != new.sends(policy, cluster);
-    Some(chosen.iter().copied().filter(differs).collect())
+    Some(selected.iter().copied().filter(differs).collect())
 }
 
 fn link<K: Hash + Eq + Clone, V: Ord + Clone>(

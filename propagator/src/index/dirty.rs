@@ -1,4 +1,4 @@
-//! What a change makes worth looking at again.
+//! The keys that a change affects.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,8 +16,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// The pair that a replica stands for, by its namespace and name; `None` if its name is no
-    /// replica's.
+    /// The pair of a replica with this namespace and name; `None` if the name is not that of a replica.
     pub fn of_replica(key: &ObjectKey) -> Option<Self> {
         Some(Self {
             root: RootPolicyName::parse(&key.name)?,
@@ -37,10 +36,10 @@ impl fmt::Display for Pair {
     }
 }
 
-/// What a change touches.
+/// The keys to enqueue after a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dirty {
-    /// Replicas that may have to be created, changed or removed.
+    /// Replicas that may have to be created, changed or deleted.
     pub pairs: BTreeSet<Pair>,
     /// Root policies whose status may have to change.
     pub roots: BTreeSet<RootPolicyName>,
@@ -49,8 +48,8 @@ pub struct Dirty {
 }
 
 impl Dirty {
-    /// Adds what another change touches.
-    pub fn absorb(&mut self, other: Self) {
+    /// Adds the keys of another change.
+    pub fn merge(&mut self, other: Self) {
         self.pairs.extend(other.pairs);
         self.roots.extend(other.roots);
         self.sets.extend(other.sets);

@@ -1,4 +1,4 @@
-//! What the index keeps of each object.
+//! The fields of each object that the index keeps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +8,12 @@ use reeve_api::policy::PolicyDependency;
 use reeve_api::{PlacementBinding, Policy, PolicySet};
 use reeve_runtime::object::ObjectKey;
 
-/// The kinds that choose clusters.
+/// The kinds that select clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PlacementKind {
-    /// Chooses through `PlacementDecision`s.
+    /// Its `PlacementDecision`s name the clusters.
     Placement,
-    /// Carries its choice in its own status.
+    /// Its status names the clusters.
     PlacementRule,
 }
 
@@ -26,10 +26,10 @@ pub struct PlacementName {
     pub key: ObjectKey,
 }
 
-/// What matters of a `PlacementBinding`.
+/// The indexed fields of a `PlacementBinding`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingFacts {
-    /// The placement that chooses the clusters.
+    /// The placement that selects the clusters.
     pub placement: PlacementName,
     /// The policies it binds directly.
     pub policies: BTreeSet<RootPolicyName>,
@@ -75,12 +75,12 @@ impl BindingFacts {
     }
 }
 
-/// What matters of a `PlacementDecision`, or of the decisions in a `PlacementRule`.
+/// The indexed fields of a `PlacementDecision`, or of the decisions in a `PlacementRule`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecisionFacts {
     /// The placement that decided.
     pub placement: PlacementName,
-    /// The clusters it chose.
+    /// The clusters that it selected.
     pub clusters: BTreeSet<String>,
 }
 
@@ -121,19 +121,19 @@ impl DecisionFacts {
     }
 }
 
-/// What matters of a `PolicySet`.
+/// The indexed fields of a `PolicySet`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SetFacts {
     /// Names of its policies, in its own namespace.
     pub policies: BTreeSet<String>,
     /// The same, as the user listed them.
     pub listed: Vec<String>,
-    /// The clusters that a policy does not go to through this set.
+    /// The excluded clusters by policy.
     pub exclusions: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl SetFacts {
-    /// What matters of a set. Several exclusions of one policy are one.
+    /// The indexed fields of a set. Several exclusions of one policy are merged.
     pub fn of(set: &PolicySet) -> Self {
         let mut exclusions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for exclusion in set.spec.exclusions.iter().flatten() {
@@ -147,29 +147,29 @@ impl SetFacts {
         }
     }
 
-    /// Whether the set keeps one of its policies from a cluster.
+    /// Whether the set excludes a cluster for one of its policies.
     pub fn excludes(&self, policy: &str, cluster: &str) -> bool {
         let excluded = self.exclusions.get(policy);
         excluded.is_some_and(|clusters| clusters.contains(cluster))
     }
 
-    /// Whether the set sends a policy to a cluster, if that is chosen.
+    /// Whether the set places a policy on a cluster, if that is selected.
     pub fn sends(&self, policy: &str, cluster: &str) -> bool {
         self.policies.contains(policy) && !self.excludes(policy, cluster)
     }
 }
 
-/// What matters of a root policy.
+/// The indexed fields of a root policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RootFacts {
-    /// Whether it goes nowhere.
+    /// Whether it is disabled, and so has no replicas.
     pub disabled: bool,
-    /// The policy sets that it waits for: its replicas name their members.
-    pub awaits: BTreeSet<ObjectKey>,
+    /// The policy sets that it depends on: its replicas name their members.
+    pub set_dependencies: BTreeSet<ObjectKey>,
 }
 
 impl RootFacts {
-    /// What matters of a root policy.
+    /// The indexed fields of a root policy.
     pub fn of(policy: &Policy) -> Self {
         let namespace = policy.metadata.namespace.as_deref().unwrap_or_default();
         let templates = policy.spec.policy_templates.iter();
@@ -177,15 +177,15 @@ impl RootFacts {
         let all = policy.spec.dependencies.iter().chain(extra).flatten();
         Self {
             disabled: policy.spec.disabled,
-            awaits: all
-                .filter_map(|dependency| awaited_set(dependency, namespace))
+            set_dependencies: all
+                .filter_map(|dependency| dependency_set(dependency, namespace))
                 .collect(),
         }
     }
 }
 
 /// The policy set that a dependency of a policy in `namespace` names, if it names one.
-pub fn awaited_set(dependency: &PolicyDependency, namespace: &str) -> Option<ObjectKey> {
+pub fn dependency_set(dependency: &PolicyDependency, namespace: &str) -> Option<ObjectKey> {
     let is_set = dependency.kind == "PolicySet" && dependency.api_version == SET_API_VERSION;
     let own = dependency
         .namespace

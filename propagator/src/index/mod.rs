@@ -1,14 +1,13 @@
-//! Who is bound to what: a pure index that is told of every change and answers which pairs of
-//! policy and cluster, which root policies and which policy sets have to be looked at again.
+//! The index of placements: which policy is bound to which cluster. It does no I/O. Watch handlers apply every change, and get
+//! the pairs of policy and cluster, the root policies and the policy sets to enqueue.
 //!
-//! A change costs work in proportion to the pairs it touches, never to the fleet. Changes are told
-//! in [`changes`]; here are the maps and what they say about placement, in [`reach`] what they say
-//! about statuses.
+//! A change costs work in proportion to the pairs that it affects, never to the number of clusters. [`changes`] has the
+//! updates, [`summary`] the queries for statuses, this module the maps and the queries for placement.
 
 mod changes;
 mod dirty;
 mod facts;
-mod reach;
+mod summary;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -18,16 +17,16 @@ use reeve_runtime::object::ObjectKey;
 
 pub use dirty::{Dirty, Pair};
 pub use facts::{
-    BindingFacts, DecisionFacts, PlacementKind, PlacementName, RootFacts, SetFacts, awaited_set,
+    BindingFacts, DecisionFacts, PlacementKind, PlacementName, RootFacts, SetFacts, dependency_set,
 };
-pub use reach::{ClusterReach, Member, Reach};
+pub use summary::{ClusterSummary, PlacementSummary, SetMember};
 
-/// What the hub's watches have told so far.
+/// The index over the cached objects of the hub.
 #[derive(Default)]
 pub struct Index {
     roots: HashMap<RootPolicyName, RootFacts>,
-    /// Root policies by the policy sets that they wait for.
-    awaiting: HashMap<ObjectKey, BTreeSet<RootPolicyName>>,
+    /// Root policies by the policy sets that they depend on.
+    dependents_by_set: HashMap<ObjectKey, BTreeSet<RootPolicyName>>,
     sets: HashMap<ObjectKey, SetFacts>,
     /// Policy sets by the policies they list.
     listed_in: HashMap<RootPolicyName, BTreeSet<ObjectKey>>,
@@ -44,14 +43,14 @@ pub struct Index {
     clusters: HashMap<PlacementName, BTreeMap<String, usize>>,
     placements: HashSet<PlacementName>,
     managed_clusters: HashSet<String>,
-    /// Which clusters hold a replica, and what it says.
+    /// The clusters that hold a replica of each root policy, with its compliance.
     replicas: HashMap<RootPolicyName, BTreeMap<String, Option<Compliance>>>,
 }
 
-/// The answer to "should this policy be on that cluster?" when it is yes.
+/// How a policy is placed on a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placed {
-    /// The remediation action that a binding forces, as the user spelled it.
+    /// The remediation action of a binding's override, as the user spelled it.
     pub enforce: Option<String>,
 }
 
@@ -66,7 +65,7 @@ impl Index {
         self.managed_clusters.len()
     }
 
-    /// The policies of a set, as it lists them; `None` if there is no such set.
+    /// The policies that a set lists, in its order; `None` if there is no such set.
     pub fn members(&self, set: &ObjectKey) -> Option<&[String]> {
         self.sets.get(set).map(|facts| facts.listed.as_slice())
     }
@@ -75,13 +74,13 @@ impl Index {
     pub fn pairs(&self, root: &RootPolicyName) -> BTreeSet<Pair> {
         let bindings = self.bindings_of(root);
         let bound = bindings.iter().map(|(_, binding)| binding);
-        let chosen = bound.flat_map(|binding| self.clusters_of(&binding.placement));
-        let holding = self.replica_clusters(root);
+        let selected = bound.flat_map(|binding| self.clusters_of(&binding.placement));
+        let with_replica = self.replica_clusters(root);
         let pair = |cluster: &String| Pair {
             root: root.clone(),
             cluster: cluster.clone(),
         };
-        chosen.chain(holding).map(pair).collect()
+        selected.chain(with_replica).map(pair).collect()
     }
 
     /// The clusters that hold a replica of a root policy.
@@ -89,15 +88,15 @@ impl Index {
         self.replicas.get(root).into_iter().flat_map(BTreeMap::keys)
     }
 
-    /// Whether a policy should be on a cluster. Restricted bindings never place by themselves; they
-    /// only add their override to what others placed.
+    /// The placement of a policy on a cluster; `None` if it is not placed there. Restricted bindings place nothing by
+    /// themselves; they only add their override where another binding places.
     pub fn placed(&self, pair: &Pair) -> Option<Placed> {
         let bindings = self.bindings_of(&pair.root);
         let matching = |restricted: bool| {
             let bindings = bindings.iter().map(|(_, binding)| *binding);
             bindings
                 .filter(move |binding| binding.restricted == restricted)
-                .filter(|binding| self.chooses(&binding.placement, &pair.cluster))
+                .filter(|binding| self.selects(&binding.placement, &pair.cluster))
                 .filter(|binding| self.sends(binding, &pair.root, &pair.cluster))
         };
         let mut plain = matching(false).peekable();
@@ -134,7 +133,7 @@ impl Index {
     }
 
     /// The sets of a binding that list a policy.
-    fn listing<'a>(
+    fn sets_listing<'a>(
         &'a self,
         binding: &'a BindingFacts,
         root: &'a RootPolicyName,
@@ -144,16 +143,16 @@ impl Index {
         known.filter(|(_, set)| set.policies.contains(&root.name))
     }
 
-    /// Whether a binding sends a policy to a cluster, if its placement chooses that: a set may
-    /// exclude it on one way, and not on another.
+    /// Whether a binding places a policy on a cluster, if its placement selects that: one of its sets may exclude the cluster
+    /// while another, or the policy as subject, does not.
     fn sends(&self, binding: &BindingFacts, root: &RootPolicyName, cluster: &str) -> bool {
         binding.policies.contains(root)
             || self
-                .listing(binding, root)
+                .sets_listing(binding, root)
                 .any(|(_, set)| set.sends(&root.name, cluster))
     }
 
-    fn chooses(&self, placement: &PlacementName, cluster: &str) -> bool {
+    fn selects(&self, placement: &PlacementName, cluster: &str) -> bool {
         self.placements.contains(placement)
             && self
                 .clusters

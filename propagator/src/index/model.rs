@@ -1,5 +1,4 @@
-//! The index against a model that knows every object and computes each answer from scratch, by the
-//! letter of the rules and in no hurry.
+//! Property tests of the index against a model that keeps every object and computes each answer from scratch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +12,9 @@ use super::*;
 const NAMES: u8 = 3;
 const CLUSTERS: u8 = 4;
 
-/// Everything there is.
+/// All objects of the hub.
 #[derive(Clone, Debug, Default)]
-struct World {
+struct Model {
     roots: BTreeMap<RootPolicyName, RootFacts>,
     sets: BTreeMap<ObjectKey, SetFacts>,
     bindings: BTreeMap<ObjectKey, BindingFacts>,
@@ -26,11 +25,11 @@ struct World {
     replicas: BTreeMap<Pair, Option<Compliance>>,
 }
 
-/// What a replica says, if there is one; it may say nothing.
+/// The compliance of a replica, if there is one; it may not be known.
 #[allow(clippy::option_option)]
-type Answer = Option<Option<Compliance>>;
+type ReplicaCompliance = Option<Option<Compliance>>;
 
-/// What one object became.
+/// A change of one object.
 #[derive(Clone, Debug)]
 enum Step {
     Root(RootPolicyName, Option<RootFacts>),
@@ -40,7 +39,7 @@ enum Step {
     Placement(PlacementName, bool),
     Rule(PlacementName, Option<DecisionFacts>),
     Managed(String, bool),
-    Replica(Pair, Answer),
+    Replica(Pair, ReplicaCompliance),
 }
 
 fn put<K: Ord + Clone, V: Clone>(map: &mut BTreeMap<K, V>, key: &K, value: Option<&V>) {
@@ -50,7 +49,7 @@ fn put<K: Ord + Clone, V: Clone>(map: &mut BTreeMap<K, V>, key: &K, value: Optio
     }
 }
 
-fn keep<K: Ord + Clone>(set: &mut BTreeSet<K>, key: &K, exists: bool) {
+fn set_membership<K: Ord + Clone>(set: &mut BTreeSet<K>, key: &K, exists: bool) {
     if exists {
         set.insert(key.clone());
     } else {
@@ -58,16 +57,16 @@ fn keep<K: Ord + Clone>(set: &mut BTreeSet<K>, key: &K, exists: bool) {
     }
 }
 
-impl World {
-    fn take(&mut self, step: &Step) {
+impl Model {
+    fn apply(&mut self, step: &Step) {
         match step {
             Step::Root(key, new) => put(&mut self.roots, key, new.as_ref()),
             Step::Set(key, new) => put(&mut self.sets, key, new.as_ref()),
             Step::Binding(key, new) => put(&mut self.bindings, key, new.as_ref()),
             Step::Decision(key, new) => put(&mut self.decisions, key, new.as_ref()),
-            Step::Placement(name, exists) => keep(&mut self.placements, name, *exists),
+            Step::Placement(name, exists) => set_membership(&mut self.placements, name, *exists),
             Step::Rule(name, new) => put(&mut self.rules, name, new.as_ref()),
-            Step::Managed(name, exists) => keep(&mut self.managed, name, *exists),
+            Step::Managed(name, exists) => set_membership(&mut self.managed, name, *exists),
             Step::Replica(pair, new) => put(&mut self.replicas, pair, new.as_ref()),
         }
     }
@@ -89,7 +88,7 @@ impl World {
         }
     }
 
-    fn matches(&self, binding: &BindingFacts, pair: &Pair) -> bool {
+    fn places(&self, binding: &BindingFacts, pair: &Pair) -> bool {
         let through = |key: &ObjectKey| {
             self.sets.get(key).is_some_and(|set| {
                 set.policies.contains(&pair.root.name)
@@ -103,12 +102,12 @@ impl World {
             && self.clusters(binding).contains(&pair.cluster)
     }
 
-    /// Section 6.2 of the rules.
+    /// The placement rules of the behaviour reference.
     fn placed(&self, pair: &Pair) -> Option<Placed> {
         let matching = |restricted: bool| {
             let bindings = self.bindings.values();
             let bindings = bindings.filter(move |binding| binding.restricted == restricted);
-            bindings.filter(|binding| self.matches(binding, pair))
+            bindings.filter(|binding| self.places(binding, pair))
         };
         matching(false).next()?;
         let mut all = matching(false).chain(matching(true));
@@ -116,24 +115,24 @@ impl World {
         Some(Placed { enforce })
     }
 
-    /// The clusters of section 6.3 with the bindings that choose each, less what is disabled.
-    fn chosen(&self, root: &RootPolicyName) -> BTreeMap<String, Vec<String>> {
-        let mut chosen: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    /// PROP-145: the clusters in the status with the bindings that select each; none for a disabled policy.
+    fn selected(&self, root: &RootPolicyName) -> BTreeMap<String, Vec<String>> {
+        let mut selected: BTreeMap<String, Vec<String>> = BTreeMap::new();
         if self.roots.get(root).is_some_and(|root| root.disabled) {
-            return chosen;
+            return selected;
         }
         for (key, binding) in self.bindings.iter().filter(|(_, b)| !b.restricted) {
             if self.entries(binding, root).is_empty() {
                 continue;
             }
             for cluster in self.clusters(binding) {
-                chosen.entry(cluster).or_default().push(key.name.clone());
+                selected.entry(cluster).or_default().push(key.name.clone());
             }
         }
-        chosen
+        selected
     }
 
-    /// The sets by which a binding reaches a policy; `None` stands for the direct way.
+    /// The sets by which a binding names a policy; `None` stands for the policy as its subject.
     fn entries(&self, binding: &BindingFacts, root: &RootPolicyName) -> Vec<Option<ObjectKey>> {
         let direct = binding.policies.contains(root).then_some(None);
         let lists = |key: &&ObjectKey| {
@@ -147,16 +146,16 @@ impl World {
             .collect()
     }
 
-    /// Bindings, sets and excluded clusters of the entries, as a status lists them.
+    /// PROP-142: bindings, sets and excluded clusters of the entries in a status.
     fn listed(&self, root: &RootPolicyName) -> BTreeSet<(String, Option<String>, Vec<String>)> {
-        let chosen = self.chosen(root);
+        let selected = self.selected(root);
         let mut listed = BTreeSet::new();
         for (key, binding) in &self.bindings {
             let counts = !binding.restricted
                 || self
                     .clusters(binding)
                     .iter()
-                    .any(|c| chosen.contains_key(c));
+                    .any(|c| selected.contains_key(c));
             for set in self.entries(binding, root).into_iter().filter(|_| counts) {
                 let excluded = set.as_ref().and_then(|set| {
                     let excluded = self.sets[set].exclusions.get(&root.name)?;
@@ -172,10 +171,10 @@ impl World {
         listed
     }
 
-    fn clusters_of_status(&self, root: &RootPolicyName) -> BTreeMap<String, ClusterReach> {
+    fn clusters_of_status(&self, root: &RootPolicyName) -> BTreeMap<String, ClusterSummary> {
         let listed = self.listed(root);
         let mut clusters = BTreeMap::new();
-        for (cluster, bindings) in self.chosen(root) {
+        for (cluster, bindings) in self.selected(root) {
             let pair = Pair {
                 root: root.clone(),
                 cluster: cluster.clone(),
@@ -186,7 +185,7 @@ impl World {
                 .map(|(binding, _, _)| binding.clone())
                 .collect();
             let remaining = bindings.into_iter().filter(|b| !excluding.contains(b));
-            let reach = ClusterReach {
+            let summary = ClusterSummary {
                 compliance: self.replicas.get(&pair).copied().flatten(),
                 placed: self.placed(&pair).is_some(),
                 remaining: if excluding.is_empty() {
@@ -195,13 +194,13 @@ impl World {
                     remaining.collect()
                 },
             };
-            clusters.insert(cluster, reach);
+            clusters.insert(cluster, summary);
         }
         clusters
     }
 }
 
-fn take(index: &mut Index, step: &Step) -> Dirty {
+fn apply(index: &mut Index, step: &Step) -> Dirty {
     match step.clone() {
         Step::Root(key, new) => index.set_root(&key, new),
         Step::Set(key, new) => index.set_set(&key, new),
@@ -284,7 +283,7 @@ fn compliance() -> impl Strategy<Value = Compliance> {
 fn step() -> impl Strategy<Value = Step> {
     let facts = (any::<bool>(), some_of(NAMES)).prop_map(|(disabled, sets)| RootFacts {
         disabled,
-        awaits: sets.into_iter().map(|number| key("s", number)).collect(),
+        set_dependencies: sets.into_iter().map(|number| key("s", number)).collect(),
     });
     let decided = |kind| {
         (0..NAMES, some_of(CLUSTERS)).prop_map(move |(of, clusters)| DecisionFacts {
@@ -340,19 +339,19 @@ fn pairs() -> impl Iterator<Item = Pair> {
     })
 }
 
-fn agrees(index: &Index, world: &World) -> Result<(), TestCaseError> {
+fn assert_agreement(index: &Index, model: &Model) -> Result<(), TestCaseError> {
     for pair in pairs() {
-        prop_assert_eq!(index.placed(&pair), world.placed(&pair), "{}", pair);
+        prop_assert_eq!(index.placed(&pair), model.placed(&pair), "{}", pair);
     }
     for root in (0..NAMES).map(root) {
-        let reach = index.reach(&root);
+        let summary = index.summary(&root);
         prop_assert_eq!(
-            &reach.clusters,
-            &world.clusters_of_status(&root),
+            &summary.clusters,
+            &model.clusters_of_status(&root),
             "{}",
             root
         );
-        let entries = reach.placements.iter().map(|entry| {
+        let entries = summary.placements.iter().map(|entry| {
             let excluded = entry.exclusions.iter().flatten();
             (
                 entry.placement_binding.clone().unwrap_or_default(),
@@ -363,15 +362,15 @@ fn agrees(index: &Index, world: &World) -> Result<(), TestCaseError> {
             )
         });
         let entries: Vec<_> = entries.collect();
-        let listed = world.listed(&root);
+        let listed = model.listed(&root);
         prop_assert_eq!(entries.len(), listed.len());
         prop_assert_eq!(entries.into_iter().collect::<BTreeSet<_>>(), listed);
     }
     Ok(())
 }
 
-/// What members of sets say, and which sets there are.
-fn members(index: &Index) -> BTreeMap<(ObjectKey, String), Member> {
+/// The members of all sets.
+fn members(index: &Index) -> BTreeMap<(ObjectKey, String), SetMember> {
     let sets = (0..NAMES).map(|number| key("s", number));
     sets.flat_map(|set| {
         let policies = index.members(&set).unwrap_or_default().to_vec();
@@ -384,15 +383,18 @@ fn members(index: &Index) -> BTreeMap<(ObjectKey, String), Member> {
     .collect()
 }
 
-/// Replicas that are there and those that should be, after a queue took what was dirty and wrote
-/// what the index said.
-fn work_off(index: &mut Index, queue: &mut BTreeSet<Pair>, held: &mut BTreeMap<Pair, Placed>) {
+/// Reconciles the queued pairs: writes and deletes replicas as the index places them.
+fn drain_queue(
+    index: &mut Index,
+    queue: &mut BTreeSet<Pair>,
+    replicas_written: &mut BTreeMap<Pair, Placed>,
+) {
     while let Some(pair) = queue.pop_first() {
         match index.placed(&pair) {
-            Some(placed) => drop(held.insert(pair.clone(), placed)),
-            None => drop(held.remove(&pair)),
+            Some(placed) => drop(replicas_written.insert(pair.clone(), placed)),
+            None => drop(replicas_written.remove(&pair)),
         }
-        let exists = held.contains_key(&pair).then_some(None);
+        let exists = replicas_written.contains_key(&pair).then_some(None);
         let dirty = index.set_replica(&pair, exists);
         queue.extend(dirty.pairs);
     }
@@ -403,26 +405,25 @@ proptest! {
 
     /// After any history, with repetitions, the index answers as the model does.
     #[test]
-    fn the_index_agrees_with_the_model(steps in prop::collection::vec(step(), 0..40)) {
-        let (mut index, mut world) = (Index::default(), World::default());
+    fn index_agrees_with_model(steps in prop::collection::vec(step(), 0..40)) {
+        let (mut index, mut model) = (Index::default(), Model::default());
         for step in &steps {
-            take(&mut index, step);
-            world.take(step);
-            agrees(&index, &world)?;
+            apply(&mut index, step);
+            model.apply(step);
+            assert_agreement(&index, &model)?;
         }
     }
 
-    /// Watches deliver objects of different kinds in any order, and some twice; what counts is the
-    /// last that each object was.
+    /// Watches deliver objects of different kinds in any order, and some twice: the last version of each object counts.
     #[test]
-    fn the_order_of_delivery_does_not_matter(
+    fn order_of_delivery_does_not_matter(
         steps in prop::collection::vec(step(), 0..40),
         order in prop::collection::vec(any::<prop::sample::Index>(), 0..60),
     ) {
-        let mut world = World::default();
+        let mut model = Model::default();
         let mut last: BTreeMap<String, Step> = BTreeMap::new();
         for step in &steps {
-            world.take(step);
+            model.apply(step);
             let name = match step {
                 Step::Root(key, _) => format!("root {key}"),
                 Step::Set(key, _) => format!("set {key}"),
@@ -438,68 +439,67 @@ proptest! {
         let mut index = Index::default();
         if !last.is_empty() {
             for at in &order {
-                take(&mut index, at.get(&last));
+                apply(&mut index, at.get(&last));
             }
         }
         for step in last.iter().rev() {
-            take(&mut index, step);
+            apply(&mut index, step);
         }
-        agrees(&index, &world)?;
+        assert_agreement(&index, &model)?;
     }
 
-    /// Whatever a step changes, it names.
+    /// Every answer that a step changes is among the dirty keys.
     #[test]
-    fn every_change_is_named(steps in prop::collection::vec(step(), 0..30)) {
+    fn every_changed_answer_is_dirty(steps in prop::collection::vec(step(), 0..30)) {
         let mut index = Index::default();
         for step in &steps {
             let placed: Vec<_> = pairs().map(|pair| index.placed(&pair)).collect();
-            let reach: Vec<_> = (0..NAMES).map(|n| index.reach(&root(n))).collect();
-            let said = members(&index);
-            let dirty = take(&mut index, step);
+            let summary: Vec<_> = (0..NAMES).map(|n| index.summary(&root(n))).collect();
+            let before_members = members(&index);
+            let dirty = apply(&mut index, step);
             for (pair, before) in pairs().zip(placed) {
                 let changed = index.placed(&pair) != before;
                 prop_assert!(!changed || dirty.pairs.contains(&pair), "{step:?}: {pair}");
             }
-            for (n, before) in (0..NAMES).zip(reach) {
-                let changed = index.reach(&root(n)) != before;
+            for (n, before) in (0..NAMES).zip(summary) {
+                let changed = index.summary(&root(n)) != before;
                 prop_assert!(!changed || dirty.roots.contains(&root(n)), "{step:?}: p{n}");
             }
             let compliance = members(&index);
-            for (set, policy) in said.keys().chain(compliance.keys()) {
+            for (set, policy) in before_members.keys().chain(compliance.keys()) {
                 let at = (set.clone(), policy.clone());
-                let changed = said.get(&at) != compliance.get(&at);
+                let changed = before_members.get(&at) != compliance.get(&at);
                 prop_assert!(!changed || dirty.sets.contains(set), "{step:?}: {set}");
             }
         }
     }
 
-    /// The writes that changes ask for, made whenever there is time, lead to the replicas that
-    /// should be there.
+    /// Reconciling the dirty pairs, whenever there is time, leads to the desired replicas.
     #[test]
-    fn the_writes_lead_to_what_is_wanted(
+    fn reconciled_replicas_equal_the_desired_ones(
         steps in prop::collection::vec((step(), any::<bool>()), 0..40),
     ) {
-        let (mut index, mut world) = (Index::default(), World::default());
-        let (mut queue, mut held) = (BTreeSet::new(), BTreeMap::new());
+        let (mut index, mut model) = (Index::default(), Model::default());
+        let (mut queue, mut replicas_written) = (BTreeSet::new(), BTreeMap::new());
         for (step, pause) in &steps {
-            // Somebody else's hand on a replica is undone like our own.
+            // A foreign write or deletion of a replica is undone.
             if let Step::Replica(pair, compliance) = step {
                 match compliance {
-                    Some(_) => held.entry(pair.clone()).or_insert(Placed {
+                    Some(_) => replicas_written.entry(pair.clone()).or_insert(Placed {
                         enforce: Some("foreign".to_owned()),
                     }).enforce = Some("foreign".to_owned()),
-                    None => drop(held.remove(pair)),
+                    None => drop(replicas_written.remove(pair)),
                 }
                 queue.insert(pair.clone());
             }
-            queue.extend(take(&mut index, step).pairs);
-            world.take(step);
+            queue.extend(apply(&mut index, step).pairs);
+            model.apply(step);
             if *pause {
-                work_off(&mut index, &mut queue, &mut held);
+                drain_queue(&mut index, &mut queue, &mut replicas_written);
             }
         }
-        work_off(&mut index, &mut queue, &mut held);
-        let wanted = pairs().filter_map(|pair| Some((pair.clone(), world.placed(&pair)?)));
-        prop_assert_eq!(held, wanted.collect::<BTreeMap<_, _>>());
+        drain_queue(&mut index, &mut queue, &mut replicas_written);
+        let desired = pairs().filter_map(|pair| Some((pair.clone(), model.placed(&pair)?)));
+        prop_assert_eq!(replicas_written, desired.collect::<BTreeMap<_, _>>());
     }
 }

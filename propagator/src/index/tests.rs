@@ -47,7 +47,7 @@ fn bound() -> Index {
 }
 
 #[test]
-fn a_decision_touches_exactly_the_clusters_that_changed() {
+fn decision_dirties_exactly_the_clusters_that_changed() {
     let mut index = bound();
     let dirty = index.set_decision(&key("d"), Some(decision("pl", &["c1", "c2"])));
     assert_eq!(dirty.pairs, [pair("p", "c1"), pair("p", "c2")].into());
@@ -58,7 +58,7 @@ fn a_decision_touches_exactly_the_clusters_that_changed() {
 }
 
 #[test]
-fn a_cluster_moving_between_decisions_of_one_placement_is_not_touched() {
+fn cluster_that_moves_between_decisions_of_a_placement_is_not_dirty() {
     let mut index = bound();
     index.set_decision(&key("d1"), Some(decision("pl", &["c1"])));
     let dirty = index.set_decision(&key("d2"), Some(decision("pl", &["c1"])));
@@ -69,7 +69,7 @@ fn a_cluster_moving_between_decisions_of_one_placement_is_not_touched() {
 }
 
 #[test]
-fn rough_edge_06_a_placement_created_after_its_decisions_places() {
+fn prop_65_placement_created_after_its_decisions_places() {
     let mut index = Index::default();
     index.set_binding(&key("b"), Some(binding("pl", &["p"])));
     index.set_decision(&key("d"), Some(decision("pl", &["c1"])));
@@ -80,7 +80,7 @@ fn rough_edge_06_a_placement_created_after_its_decisions_places() {
 }
 
 #[test]
-fn rough_edge_12_deleting_a_binding_touches_its_own_clusters_only() {
+fn prop_63_deleted_binding_dirties_only_its_own_clusters() {
     let mut index = bound();
     for cluster in 0..100 {
         index.set_managed_cluster(&format!("c{cluster}"), true);
@@ -133,7 +133,7 @@ fn overrides_come_from_plain_bindings_first_and_restricted_ones_never_place() {
 }
 
 #[test]
-fn rough_edge_02_restricted_bindings_add_no_clusters_to_the_status() {
+fn prop_144_restricted_binding_adds_no_clusters_to_the_status() {
     let mut index = bound();
     index.set_decision(&key("d"), Some(decision("pl", &["c1"])));
     index.set_placement(&placement("some"), true);
@@ -143,27 +143,30 @@ fn rough_edge_02_restricted_bindings_add_no_clusters_to_the_status() {
         ..binding("some", &["p"])
     };
     index.set_binding(&key("r"), Some(restricted));
-    let reach = index.reach(&root("p"));
-    assert_eq!(reach.clusters.keys().collect::<Vec<_>>(), ["c1"]);
-    assert_eq!(reach.placements.len(), 2);
+    let summary = index.summary(&root("p"));
+    assert_eq!(summary.clusters.keys().collect::<Vec<_>>(), ["c1"]);
+    assert_eq!(summary.placements.len(), 2);
 }
 
 #[test]
-fn a_binding_to_a_missing_placement_is_listed_without_it() {
+fn binding_to_a_missing_placement_is_listed_without_it() {
     let mut index = bound();
     index.set_placement(&placement("pl"), false);
-    let reach = index.reach(&root("p"));
-    assert_eq!(reach.placements[0].placement_binding.as_deref(), Some("b"));
-    assert_eq!(reach.placements[0].placement, None);
+    let summary = index.summary(&root("p"));
+    assert_eq!(
+        summary.placements[0].placement_binding.as_deref(),
+        Some("b")
+    );
+    assert_eq!(summary.placements[0].placement, None);
 }
 
 #[test]
-fn a_replica_that_repeats_itself_touches_nothing() {
+fn unchanged_compliance_of_a_replica_dirties_nothing() {
     let mut index = bound();
-    let said =
+    let report =
         |index: &mut Index| index.set_replica(&pair("p", "c1"), Some(Some(Compliance::Compliant)));
-    assert_eq!(said(&mut index).roots, [root("p")].into());
-    assert_eq!(said(&mut index), Dirty::default());
+    assert_eq!(report(&mut index).roots, [root("p")].into());
+    assert_eq!(report(&mut index), Dirty::default());
 }
 
 fn set(policies: &[&str], exclusions: &[(&str, &[&str])]) -> SetFacts {
@@ -196,7 +199,7 @@ fn bound_through_a_set() -> Index {
 }
 
 #[test]
-fn a_set_places_its_policies_and_an_exclusion_takes_one_of_them_from_one_cluster() {
+fn set_places_its_policies_except_on_excluded_clusters() {
     let mut index = bound_through_a_set();
     assert!(index.placed(&pair("p", "c2")).is_some());
     let excluding = set(&["p", "q"], &[("p", &["c2", "c9"])]);
@@ -205,7 +208,7 @@ fn a_set_places_its_policies_and_an_exclusion_takes_one_of_them_from_one_cluster
     assert_eq!(dirty.roots, [root("p")].into());
     assert!(index.placed(&pair("p", "c2")).is_none());
     assert!(index.placed(&pair("q", "c2")).is_some());
-    let entry = &index.reach(&root("p")).placements[0];
+    let entry = &index.summary(&root("p")).placements[0];
     assert_eq!(entry.policy_set.as_deref(), Some("s"));
     let names = entry.exclusions.iter().flatten();
     let names: Vec<_> = names.map(|entry| entry.cluster_name.as_str()).collect();
@@ -213,7 +216,7 @@ fn a_set_places_its_policies_and_an_exclusion_takes_one_of_them_from_one_cluster
 }
 
 #[test]
-fn case_u17_the_excluded_clusters_in_a_status_are_sorted_and_told_once() {
+fn prop_142_excluded_clusters_are_sorted_and_listed_once() {
     let mut policy_set = reeve_api::PolicySet::default();
     let excluding = |clusters: &[&str]| reeve_api::policy_set::PolicyExclusion {
         policy_name: "p".to_owned(),
@@ -229,7 +232,7 @@ fn case_u17_the_excluded_clusters_in_a_status_are_sorted_and_told_once() {
 }
 
 #[test]
-fn case_u19_a_policy_named_and_listed_by_one_binding_has_two_entries() {
+fn prop_142_policy_named_and_listed_by_one_binding_has_two_entries() {
     let mut index = bound_through_a_set();
     let both = BindingFacts {
         sets: [key("s")].into(),
@@ -237,24 +240,24 @@ fn case_u19_a_policy_named_and_listed_by_one_binding_has_two_entries() {
     };
     index.set_binding(&key("b"), Some(both));
     index.set_set(&key("s"), Some(set(&["p"], &[("p", &["c2"])])));
-    let reach = index.reach(&root("p"));
-    assert_eq!(reach.clusters.keys().collect::<Vec<_>>(), ["c1", "c2"]);
-    let sets = reach.placements.iter().map(|e| e.policy_set.as_deref());
+    let summary = index.summary(&root("p"));
+    assert_eq!(summary.clusters.keys().collect::<Vec<_>>(), ["c1", "c2"]);
+    let sets = summary.placements.iter().map(|e| e.policy_set.as_deref());
     let sets: Vec<_> = sets.collect();
     assert_eq!(sets, [None, Some("s")]);
-    assert_eq!(reach.placements[0].exclusions, None);
-    assert!(reach.placements[1].exclusions.is_some());
+    assert_eq!(summary.placements[0].exclusions, None);
+    assert!(summary.placements[1].exclusions.is_some());
     assert!(
-        reach.clusters["c2"].placed,
-        "the direct way is not excluded"
+        summary.clusters["c2"].placed,
+        "the binding places it as its subject"
     );
 }
 
 #[test]
-fn case_u18_remaining_bindings() {
+fn prop_146_remaining_bindings_are_those_without_an_excluding_entry() {
     let remaining = |index: &Index| {
-        let reach = index.reach(&root("p"));
-        reach
+        let summary = index.summary(&root("p"));
+        summary
             .clusters
             .get("c2")
             .map(|cluster| cluster.remaining.clone())
@@ -296,7 +299,7 @@ fn case_u18_remaining_bindings() {
 }
 
 #[test]
-fn rough_edge_03_restricted_bindings_never_remain() {
+fn prop_146_restricted_bindings_never_remain() {
     let mut index = bound_through_a_set();
     index.set_set(&key("s"), Some(set(&["p"], &[("p", &["c2"])])));
     let restricted = BindingFacts {
@@ -304,32 +307,32 @@ fn rough_edge_03_restricted_bindings_never_remain() {
         ..binding("pl", &["p"])
     };
     index.set_binding(&key("r"), Some(restricted));
-    let reach = index.reach(&root("p"));
-    assert!(reach.clusters["c2"].remaining.is_empty());
-    assert!(!reach.clusters["c2"].placed);
+    let summary = index.summary(&root("p"));
+    assert!(summary.clusters["c2"].remaining.is_empty());
+    assert!(!summary.clusters["c2"].placed);
 }
 
 #[test]
-fn rough_edge_14_a_set_is_looked_at_when_its_member_appears() {
+fn prop_71_set_is_dirty_when_its_member_appears() {
     let mut index = Index::default();
     index.set_set(&key("s"), Some(set(&["p"], &[])));
-    assert_eq!(index.member(&key("s"), "p"), Member::Missing);
+    assert_eq!(index.member(&key("s"), "p"), SetMember::Missing);
     let dirty = index.set_root(&root("p"), Some(RootFacts::default()));
     assert_eq!(dirty.sets, [key("s")].into());
     assert_eq!(
         index.member(&key("s"), "p"),
-        Member::Compliance(None, Vec::new())
+        SetMember::Compliance(None, Vec::new())
     );
 }
 
 #[test]
-fn a_policy_that_waits_for_a_set_is_looked_at_when_the_set_changes() {
+fn replicas_are_dirty_when_a_set_that_the_policy_depends_on_changes() {
     let mut index = bound_through_a_set();
-    let awaits = RootFacts {
-        awaits: [key("other")].into(),
+    let set_dependencies = RootFacts {
+        set_dependencies: [key("other")].into(),
         ..RootFacts::default()
     };
-    index.set_root(&root("p"), Some(awaits));
+    index.set_root(&root("p"), Some(set_dependencies));
     let dirty = index.set_set(&key("other"), Some(set(&[], &[])));
     assert_eq!(dirty.pairs, [pair("p", "c1"), pair("p", "c2")].into());
     let dirty = index.set_set(&key("other"), Some(set(&["x"], &[])));
@@ -339,7 +342,7 @@ fn a_policy_that_waits_for_a_set_is_looked_at_when_the_set_changes() {
 }
 
 #[test]
-fn case_u15_a_rules_decisions_touch_what_differs() {
+fn prop_64_decisions_of_a_rule_dirty_only_changed_clusters() {
     let rule = PlacementName {
         kind: PlacementKind::PlacementRule,
         key: key("rule"),
@@ -360,7 +363,7 @@ fn case_u15_a_rules_decisions_touch_what_differs() {
     assert_eq!(dirty.pairs, [pair("p", "c1"), pair("p", "c2")].into());
     let dirty = index.set_rule(&rule, decided(&["c1", "c3"]));
     assert_eq!(dirty.pairs, [pair("p", "c2"), pair("p", "c3")].into());
-    let entry = &index.reach(&root("p")).placements[0];
+    let entry = &index.summary(&root("p")).placements[0];
     assert_eq!(entry.placement_rule.as_deref(), Some("rule"));
     let dirty = index.set_rule(&rule, None);
     assert_eq!(dirty.pairs, [pair("p", "c1"), pair("p", "c3")].into());

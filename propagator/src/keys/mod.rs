@@ -1,7 +1,7 @@
 //! Encryption keys: one pair for each managed cluster, in a Secret of its namespace on the hub.
 //!
-//! What hub templates take from Secrets is encrypted for the cluster that gets it. This is what
-//! is kept of them, and of the clusters whose key was deleted ([`absence`]).
+//! Rendering encrypts values that hub templates read from Secrets with the key of the cluster. This module has the cached fields
+//! of the key Secrets; [`absence`] has the clusters whose key was deleted.
 
 pub mod absence;
 
@@ -19,7 +19,7 @@ pub use reeve_api::names::ENCRYPTION_SECRET as SECRET;
 pub const KEY: &str = "key";
 /// Its entry for the key before the last rotation, which still decrypts.
 pub const PREVIOUS_KEY: &str = "previousKey";
-/// Bytes in a key that we make.
+/// Bytes in a key that the propagator creates.
 pub const KEY_BYTES: usize = 32;
 
 /// When the key was last rotated, RFC 3339.
@@ -32,16 +32,16 @@ pub fn disable_rotation_annotation() -> String {
     format!("{GROUP}/disable-rotation")
 }
 
-/// What matters of a Secret with keys. Nothing prints the keys.
+/// The cached fields of a key Secret. `Debug` does not print the keys.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct KeyFacts {
     /// The key that encrypts; empty if there is none.
     pub key: Zeroizing<Vec<u8>>,
     /// The key before the last rotation; empty if there is none.
     pub previous: Zeroizing<Vec<u8>>,
-    /// When the key was last rotated, as it is written.
+    /// When the key was last rotated, as the annotation has it.
     pub last_rotated: Option<String>,
-    /// Whether the user keeps it from being rotated.
+    /// Whether the user has disabled the rotation.
     pub rotation_disabled: bool,
 }
 
@@ -56,7 +56,7 @@ impl fmt::Debug for KeyFacts {
 }
 
 impl KeyFacts {
-    /// What matters of a Secret. One without data has no key.
+    /// The cached fields of a Secret. One without data has no key.
     pub fn of(secret: Secret) -> Self {
         let mut data = secret.data.unwrap_or_default();
         let mut take = |name: &str| {
@@ -73,7 +73,7 @@ impl KeyFacts {
         }
     }
 
-    /// What tells one key from another and nothing about either.
+    /// The digest of the key, which identifies the key without revealing it.
     pub fn digest(&self) -> KeyDigest {
         let digest: [u8; 32] = Sha256::new()
             .chain_update(b"policy-encryption-key")
@@ -85,14 +85,14 @@ impl KeyFacts {
         KeyDigest(short)
     }
 
-    /// The value of the annotation that asks for a root policy to be encrypted again for a cluster.
+    /// The value of the `trigger-update` annotation that has the replica of a cluster encrypted again.
     pub fn trigger(&self, cluster: &str) -> String {
         let last_rotated = self.last_rotated.as_deref().unwrap_or_default();
         format!("{TRIGGER}{cluster}-{last_rotated}-{}", self.digest())
     }
 }
 
-/// Stands for a key.
+/// The digest of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyDigest([u8; 8]);
 
@@ -172,12 +172,12 @@ mod tests {
         assert_eq!(
             cluster_of_trigger(&facts.trigger("c")),
             None,
-            "all are looked at"
+            "all replicas are enqueued"
         );
     }
 
     #[test]
-    fn rough_edge_43_another_key_is_another_trigger() {
+    fn prop_141_another_key_is_another_trigger() {
         let with = |key: &[u8]| KeyFacts {
             key: Zeroizing::new(key.to_vec()),
             rotation_disabled: true,
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_44_a_secret_without_data_has_no_key() {
+    fn prop_139_secret_without_data_has_no_key() {
         let facts = KeyFacts::of(Secret::default());
         assert!(facts.key.is_empty() && facts.previous.is_empty());
     }

@@ -11,24 +11,24 @@ use reeve_api::{Policy, PolicyAutomation};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::automation_mode::Mode;
+use crate::automation_mode::AutomationMode;
 
-/// Seconds for which a finished job is kept, where the automation does not say.
-const KEEP: i64 = 86_400;
-/// Violations passed to a job, where the automation does not say.
-const VIOLATIONS: i64 = 1000;
+/// Seconds for which a finished job is kept, unless the automation sets `jobTtl`.
+const DEFAULT_JOB_TTL: i64 = 86_400;
+/// Violations passed to a job, unless the automation sets `policyViolationsLimit`.
+const DEFAULT_VIOLATIONS_LIMIT: i64 = 1000;
 /// The longest value of a label.
-const LABEL: usize = 63;
-/// The longest beginning of a job's name: what is made of the name has to fit into labels, too.
-const PREFIX: usize = 52;
+const MAX_LABEL_LENGTH: usize = 63;
+/// The longest prefix of a job's name: the names that Ansible derives from it have to fit into labels, too.
+const MAX_PREFIX_LENGTH: usize = 52;
 
-/// Where Ansible jobs are served.
+/// The resource of Ansible jobs.
 pub fn resource() -> ApiResource {
     let kind = GroupVersionKind::gvk("tower.ansible.com", "v1alpha1", "AnsibleJob");
     ApiResource::from_gvk_with_plural(&kind, "ansiblejobs")
 }
 
-/// Names the automation of a job.
+/// The label of a job that names its automation.
 pub fn label() -> String {
     format!("{GROUP}/policyautomation-name")
 }
@@ -48,20 +48,26 @@ pub fn pending_annotation() -> String {
     format!("{GROUP}/policyautomation-pending")
 }
 
-/// Whether a job was run in this mode and is not recorded yet; or whether upstream's controller, which marks no jobs,
-/// made it for the automation as it is.
-pub fn is_for(job: &DynamicObject, automation: &PolicyAutomation, mode: Mode) -> bool {
+/// Whether a job was run in this mode and is not recorded yet. Upstream's controller marks no jobs: one of its jobs counts if
+/// it was created for the current version of the automation.
+pub fn is_pending_for(
+    job: &DynamicObject,
+    automation: &PolicyAutomation,
+    mode: AutomationMode,
+) -> bool {
     let value = |annotation: String| job.annotations().get(&annotation);
     if let Some(pending) = value(pending_annotation()) {
-        return pending == mode.suffix();
+        return pending == mode.as_str();
     }
     match mode {
-        Mode::Once => {
+        AutomationMode::Once => {
             let generation = automation.metadata.generation.unwrap_or_default();
             value(generation_annotation()) == Some(&generation.to_string())
         }
-        Mode::Manual => value(version_annotation()) == automation.resource_version().as_ref(),
-        Mode::EveryEvent | Mode::Disabled => false,
+        AutomationMode::Manual => {
+            value(version_annotation()) == automation.resource_version().as_ref()
+        }
+        AutomationMode::EveryEvent | AutomationMode::Disabled => false,
     }
 }
 
@@ -75,22 +81,25 @@ pub fn targets(job: &DynamicObject) -> Vec<String> {
 
 /// The value of the label for an automation. A name that is too long for a label is cut, with a hash for the rest.
 pub fn label_value(automation: &str) -> String {
-    if automation.len() <= LABEL {
+    if automation.len() <= MAX_LABEL_LENGTH {
         return automation.to_owned();
     }
     let hash = short_hash([automation.as_bytes()]);
-    let start: String = automation.chars().take(LABEL - hash.len() - 1).collect();
+    let start: String = automation
+        .chars()
+        .take(MAX_LABEL_LENGTH - hash.len() - 1)
+        .collect();
     format!("{start}-{hash}")
 }
 
-/// What a job is told beside what the automation says.
-pub struct Context<'a> {
+/// The input of a job.
+pub struct JobContext<'a> {
     /// The automation, as it is now.
     pub automation: &'a PolicyAutomation,
     /// Its policy.
     pub policy: &'a Policy,
-    /// Why it runs.
-    pub mode: Mode,
+    /// The mode in which it runs.
+    pub mode: AutomationMode,
     /// The clusters to run for.
     pub targets: &'a [String],
     /// The base domain of the hub; empty if it has none.
@@ -99,17 +108,17 @@ pub struct Context<'a> {
     pub replicas: &'a BTreeMap<String, Policy>,
 }
 
-/// How many violations a job is told of; `None` for all.
+/// The limit of violations passed to a job; `None` for all.
 pub fn violations_limit(automation: &PolicyAutomation) -> Option<usize> {
     let limit = automation.spec.automation_def.policy_violations_limit;
-    match limit.unwrap_or(VIOLATIONS) {
+    match limit.unwrap_or(DEFAULT_VIOLATIONS_LIMIT) {
         0 => None,
         limit => Some(usize::try_from(limit).unwrap_or(usize::MAX)),
     }
 }
 
-/// The job. Its name follows from what it is run for, so that one run for the same reason is the same job.
-pub fn job(context: &Context<'_>) -> DynamicObject {
+/// Builds the job. Its name is derived from its input, so that a repeated creation makes no second job.
+pub fn job(context: &JobContext<'_>) -> DynamicObject {
     let automation = context.automation;
     let definition = &automation.spec.automation_def;
     let prefix = prefix(&automation.name_any(), context.mode);
@@ -120,7 +129,7 @@ pub fn job(context: &Context<'_>) -> DynamicObject {
         .data(json!({ "spec": {
             "job_template_name": definition.name,
             "tower_auth_secret": definition.secret,
-            "job_ttl": definition.job_ttl.unwrap_or(KEEP),
+            "job_ttl": definition.job_ttl.unwrap_or(DEFAULT_JOB_TTL),
             "extra_vars": extra_vars(context),
         } }));
     let metadata = &mut job.metadata;
@@ -130,7 +139,7 @@ pub fn job(context: &Context<'_>) -> DynamicObject {
         [
             (generation_annotation(), generation.to_string()),
             (version_annotation(), version),
-            (pending_annotation(), context.mode.suffix().to_owned()),
+            (pending_annotation(), context.mode.as_str().to_owned()),
         ]
         .into(),
     );
@@ -148,7 +157,7 @@ pub fn blocking(owner: OwnerReference) -> OwnerReference {
     }
 }
 
-fn prefix(automation: &str, mode: Mode) -> String {
+fn prefix(automation: &str, mode: AutomationMode) -> String {
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() {
             c.to_ascii_lowercase()
@@ -156,18 +165,18 @@ fn prefix(automation: &str, mode: Mode) -> String {
             '-'
         }
     };
-    let suffix = format!("-{}-", mode.suffix().to_lowercase());
+    let suffix = format!("-{}-", mode.as_str().to_lowercase());
     let start: String = automation
         .chars()
         .map(plain)
-        .take(PREFIX - suffix.len())
+        .take(MAX_PREFIX_LENGTH - suffix.len())
         .collect();
     format!("{start}{suffix}")
 }
 
-/// The name says for which version of the automation and for which clusters: an answer that was lost is no reason for
+/// The name is derived from the version of the automation and the clusters: a lost answer of the API server must not lead to
 /// another job.
-fn name(context: &Context<'_>, prefix: &str, version: &str) -> String {
+fn name(context: &JobContext<'_>, prefix: &str, version: &str) -> String {
     let uid = context.automation.uid().unwrap_or_default();
     let targets = context.targets.join(",");
     let hash = short_hash([uid.as_bytes(), version.as_bytes(), targets.as_bytes()]);
@@ -188,8 +197,8 @@ fn short_hash<const N: usize>(parts: [&[u8]; N]) -> String {
     })
 }
 
-/// What the user passes to the job, and over it what we do.
-fn extra_vars(context: &Context<'_>) -> Value {
+/// The user's variables, overridden by those of the propagator.
+fn extra_vars(context: &JobContext<'_>) -> Value {
     let vars = &context.automation.spec.automation_def.extra_vars;
     let mut vars = match vars {
         Some(Value::Object(vars)) => vars.clone(),
@@ -212,16 +221,16 @@ fn extra_vars(context: &Context<'_>) -> Value {
     Value::Object(vars)
 }
 
-fn violations(context: &Context<'_>) -> Value {
+fn violations(context: &JobContext<'_>) -> Value {
     let limit = violations_limit(context.automation).unwrap_or(usize::MAX);
-    let told = context.replicas.iter().take(limit);
-    let told: Map<String, Value> = told
+    let violations = context.replicas.iter().take(limit);
+    let violations: Map<String, Value> = violations
         .map(|(cluster, replica)| (cluster.clone(), violation(replica)))
         .collect();
-    if told.is_empty() {
+    if violations.is_empty() {
         return Value::Null;
     }
-    Value::Object(told)
+    Value::Object(violations)
 }
 
 fn violation(replica: &Policy) -> Value {
@@ -291,9 +300,13 @@ mod tests {
         .unwrap()
     }
 
-    fn made(name: &str, mode: Mode, replicas: &BTreeMap<String, Policy>) -> DynamicObject {
+    fn made(
+        name: &str,
+        mode: AutomationMode,
+        replicas: &BTreeMap<String, Policy>,
+    ) -> DynamicObject {
         let targets: Vec<_> = replicas.keys().cloned().collect();
-        job(&Context {
+        job(&JobContext {
             automation: &automation(name),
             policy: &policy(),
             mode,
@@ -304,9 +317,9 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_told_everything() {
+    fn job_has_all_variables() {
         let replicas: BTreeMap<_, _> = [("c1".to_owned(), replica())].into();
-        let job = made("my.Automation", Mode::Once, &replicas);
+        let job = made("my.Automation", AutomationMode::Once, &replicas);
         assert_eq!(
             job.metadata.generate_name.as_deref(),
             Some("my-automation-once-")
@@ -356,38 +369,51 @@ mod tests {
     }
 
     #[test]
-    fn without_targets_there_are_no_violations() {
-        let job = made("a", Mode::Manual, &BTreeMap::new());
+    fn job_without_targets_has_no_violations() {
+        let job = made("a", AutomationMode::Manual, &BTreeMap::new());
         let vars = &job.data["spec"]["extra_vars"];
         assert_eq!(vars["target_clusters"], json!([]));
         assert_eq!(vars["policy_violations"], Value::Null);
     }
 
     #[test]
-    fn rough_edge_50_the_same_reason_makes_the_same_job() {
+    fn prop_173_same_input_has_the_same_job_name() {
         let some: BTreeMap<_, _> = [("c1".to_owned(), replica())].into();
         let name = |mode, on: &BTreeMap<_, _>| made("a", mode, on).metadata.name;
-        assert_eq!(name(Mode::Once, &some), name(Mode::Once, &some));
-        assert_ne!(name(Mode::Once, &some), name(Mode::Once, &BTreeMap::new()));
-        assert_ne!(name(Mode::Once, &some), name(Mode::EveryEvent, &some));
+        assert_eq!(
+            name(AutomationMode::Once, &some),
+            name(AutomationMode::Once, &some)
+        );
+        assert_ne!(
+            name(AutomationMode::Once, &some),
+            name(AutomationMode::Once, &BTreeMap::new())
+        );
+        assert_ne!(
+            name(AutomationMode::Once, &some),
+            name(AutomationMode::EveryEvent, &some)
+        );
     }
 
     #[test]
-    fn a_job_is_pending_until_it_is_recorded() {
-        let is_for = |job: &DynamicObject, mode| super::is_for(job, &automation("a"), mode);
-        let mut job = made("a", Mode::EveryEvent, &BTreeMap::new());
-        assert!(is_for(&job, Mode::EveryEvent));
-        assert!(!is_for(&job, Mode::Manual), "run for another reason");
-        job.annotations_mut().remove(&pending_annotation());
-        assert!(!is_for(&job, Mode::EveryEvent));
+    fn job_is_pending_until_it_is_recorded() {
+        let is_pending_for =
+            |job: &DynamicObject, mode| super::is_pending_for(job, &automation("a"), mode);
+        let mut job = made("a", AutomationMode::EveryEvent, &BTreeMap::new());
+        assert!(is_pending_for(&job, AutomationMode::EveryEvent));
         assert!(
-            is_for(&job, Mode::Once),
+            !is_pending_for(&job, AutomationMode::Manual),
+            "another mode"
+        );
+        job.annotations_mut().remove(&pending_annotation());
+        assert!(!is_pending_for(&job, AutomationMode::EveryEvent));
+        assert!(
+            is_pending_for(&job, AutomationMode::Once),
             "as upstream marks what was run once"
         );
     }
 
     #[test]
-    fn rough_edge_52_any_limit_of_violations_is_taken() {
+    fn prop_48_any_limit_of_violations_is_accepted() {
         let mut automation = automation("a");
         for (limit, expected) in [
             (None, Some(1000)),
@@ -402,13 +428,13 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_54_a_long_name_fits_into_a_label() {
+    fn prop_175_long_name_is_cut_to_fit_into_a_label() {
         let long = "a".repeat(200);
         let other = format!("{}b", "a".repeat(199));
         assert_eq!(label_value(&long).len(), 63);
         assert_ne!(label_value(&long), label_value(&other));
         assert_eq!(label_value("short"), "short");
-        let name = made(&long, Mode::EveryEvent, &BTreeMap::new())
+        let name = made(&long, AutomationMode::EveryEvent, &BTreeMap::new())
             .metadata
             .name;
         assert!(name.is_some_and(|name| name.len() <= 63));

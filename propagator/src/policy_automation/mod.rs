@@ -1,8 +1,8 @@
 //! Runs Ansible jobs for violated policies.
 //!
-//! [`decide`] says, purely, whether a job has to run and for whom; [`job`] is that job. Each step can be repeated: a job
-//! is marked as pending until it is recorded on the automation that it was run, and while there is one that is, no other
-//! is run for the same clusters. What is recorded is written on the version of the automation that was decided about.
+//! [`decide`] decides without I/O whether a job has to run and for which clusters; [`job`] builds it. Every step can be
+//! repeated: a job is marked as pending until its run is recorded on the automation, and while a pending job exists, no other
+//! is created for the same clusters. The record is written against the resource version that was decided about.
 
 pub mod decide;
 pub mod job;
@@ -26,36 +26,39 @@ use reeve_runtime::watch::Cached;
 use reeve_runtime::writes;
 use serde_json::{Value, json};
 
-use self::decide::{Events, Plan, decide};
-use crate::automation_mode::{Mode, RERUN_ANNOTATION};
+use self::decide::{AutomationDecision, ClusterEvents, decide};
+use crate::automation_mode::{AutomationMode, RERUN_ANNOTATION};
 use crate::cache::HubCache;
 use crate::error::AutomationError;
 use crate::index::Pair;
 
 /// Replicas read at once for a job.
-const AT_ONCE: usize = 8;
+const CONCURRENT_READS: usize = 8;
 
-/// Brings automations in line.
+/// The reconciler of automations.
 #[derive(Clone)]
 pub struct PolicyAutomationReconciler {
     client: Client,
     hub: Arc<HubCache>,
 }
 
-/// An automation as it is now, and what of it failed goes under its name.
-struct Subject {
+/// An automation and its policy, read from the API server.
+struct ObservedAutomation {
     key: ObjectKey,
     automation: PolicyAutomation,
     policy: Policy,
 }
 
-impl Subject {
-    /// An error about doing this to the automation.
-    fn failed(&self, doing: &'static str) -> impl FnOnce(kube::Error) -> AutomationError + use<> {
+impl ObservedAutomation {
+    /// An error about an operation on the automation.
+    fn failed(
+        &self,
+        operation: &'static str,
+    ) -> impl FnOnce(kube::Error) -> AutomationError + use<> {
         let automation = self.key.clone();
         move |source| AutomationError {
             automation,
-            doing,
+            operation,
             source: Box::new(source),
         }
     }
@@ -67,7 +70,7 @@ impl PolicyAutomationReconciler {
         Self { client, hub }
     }
 
-    /// Brings one automation in line.
+    /// Reconciles one automation.
     pub async fn reconcile(self, key: ObjectKey) -> Result<Action, AutomationError> {
         let Some(Cached::Valid(known)) = self.hub.automation(&key) else {
             return Ok(Action::AwaitChange);
@@ -76,14 +79,14 @@ impl PolicyAutomationReconciler {
         let Some(Cached::Valid(policy)) = self.hub.root(&root) else {
             return Ok(Action::AwaitChange);
         };
-        let nothing = decide(&known, &policy, Timestamp::now()) == Plan::Nothing;
+        let nothing = decide(&known, &policy, Timestamp::now()) == AutomationDecision::Nothing;
         if nothing && owners(&known, &policy).is_none() {
             return Ok(Action::AwaitChange);
         }
-        // The watches may be behind what this process, or the leader before it, has just recorded.
+        // The watches may lag behind what this process, or the previous leader, has just recorded.
         let unread = |source| AutomationError {
             automation: key.clone(),
-            doing: "read",
+            operation: "read",
             source: Box::new(source),
         };
         let read = not_found_as_none(self.automations(&key).get(&key.name).await);
@@ -95,179 +98,186 @@ impl PolicyAutomationReconciler {
         let Some(AnyDepth(policy)) = read.map_err(unread)? else {
             return Ok(Action::AwaitChange);
         };
-        let mut subject = Subject {
+        let mut observed = ObservedAutomation {
             key,
             automation,
             policy,
         };
-        self.own(&mut subject).await?;
-        self.act(&subject).await
+        self.set_owner(&mut observed).await?;
+        self.run_jobs(&observed).await
     }
 
     fn automations(&self, key: &ObjectKey) -> Api<AnyDepth<PolicyAutomation>> {
         Api::namespaced(self.client.clone(), &key.namespace)
     }
 
-    /// With its policy an automation goes, and with that its jobs.
-    async fn own(&self, subject: &mut Subject) -> Result<(), AutomationError> {
-        let Some(owners) = owners(&subject.automation, &subject.policy) else {
+    /// Makes the policy an owner of the automation, so that automation and jobs are deleted with it.
+    async fn set_owner(&self, observed: &mut ObservedAutomation) -> Result<(), AutomationError> {
+        let Some(owners) = owners(&observed.automation, &observed.policy) else {
             return Ok(());
         };
         let patch = json!({ "metadata": {
-            "resourceVersion": subject.automation.resource_version(),
+            "resourceVersion": observed.automation.resource_version(),
             "ownerReferences": owners,
         } });
-        let automations = self.automations(&subject.key);
+        let automations = self.automations(&observed.key);
         let patched = automations
             .patch(
-                &subject.key.name,
+                &observed.key.name,
                 &PatchParams::default(),
                 &Patch::Merge(patch),
             )
             .await;
-        subject.automation = patched.map_err(subject.failed("set the owner of"))?.0;
+        observed.automation = patched.map_err(observed.failed("set the owner of"))?.0;
         Ok(())
     }
 
-    async fn act(&self, subject: &Subject) -> Result<Action, AutomationError> {
+    async fn run_jobs(&self, observed: &ObservedAutomation) -> Result<Action, AutomationError> {
         let now = Timestamp::now();
-        match decide(&subject.automation, &subject.policy, now) {
-            Plan::Nothing => Ok(Action::AwaitChange),
-            Plan::Manual(targets) => {
-                let pending = self.pending(subject, Mode::Manual).await?;
-                let jobs = self.run(subject, (Mode::Manual, targets), pending).await?;
+        match decide(&observed.automation, &observed.policy, now) {
+            AutomationDecision::Nothing => Ok(Action::AwaitChange),
+            AutomationDecision::Manual(targets) => {
+                let pending = self.pending(observed, AutomationMode::Manual).await?;
+                let jobs = self
+                    .create_job(observed, (AutomationMode::Manual, targets), pending)
+                    .await?;
                 let done = json!({ "metadata": { "annotations": { RERUN_ANNOTATION: null } } });
-                self.record(subject, done).await?;
-                self.record_written(subject, jobs).await?;
+                self.record_run(observed, done).await?;
+                self.clear_pending(observed, jobs).await?;
                 Ok(Action::AwaitChange)
             }
-            Plan::Once(targets) => {
-                let pending = self.pending(subject, Mode::Once).await?;
-                let jobs = self.run(subject, (Mode::Once, targets), pending).await?;
+            AutomationDecision::Once(targets) => {
+                let pending = self.pending(observed, AutomationMode::Once).await?;
+                let jobs = self
+                    .create_job(observed, (AutomationMode::Once, targets), pending)
+                    .await?;
                 let off = json!({ "spec": { "mode": "disabled" } });
-                self.record(subject, off).await?;
-                self.record_written(subject, jobs).await?;
+                self.record_run(observed, off).await?;
+                self.clear_pending(observed, jobs).await?;
                 Ok(Action::AwaitChange)
             }
-            Plan::EveryEvent {
+            AutomationDecision::EveryEvent {
                 targets,
                 events,
-                again,
+                requeue_after,
             } => {
-                self.run_for_events(subject, targets, events).await?;
-                Ok(again.map_or(Action::AwaitChange, Action::RequeueAfter))
+                self.run_for_events(observed, targets, events).await?;
+                Ok(requeue_after.map_or(Action::AwaitChange, Action::RequeueAfter))
             }
         }
     }
 
     async fn run_for_events(
         &self,
-        subject: &Subject,
+        observed: &ObservedAutomation,
         mut targets: Vec<String>,
-        mut events: Events,
+        mut events: ClusterEvents,
     ) -> Result<(), AutomationError> {
         let mut jobs = Vec::new();
         if !targets.is_empty() {
-            let pending = self.pending(subject, Mode::EveryEvent).await?;
-            let started = decide::started(Timestamp::now());
+            let pending = self.pending(observed, AutomationMode::EveryEvent).await?;
+            let started = decide::event_of_started_job(Timestamp::now());
             events.extend(
                 targets
                     .iter()
                     .map(|target| (target.clone(), started.clone())),
             );
-            // Run already, and not recorded yet.
+            // Their job was created already, and is not recorded yet.
             targets.retain(|target| !pending.iter().any(|job| job.targets.contains(target)));
             jobs = pending;
         }
         if !targets.is_empty() {
             let new = self
-                .run(subject, (Mode::EveryEvent, targets), Vec::new())
+                .create_job(observed, (AutomationMode::EveryEvent, targets), Vec::new())
                 .await?;
             jobs.extend(new);
         }
-        self.remember(subject, &events).await?;
-        self.record_written(subject, jobs).await
+        self.write_events(observed, &events).await?;
+        self.clear_pending(observed, jobs).await
     }
 
-    fn jobs(&self, subject: &Subject) -> Api<AnyDepth<DynamicObject>> {
-        let namespace = &subject.key.namespace;
+    fn jobs(&self, observed: &ObservedAutomation) -> Api<AnyDepth<DynamicObject>> {
+        let namespace = &observed.key.namespace;
         Api::namespaced_with(self.client.clone(), namespace, &job::resource())
     }
 
-    /// The jobs of an automation that were run in this mode and are not recorded yet, and those of upstream's controller
-    /// that were run for the same reason.
-    async fn pending(&self, subject: &Subject, mode: Mode) -> Result<Vec<Run>, AutomationError> {
-        let name = job::label_value(&subject.automation.name_any());
+    /// The jobs of an automation that were run in this mode and are not recorded yet, those of upstream's controller included.
+    async fn pending(
+        &self,
+        observed: &ObservedAutomation,
+        mode: AutomationMode,
+    ) -> Result<Vec<CreatedJob>, AutomationError> {
+        let name = job::label_value(&observed.automation.name_any());
         let ours = ListParams::default().labels(&format!("{}={name}", job::label()));
-        let listed = self.jobs(subject).list(&ours).await;
-        let listed = listed.map_err(subject.failed("list the AnsibleJobs of"))?;
+        let listed = self.jobs(observed).list(&ours).await;
+        let listed = listed.map_err(observed.failed("list the AnsibleJobs of"))?;
         let jobs = listed.items.into_iter().map(|AnyDepth(job)| job);
-        let pending = jobs.filter(|job| job::is_for(job, &subject.automation, mode));
-        Ok(pending.map(|job| Run::of(&job)).collect())
+        let pending = jobs.filter(|job| job::is_pending_for(job, &observed.automation, mode));
+        Ok(pending.map(|job| CreatedJob::of(&job)).collect())
     }
 
-    /// Creates a job for these clusters, unless there is one. Returns what there is then.
-    async fn run(
+    /// Creates a job for these clusters, unless one is pending. Returns the pending jobs.
+    async fn create_job(
         &self,
-        subject: &Subject,
-        (mode, targets): (Mode, Vec<String>),
-        pending: Vec<Run>,
-    ) -> Result<Vec<Run>, AutomationError> {
+        observed: &ObservedAutomation,
+        (mode, targets): (AutomationMode, Vec<String>),
+        pending: Vec<CreatedJob>,
+    ) -> Result<Vec<CreatedJob>, AutomationError> {
         if !pending.is_empty() {
             return Ok(pending);
         }
-        let hub_cluster = self.base_domain(subject).await?;
-        let replicas = self.replicas(subject, &targets).await?;
-        let job = AnyDepth(job::job(&job::Context {
-            automation: &subject.automation,
-            policy: &subject.policy,
+        let hub_cluster = self.base_domain(observed).await?;
+        let replicas = self.replicas(observed, &targets).await?;
+        let job = AnyDepth(job::job(&job::JobContext {
+            automation: &observed.automation,
+            policy: &observed.policy,
             mode,
             targets: &targets,
             hub_cluster: &hub_cluster,
             replicas: &replicas,
         }));
         match self
-            .jobs(subject)
+            .jobs(observed)
             .create(&PostParams::default(), &job)
             .await
         {
             Ok(job) => {
                 let (name, clusters) = (job.name_any(), targets.len());
-                tracing::info!(automation = %subject.key, job = name, clusters, "an Ansible job was created");
-                Ok(vec![Run::of(&job.0)])
+                tracing::info!(automation = %observed.key, job = name, clusters, "an Ansible job was created");
+                Ok(vec![CreatedJob::of(&job.0)])
             }
-            // An answer was lost.
+            // An earlier attempt created it, and its answer was lost.
             Err(error) if StatusReason::of(&error) == StatusReason::AlreadyExists => {
-                Ok(vec![Run::of(&job.0)])
+                Ok(vec![CreatedJob::of(&job.0)])
             }
-            Err(error) => Err(subject.failed("create the AnsibleJob of")(error)),
+            Err(error) => Err(observed.failed("create the AnsibleJob of")(error)),
         }
     }
 
-    /// What was run is recorded: the jobs are pending no more.
-    async fn record_written(
+    /// Removes the pending annotation of jobs whose run is recorded.
+    async fn clear_pending(
         &self,
-        subject: &Subject,
-        jobs: Vec<Run>,
+        observed: &ObservedAutomation,
+        jobs: Vec<CreatedJob>,
     ) -> Result<(), AutomationError> {
-        for run in jobs.into_iter().filter(|run| run.is_pending) {
+        for pending in jobs.into_iter().filter(|job| job.is_pending) {
             let done =
                 json!({ "metadata": { "annotations": { job::pending_annotation(): null } } });
-            let api = self.jobs(subject);
-            let patched = writes::patch_with(&api, &run.name, &Patch::Merge(done)).await;
+            let api = self.jobs(observed);
+            let patched = writes::patch_with(&api, &pending.name, &Patch::Merge(done)).await;
             let patched = not_found_as_none(patched);
-            patched.map_err(subject.failed("mark the AnsibleJob as recorded of"))?;
+            patched.map_err(observed.failed("mark the AnsibleJob as recorded of"))?;
         }
         Ok(())
     }
 
-    /// The base domain of the hub; empty where there is none, as anywhere but on OpenShift.
-    async fn base_domain(&self, subject: &Subject) -> Result<String, AutomationError> {
+    /// The base domain of the hub; empty if there is none, as on clusters other than OpenShift.
+    async fn base_domain(&self, observed: &ObservedAutomation) -> Result<String, AutomationError> {
         let kind = GroupVersionKind::gvk("config.openshift.io", "v1", "DNS");
         let resource = ApiResource::from_gvk_with_plural(&kind, "dnses");
         let all: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
         let read = not_found_as_none(all.get("cluster").await);
-        let dns = read.map_err(subject.failed("read the DNS of the hub for"))?;
+        let dns = read.map_err(observed.failed("read the DNS of the hub for"))?;
         let domain = dns.as_ref().and_then(|dns| {
             let domain = dns.data.pointer("/spec/baseDomain");
             domain.and_then(Value::as_str)
@@ -275,19 +285,22 @@ impl PolicyAutomationReconciler {
         Ok(domain.unwrap_or_default().to_owned())
     }
 
-    /// The replicas of the target clusters, as many as a job is told of.
+    /// The replicas of the target clusters, up to the limit of violations.
     async fn replicas(
         &self,
-        subject: &Subject,
+        observed: &ObservedAutomation,
         targets: &[String],
     ) -> Result<BTreeMap<String, Policy>, AutomationError> {
-        let limit = job::violations_limit(&subject.automation).unwrap_or(usize::MAX);
+        let limit = job::violations_limit(&observed.automation).unwrap_or(usize::MAX);
         let read = |cluster: String| {
             let pair = Pair {
-                root: RootPolicyName::new(subject.key.namespace.clone(), subject.policy.name_any()),
+                root: RootPolicyName::new(
+                    observed.key.namespace.clone(),
+                    observed.policy.name_any(),
+                ),
                 cluster,
             };
-            let failed = subject.failed("read the replicated policies for");
+            let failed = observed.failed("read the replicated policies for");
             let policies: Api<AnyDepth<Policy>> =
                 Api::namespaced(self.client.clone(), &pair.cluster);
             async move {
@@ -298,24 +311,31 @@ impl PolicyAutomationReconciler {
         };
         let found: Vec<_> = stream::iter(targets.iter().take(limit).cloned())
             .map(read)
-            .buffered(AT_ONCE)
+            .buffered(CONCURRENT_READS)
             .try_collect()
             .await?;
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// Records on the automation that the job was run. Another version of it is another reason to run, so only this one
-    /// may be changed.
-    async fn record(&self, subject: &Subject, mut change: Value) -> Result<(), AutomationError> {
-        change["metadata"]["resourceVersion"] = json!(subject.automation.resource_version());
-        let automations = self.automations(&subject.key);
+    /// Records the run on the version of the automation that was decided about: another version may need another run.
+    async fn record_run(
+        &self,
+        observed: &ObservedAutomation,
+        mut change: Value,
+    ) -> Result<(), AutomationError> {
+        change["metadata"]["resourceVersion"] = json!(observed.automation.resource_version());
+        let automations = self.automations(&observed.key);
         let change = Patch::Merge(change);
-        let patched = writes::patch_with(&automations, &subject.key.name, &change).await;
-        patched.map_err(subject.failed("record the run of"))
+        let patched = writes::patch_with(&automations, &observed.key.name, &change).await;
+        patched.map_err(observed.failed("record the run of"))
     }
 
-    async fn remember(&self, subject: &Subject, events: &Events) -> Result<(), AutomationError> {
-        let status = subject.automation.status.as_ref();
+    async fn write_events(
+        &self,
+        observed: &ObservedAutomation,
+        events: &ClusterEvents,
+    ) -> Result<(), AutomationError> {
+        let status = observed.automation.status.as_ref();
         let known = status.and_then(|status| status.clusters_with_event.clone());
         let known = known.unwrap_or_default();
         if known == *events {
@@ -328,30 +348,30 @@ impl PolicyAutomationReconciler {
         let kept = events.iter().map(|(cluster, event)| (cluster, Some(event)));
         let entries: BTreeMap<&String, Option<&ClusterEvent>> = gone.chain(kept).collect();
         let patch = json!({
-            "metadata": { "resourceVersion": subject.automation.resource_version() },
+            "metadata": { "resourceVersion": observed.automation.resource_version() },
             "status": { "clustersWithEvent": entries },
         });
-        let automations = self.automations(&subject.key);
+        let automations = self.automations(&observed.key);
         let patched = automations
             .patch_status(
-                &subject.key.name,
+                &observed.key.name,
                 &PatchParams::default(),
                 &Patch::Merge(patch),
             )
             .await;
-        patched.map_err(subject.failed("write the status of"))?;
+        patched.map_err(observed.failed("write the status of"))?;
         Ok(())
     }
 }
 
-/// A job that was run.
-struct Run {
+/// A job in the cluster.
+struct CreatedJob {
     name: String,
     targets: Vec<String>,
     is_pending: bool,
 }
 
-impl Run {
+impl CreatedJob {
     fn of(job: &DynamicObject) -> Self {
         Self {
             name: job.name_any(),
@@ -361,24 +381,24 @@ impl Run {
     }
 }
 
-/// The owners that an automation should have; `None` if it has them: those that others set, and its policy, once.
+/// The desired owner references of an automation: those that others have set, and its policy once. `None` if nothing is to change.
 fn owners(automation: &PolicyAutomation, policy: &Policy) -> Option<Vec<OwnerReference>> {
     let ours = job::blocking(policy.controller_owner_ref(&())?);
     let current = automation.owner_references();
     if current.iter().any(|owner| owner.uid == ours.uid) {
         return None;
     }
-    // A policy that had the name before is none any more.
+    // The reference to a deleted policy of the same name is stale.
     let stale = |owner: &&OwnerReference| owner.kind == ours.kind && owner.name == ours.name;
     let others: Vec<_> = current
         .iter()
         .filter(|owner| !stale(owner))
         .cloned()
         .collect();
-    let led = others.iter().any(|owner| owner.controller == Some(true));
+    let has_controller = others.iter().any(|owner| owner.controller == Some(true));
     let ours = OwnerReference {
-        // The API server allows one only.
-        controller: Some(!led),
+        // The API server allows one controller only.
+        controller: Some(!has_controller),
         ..ours
     };
     Some(others.into_iter().chain([ours]).collect())
@@ -389,7 +409,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rough_edge_53_owners_of_others_stay_and_the_policy_is_one_of_them_once() {
+    fn prop_164_policy_is_added_as_owner_once_and_other_owners_stay() {
         let policy: Policy = serde_json::from_value(json!({
             "metadata": { "name": "p", "namespace": "n", "uid": "new" },
             "spec": { "disabled": false, "policy-templates": [] },

@@ -1,6 +1,5 @@
-//! The reconciler of encryption keys: replaces them when they are due, and then has the replicated policies of their
-//! cluster encrypted again. [`ring`] finds the key that hub templates encrypt with, or creates one; [`rotation`] decides
-//! when a key is replaced.
+//! The reconciler of encryption keys: it rotates keys that are due, and then has the replicas of their cluster encrypted again.
+//! [`ring`] finds the key that hub templates encrypt with, or creates one; [`rotation`] decides when a key is rotated.
 
 pub mod ring;
 mod rotation;
@@ -30,73 +29,73 @@ use crate::index::Pair;
 use crate::keys::{KEY, KEY_BYTES, KeyFacts, PREVIOUS_KEY, SECRET, last_rotated_annotation};
 use rotation::{Rotation, decide};
 
-/// How soon to look again whether everything is encrypted with the key that is to be replaced.
-const SETTLING: Duration = Duration::from_secs(1);
-/// For how long at most a rotation waits for that: a replica that cannot be written must not keep a key for ever.
-const PATIENCE: Duration = Duration::from_mins(10);
+/// The delay before the next check whether all replicas are encrypted with the key that is to be rotated.
+const PENDING_REPLICAS_RETRY: Duration = Duration::from_secs(1);
+/// The longest time that a rotation waits for that: a replica that cannot be written must not block the rotation for ever.
+const MAX_ROTATION_DELAY: Duration = Duration::from_mins(10);
 
-/// Brings encryption keys in line.
+/// The reconciler of encryption keys.
 #[derive(Clone)]
 pub struct EncryptionKeysReconciler {
     client: Client,
     hub: Arc<HubCache>,
-    lives: SignedDuration,
+    rotation_period: SignedDuration,
     /// Since when a rotation waits, by cluster.
-    waiting: Arc<Mutex<HashMap<String, Instant>>>,
+    waiting_since: Arc<Mutex<HashMap<String, Instant>>>,
 }
 
 impl EncryptionKeysReconciler {
-    /// Keys live for this many days.
+    /// Keys are rotated after this many days.
     pub fn new(client: Client, hub: Arc<HubCache>, days: u32) -> Self {
         Self {
             client,
             hub,
-            lives: SignedDuration::from_hours(24 * i64::from(days)),
-            waiting: Arc::default(),
+            rotation_period: SignedDuration::from_hours(24 * i64::from(days)),
+            waiting_since: Arc::default(),
         }
     }
 
-    /// Brings the keys of one cluster in line.
+    /// Reconciles the keys of one cluster.
     pub async fn reconcile(self, secret: ObjectKey) -> Result<Action, KeysError> {
         let cluster = &secret.namespace;
         if secret.name != SECRET {
             return Ok(Action::AwaitChange);
         }
-        let Some(known) = self.hub.keys(cluster) else {
+        let Some(cached) = self.hub.keys(cluster) else {
             return Ok(Action::AwaitChange);
         };
-        match decide(&known, Timestamp::now(), self.lives) {
+        match decide(&cached, Timestamp::now(), self.rotation_period) {
             Rotation::Disabled => {
-                self.trigger(cluster, &known).await;
+                self.trigger_reencryption(cluster, &cached).await;
                 Ok(Action::AwaitChange)
             }
-            Rotation::Later(wait) => Ok(Action::RequeueAfter(wait)),
+            Rotation::NotDue(wait) => Ok(Action::RequeueAfter(wait)),
             Rotation::DropPrevious(wait) => {
-                self.change(cluster, |_| Some((None, Zeroizing::default())))
+                self.update_secret(cluster, |_| Some((None, Zeroizing::default())))
                     .await?;
                 Ok(Action::RequeueAfter(wait))
             }
-            Rotation::Now { .. } if self.must_wait(cluster, &known) => {
-                Ok(Action::RequeueAfter(SETTLING))
+            Rotation::Now { .. } if self.must_wait_for_replicas(cluster, &cached) => {
+                Ok(Action::RequeueAfter(PENDING_REPLICAS_RETRY))
             }
             Rotation::Now { .. } => self.rotate(cluster).await,
         }
     }
 
-    /// The key that goes takes the one before it along, so nothing may still need that.
-    fn must_wait(&self, cluster: &str, keys: &KeyFacts) -> bool {
-        let behind = self.hub.encrypted_with_another_key(cluster, keys.digest());
-        let mut waiting = self.waiting.lock();
-        if behind.is_empty() {
-            waiting.remove(cluster);
+    /// Whether a rotation has to wait: it drops the previous key, so no replica may still be encrypted with that.
+    fn must_wait_for_replicas(&self, cluster: &str, keys: &KeyFacts) -> bool {
+        let outdated = self.hub.replicas_with_another_key(cluster, keys.digest());
+        let mut waiting_since = self.waiting_since.lock();
+        if outdated.is_empty() {
+            waiting_since.remove(cluster);
             return false;
         }
-        if let Some(since) = waiting.get(cluster) {
-            return since.elapsed() < PATIENCE;
+        if let Some(since) = waiting_since.get(cluster) {
+            return since.elapsed() < MAX_ROTATION_DELAY;
         }
-        waiting.insert(cluster.to_owned(), Instant::now());
-        drop(waiting);
-        for replica in behind {
+        waiting_since.insert(cluster.to_owned(), Instant::now());
+        drop(waiting_since);
+        for replica in outdated {
             self.hub.enqueue_replica(&replica);
         }
         true
@@ -107,29 +106,29 @@ impl EncryptionKeysReconciler {
             cluster: cluster.to_owned(),
             source,
         })?;
-        let lives = self.lives;
-        // Decided again on what is read now: somebody else may have rotated it just before.
-        let rotated = |live: &KeyFacts| match decide(live, Timestamp::now(), lives) {
+        let rotation_period = self.rotation_period;
+        // Decided again with the live Secret: another process may have rotated the key just before.
+        let rotated = |live: &KeyFacts| match decide(live, Timestamp::now(), rotation_period) {
             Rotation::Now { previous } => Some((Some(fresh), previous)),
             _ => None,
         };
-        let Some(keys) = self.change(cluster, rotated).await? else {
-            return Ok(Action::RequeueAfter(SETTLING));
+        let Some(keys) = self.update_secret(cluster, rotated).await? else {
+            return Ok(Action::RequeueAfter(PENDING_REPLICAS_RETRY));
         };
         tracing::info!(cluster, "the encryption key was rotated");
-        // The next rotation waits anew.
-        self.waiting.lock().remove(cluster);
-        self.trigger(cluster, &keys).await;
-        let wait = Duration::try_from(self.lives).unwrap_or(PATIENCE);
+        // The next rotation may wait as long again.
+        self.waiting_since.lock().remove(cluster);
+        self.trigger_reencryption(cluster, &keys).await;
+        let wait = Duration::try_from(self.rotation_period).unwrap_or(MAX_ROTATION_DELAY);
         Ok(Action::RequeueAfter(wait))
     }
 
-    /// Changes the Secret as it is now: a new key, if there is one, and the previous one. `None` if there was nothing to
-    /// change.
-    async fn change(
+    /// Updates the live Secret with what `change` returns: a new key, if any, and the previous one. Returns `None` if there was
+    /// nothing to update.
+    async fn update_secret(
         &self,
         cluster: &str,
-        what: impl FnOnce(&KeyFacts) -> Option<(Option<Zeroizing<Vec<u8>>>, Zeroizing<Vec<u8>>)>,
+        change: impl FnOnce(&KeyFacts) -> Option<(Option<Zeroizing<Vec<u8>>>, Zeroizing<Vec<u8>>)>,
     ) -> Result<Option<KeyFacts>, KeysError> {
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), cluster);
         let read = not_found_as_none(secrets.get(SECRET).await);
@@ -140,7 +139,7 @@ impl EncryptionKeysReconciler {
         let Some(mut secret) = read else {
             return Ok(None);
         };
-        let Some((key, previous)) = what(&KeyFacts::of(secret.clone())) else {
+        let Some((key, previous)) = change(&KeyFacts::of(secret.clone())) else {
             return Ok(None);
         };
         let data = secret.data.get_or_insert_default();
@@ -160,11 +159,11 @@ impl EncryptionKeysReconciler {
         Ok(Some(KeyFacts::of(replaced)))
     }
 
-    /// Asks the root policies with something encrypted for this cluster to be looked at again. The watch of the Secret
-    /// has the same effect; the annotation tells users why.
-    async fn trigger(&self, cluster: &str, keys: &KeyFacts) {
+    /// Annotates the root policies with encrypted values for this cluster, so that their replicas are encrypted again. The watch
+    /// of the Secret has the same effect; the annotation shows users the reason.
+    async fn trigger_reencryption(&self, cluster: &str, keys: &KeyFacts) {
         let value = keys.trigger(cluster);
-        let encrypted = self.hub.encrypted_in(cluster);
+        let encrypted = self.hub.encrypted_replicas(cluster);
         let pairs = encrypted.iter().filter_map(Pair::of_replica);
         let roots: BTreeSet<_> = pairs.map(|pair| pair.root).collect();
         for root in roots {

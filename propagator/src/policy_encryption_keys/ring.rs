@@ -1,4 +1,4 @@
-//! Finds the key that encrypts for a cluster, or makes it.
+//! Finds the encryption key of a cluster, or creates it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,12 +33,12 @@ pub enum KeyError {
         /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
-    /// There are no random numbers to be had.
+    /// The operating system returned no random bytes.
     #[error("failed to generate an encryption key: {0}")]
     Random(#[from] getrandom::Error),
 }
 
-/// Random bytes that nobody can guess.
+/// Random bytes for keys and vectors, from the operating system.
 pub fn random(bytes: usize) -> Result<Zeroizing<Vec<u8>>, getrandom::Error> {
     let mut random = Zeroizing::new(vec![0; bytes]);
     getrandom::fill(&mut random)?;
@@ -50,34 +50,34 @@ pub fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// What comes of asking for the keys of a cluster.
-pub enum Found {
+/// The result of looking up the keys of a cluster.
+pub enum KeyLookup {
     /// The keys of the cluster.
     Keys(Arc<KeyFacts>),
-    /// None, as somebody has just deleted them: they are made when this time is over.
-    After(Duration),
+    /// The keys have just been deleted: retry after this time.
+    RetryAfter(Duration),
 }
 
-/// The keys of a cluster, made if there are none.
-pub async fn find_or_make(
+/// The keys of a cluster, created if there are none.
+pub async fn find_or_create(
     hub: &HubCache,
     client: &Client,
     cluster: &str,
-) -> Result<Found, KeyError> {
+) -> Result<KeyLookup, KeyError> {
     if let Some(known) = hub.keys(cluster) {
-        return Ok(Found::Keys(known));
+        return Ok(KeyLookup::Keys(known));
     }
     if let Some(wait) = hub.key_creation_delay(cluster) {
-        return Ok(Found::After(wait));
+        return Ok(KeyLookup::RetryAfter(wait));
     }
-    let made = make(client, cluster).await?;
-    Ok(Found::Keys(Arc::new(made)))
+    let created = create(client, cluster).await?;
+    Ok(KeyLookup::Keys(Arc::new(created)))
 }
 
-async fn make(client: &Client, cluster: &str) -> Result<KeyFacts, KeyError> {
+async fn create(client: &Client, cluster: &str) -> Result<KeyFacts, KeyError> {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), cluster);
     let key = random(KEY_BYTES)?;
-    let made = Secret {
+    let created = Secret {
         metadata: ObjectMeta {
             name: Some(SECRET.to_owned()),
             namespace: Some(cluster.to_owned()),
@@ -90,9 +90,9 @@ async fn make(client: &Client, cluster: &str) -> Result<KeyFacts, KeyError> {
         ..Secret::default()
     };
     let namespace = cluster.to_owned();
-    match secrets.create(&PostParams::default(), &made).await {
-        Ok(made) => Ok(KeyFacts::of(made)),
-        // The watch has not told yet.
+    match secrets.create(&PostParams::default(), &created).await {
+        Ok(created) => Ok(KeyFacts::of(created)),
+        // The watch has not delivered it yet.
         Err(error) if StatusReason::of(&error) == StatusReason::AlreadyExists => {
             let found = secrets.get(SECRET).await;
             let found = found.map_err(|source| KeyError::Get { namespace, source })?;

@@ -1,4 +1,4 @@
-//! When a key has to be replaced, and by what. Pure.
+//! Decides when a key is rotated. It does no I/O.
 
 use std::time::Duration;
 
@@ -7,37 +7,41 @@ use zeroize::Zeroizing;
 
 use crate::keys::{KeyFacts, is_key_size};
 
-/// What to do about a cluster's keys.
+/// The decision about a cluster's keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rotation {
-    /// The user rotates them: encrypt again, as they may have changed.
+    /// The user rotates them: have the replicas encrypted again, as the key may have changed.
     Disabled,
-    /// Look again after this time.
-    Later(Duration),
-    /// The previous key is none: empty it. Look again after this time.
+    /// The rotation is due after this time.
+    NotDue(Duration),
+    /// The previous key has an invalid size: empty it. The rotation is due after this time.
     DropPrevious(Duration),
-    /// Make a new key; this one becomes the previous one (empty if it is no key).
+    /// Create a new key; the current one becomes the previous one (empty if it has an invalid size).
     Now {
-        /// The key to keep for what is still encrypted with it.
+        /// The key to keep for values that are still encrypted with it.
         previous: Zeroizing<Vec<u8>>,
     },
 }
 
-/// What to do, given the time and how long a key lives.
-pub fn decide(facts: &KeyFacts, now: Timestamp, lives: SignedDuration) -> Rotation {
+/// Decides about the keys of a cluster, given the time and the rotation period.
+pub fn decide(facts: &KeyFacts, now: Timestamp, rotation_period: SignedDuration) -> Rotation {
     if facts.rotation_disabled {
         return Rotation::Disabled;
     }
     let valid = is_key_size(facts.key.len());
     let rotated = facts.last_rotated.as_deref();
     let rotated = rotated.and_then(|text| text.parse::<Timestamp>().ok());
-    // A key may live until the end of time.
-    let due = rotated.map(|rotated| rotated.checked_add(lives).unwrap_or(Timestamp::MAX));
+    // The rotation period may exceed the range of timestamps.
+    let due = rotated.map(|rotated| {
+        rotated
+            .checked_add(rotation_period)
+            .unwrap_or(Timestamp::MAX)
+    });
     match due {
         Some(due) if valid && due > now => {
             let again = Duration::try_from(due.duration_since(now)).unwrap_or_default();
             if facts.previous.is_empty() || is_key_size(facts.previous.len()) {
-                Rotation::Later(again)
+                Rotation::NotDue(again)
             } else {
                 Rotation::DropPrevious(again)
             }
@@ -76,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn case_u20_a_key_of_unknown_or_great_age_is_rotated() {
+    fn prop_137_key_of_unknown_or_great_age_is_rotated() {
         for last_rotated in [None, Some("2020-04-28T23:03:13+02:00"), Some("yesterday")] {
             let previous = Zeroizing::new(vec![1; 32]);
             assert_eq!(
@@ -88,29 +92,29 @@ mod tests {
     }
 
     #[test]
-    fn case_u21_a_fresh_key_stays_for_its_whole_life() {
+    fn prop_137_fresh_key_is_kept_for_the_rotation_period() {
         let wait = Duration::from_hours(30 * 24);
         assert_eq!(
             after(&keys(Some("2026-11-21T10:00:00Z"))),
-            Rotation::Later(wait)
+            Rotation::NotDue(wait)
         );
         let wait = Duration::from_hours(24);
         assert_eq!(
             after(&keys(Some("2026-10-23T10:00:00Z"))),
-            Rotation::Later(wait)
+            Rotation::NotDue(wait)
         );
     }
 
     #[test]
-    fn a_key_that_is_to_live_for_ever_is_not_rotated_at_once() {
+    fn key_with_a_huge_rotation_period_is_not_rotated_at_once() {
         let days = SignedDuration::from_hours(24 * i64::from(u32::MAX));
         let facts = keys(Some("2026-11-21T10:00:00Z"));
         let rotation = decide(&facts, now(), days);
-        assert!(matches!(rotation, Rotation::Later(_)), "{rotation:?}");
+        assert!(matches!(rotation, Rotation::NotDue(_)), "{rotation:?}");
     }
 
     #[test]
-    fn case_u23_the_user_may_keep_a_key() {
+    fn prop_136_key_with_disabled_rotation_is_not_rotated() {
         let facts = KeyFacts {
             rotation_disabled: true,
             ..keys(Some("2020-04-28T23:03:13Z"))
@@ -119,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn case_u24_what_is_no_key_is_replaced_and_not_kept() {
+    fn prop_137_key_of_invalid_size_is_replaced_and_not_kept() {
         for size in [0, 5, 31, 33] {
             let facts = KeyFacts {
                 key: Zeroizing::new(vec![1; size]),
@@ -131,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn case_u25_a_previous_key_that_is_none_is_emptied() {
+    fn prop_138_previous_key_of_invalid_size_is_emptied() {
         let facts = KeyFacts {
             previous: Zeroizing::new(vec![2; 5]),
             ..keys(Some("2026-11-21T10:00:00Z"))

@@ -1,4 +1,4 @@
-//! What the status of a policy set must say.
+//! Computes the status of a policy set.
 
 use std::collections::BTreeSet;
 
@@ -7,28 +7,31 @@ use reeve_api::policy_set::{
 };
 use reeve_api::{Compliance, PolicySet};
 
-use crate::index::Member;
+use crate::index::SetMember;
 use crate::messages;
 
-/// The status that a set should have, and the policies that it lists and that do not exist.
-pub fn status(set: &PolicySet, members: &[(String, Member)]) -> (PolicySetStatus, Vec<String>) {
+/// The desired status of a set, and the policies that it lists and that do not exist.
+pub fn desired_status(
+    set: &PolicySet,
+    members: &[(String, SetMember)],
+) -> (PolicySetStatus, Vec<String>) {
     if set.spec.policies.is_empty() {
         return (PolicySetStatus::default(), Vec::new());
     }
-    let mut seen = Seen::default();
+    let mut members_by_state = MembersByState::default();
     let mut placements = BTreeSet::new();
     for (policy, member) in members {
         let entries = match member {
-            Member::Missing => {
-                seen.deleted.push(policy.clone());
+            SetMember::Missing => {
+                members_by_state.deleted.push(policy.clone());
                 continue;
             }
-            Member::Disabled(entries) => {
-                seen.disabled.push(policy.clone());
+            SetMember::Disabled(entries) => {
+                members_by_state.disabled.push(policy.clone());
                 entries
             }
-            Member::Compliance(compliance, entries) => {
-                seen.count(policy, *compliance);
+            SetMember::Compliance(compliance, entries) => {
+                members_by_state.add(policy, *compliance);
                 entries
             }
         };
@@ -52,12 +55,14 @@ pub fn status(set: &PolicySet, members: &[(String, Member)]) -> (PolicySetStatus
         .collect();
     let exclusions = exclusions(set.spec.exclusions.iter().flatten());
     let status = PolicySetStatus {
-        compliant: seen.compliance().map(|compliance| compliance.to_string()),
+        compliant: members_by_state
+            .compliance()
+            .map(|compliance| compliance.to_string()),
         placement: Some(placements).filter(|list| !list.is_empty()),
-        status_message: Some(seen.message(exclusions.is_some())),
+        status_message: Some(members_by_state.message(exclusions.is_some())),
         exclusions,
     };
-    (status, seen.deleted)
+    (status, members_by_state.deleted)
 }
 
 /// The exclusions as a status lists them: nothing merged, nothing checked.
@@ -79,38 +84,38 @@ pub fn exclusions<'a>(
     Some(listed).filter(|listed| !listed.is_empty())
 }
 
-/// The members of a set, by what is known of them.
+/// The members of a set by state.
 #[derive(Default)]
-struct Seen {
-    counted: Option<Compliance>,
+struct MembersByState {
+    worst_reported: Option<Compliance>,
     pending: Vec<String>,
     disabled: Vec<String>,
     unknown: Vec<String>,
     deleted: Vec<String>,
 }
 
-impl Seen {
-    fn count(&mut self, policy: &str, compliance: Option<Compliance>) {
+impl MembersByState {
+    fn add(&mut self, policy: &str, compliance: Option<Compliance>) {
         match compliance {
             None => self.unknown.push(policy.to_owned()),
             Some(Compliance::Pending) => self.pending.push(policy.to_owned()),
             Some(compliance) => {
-                if self.counted != Some(Compliance::NonCompliant) {
-                    self.counted = Some(compliance);
+                if self.worst_reported != Some(Compliance::NonCompliant) {
+                    self.worst_reported = Some(compliance);
                 }
             }
         }
     }
 
-    /// The worst answer, if every policy that could answer did.
+    /// The worst compliance, if that of every enabled policy is known.
     fn compliance(&self) -> Option<Compliance> {
         if !self.unknown.is_empty() {
             return None;
         }
-        match self.counted {
+        match self.worst_reported {
             Some(Compliance::NonCompliant) => Some(Compliance::NonCompliant),
             _ if !self.pending.is_empty() => Some(Compliance::Pending),
-            counted => counted,
+            worst_reported => worst_reported,
         }
     }
 
@@ -137,8 +142,8 @@ impl Seen {
     }
 }
 
-/// Whether two statuses say the same: empty lists and absent ones do.
-pub fn same(current: &PolicySetStatus, desired: &PolicySetStatus) -> bool {
+/// Whether two statuses are equal; empty lists and absent ones are.
+pub fn same_status(current: &PolicySetStatus, desired: &PolicySetStatus) -> bool {
     current.compliant == desired.compliant
         && current.status_message.as_deref().unwrap_or_default()
             == desired.status_message.as_deref().unwrap_or_default()
@@ -170,31 +175,31 @@ mod tests {
         }]
     }
 
-    fn compliance(compliance: Compliance) -> Member {
-        Member::Compliance(Some(compliance), through("b"))
+    fn compliance(compliance: Compliance) -> SetMember {
+        SetMember::Compliance(Some(compliance), through("b"))
     }
 
-    fn of(members: Vec<(&str, Member)>) -> PolicySetStatus {
+    fn of(members: Vec<(&str, SetMember)>) -> PolicySetStatus {
         let names: Vec<_> = members.iter().map(|(name, _)| *name).collect();
         let members = members.into_iter();
         let members: Vec<_> = members
             .map(|(name, member)| (name.to_owned(), member))
             .collect();
-        status(&set(&names), &members).0
+        desired_status(&set(&names), &members).0
     }
 
     #[test]
-    fn case_e47_an_empty_set_has_an_empty_status() {
+    fn prop_152_empty_set_has_an_empty_status() {
         assert_eq!(of(vec![]), PolicySetStatus::default());
     }
 
     #[test]
-    fn case_e48_all_that_stands_in_the_way_is_listed_in_its_order() {
+    fn prop_158_policies_without_compliance_are_listed_by_state() {
         let status = of(vec![
-            ("a", Member::Missing),
-            ("silent", Member::Compliance(None, vec![])),
-            ("off", Member::Disabled(vec![])),
-            ("b", Member::Missing),
+            ("a", SetMember::Missing),
+            ("silent", SetMember::Compliance(None, vec![])),
+            ("off", SetMember::Disabled(vec![])),
+            ("b", SetMember::Missing),
         ]);
         assert_eq!(status.compliant, None);
         assert_eq!(
@@ -206,10 +211,10 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_policy_speaks_for_the_set() {
+    fn set_has_the_worst_compliance_of_its_policies() {
         use Compliance::{Compliant, NonCompliant, Pending};
         let sum = |members: Vec<Compliance>| {
-            let members = members.into_iter().map(|says_| ("p", compliance(says_)));
+            let members = members.into_iter().map(|it| ("p", compliance(it)));
             of(members.collect()).compliant
         };
         assert_eq!(
@@ -229,18 +234,18 @@ mod tests {
             pending.status_message.as_deref(),
             Some("Policies awaiting pending dependencies: p")
         );
-        let counted = of(vec![
+        let worst_reported = of(vec![
             ("p", compliance(Compliant)),
-            ("off", Member::Disabled(vec![])),
+            ("off", SetMember::Disabled(vec![])),
         ]);
-        assert_eq!(counted.compliant.as_deref(), Some("Compliant"));
-        let off = of(vec![("off", Member::Disabled(vec![]))]);
+        assert_eq!(worst_reported.compliant.as_deref(), Some("Compliant"));
+        let off = of(vec![("off", SetMember::Disabled(vec![]))]);
         assert_eq!(off.compliant, None);
     }
 
     #[test]
-    fn rough_edge_13_placements_are_listed_once_in_the_order_of_their_bindings() {
-        let entry = |binding| Member::Compliance(Some(Compliance::Compliant), through(binding));
+    fn prop_155_placements_are_listed_once_in_the_order_of_their_bindings() {
+        let entry = |binding| SetMember::Compliance(Some(Compliance::Compliant), through(binding));
         let one = of(vec![
             ("p", entry("z")),
             ("q", entry("a")),
@@ -260,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn case_u35_exclusions_are_sorted_and_empty_ones_dropped() {
+    fn prop_157_exclusions_are_sorted_and_empty_ones_dropped() {
         let exclusion = |policy: &str, clusters: &[&str]| PolicyExclusion {
             policy_name: policy.to_owned(),
             cluster_names: clusters.iter().map(|&name| name.to_owned()).collect(),
@@ -282,7 +287,7 @@ mod tests {
         let mut excluding = set(&["p"]);
         excluding.spec.exclusions = Some(vec![exclusion("p", &["c"])]);
         let members = [("p".to_owned(), compliance(Compliance::Compliant))];
-        let (status, _) = status(&excluding, &members);
+        let (status, _) = desired_status(&excluding, &members);
         assert_eq!(
             status.status_message.as_deref(),
             Some(

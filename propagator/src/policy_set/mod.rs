@@ -1,4 +1,4 @@
-//! Brings the statuses of policy sets in line.
+//! The reconciler of policy set statuses.
 
 mod decide;
 
@@ -22,24 +22,24 @@ use serde_json::json;
 use crate::cache::HubCache;
 use crate::error::SetError;
 use crate::messages;
-use crate::status_window::pause;
-use decide::{same, status};
+use crate::status_window::window_length;
+use decide::{desired_status, same_status};
 
-/// Brings the statuses of policy sets in line.
+/// The reconciler of policy set statuses.
 #[derive(Clone)]
 pub struct PolicySetReconciler {
     client: Client,
     hub: Arc<HubCache>,
     events: EventRecorder,
-    remembered: Arc<Mutex<HashMap<ObjectKey, Remembered>>>,
+    states: Arc<Mutex<HashMap<ObjectKey, SetState>>>,
 }
 
-/// What is remembered of a set between two looks at it.
+/// The state of a set between two reconciles.
 #[derive(Default)]
-struct Remembered {
+struct SetState {
     window: Window,
-    /// The policies that it was told to miss.
-    missed: BTreeSet<String>,
+    /// The missing policies for which the event was emitted.
+    reported_missing: BTreeSet<String>,
 }
 
 impl PolicySetReconciler {
@@ -49,47 +49,42 @@ impl PolicySetReconciler {
             client,
             hub,
             events,
-            remembered: Arc::default(),
+            states: Arc::default(),
         }
     }
 
-    /// Brings the status of one set in line.
+    /// Reconciles the status of one set.
     pub async fn reconcile(self, key: ObjectKey) -> Result<Action, SetError> {
-        let set = match self.hub.set(&key) {
+        let set = match self.hub.policy_set(&key) {
             None => {
-                self.remembered.lock().remove(&key);
+                self.states.lock().remove(&key);
                 return Ok(Action::AwaitChange);
             }
             // The watch has logged it.
             Some(Cached::Invalid(_)) => return Ok(Action::AwaitChange),
             Some(Cached::Valid(set)) => set,
         };
-        let window = self
-            .remembered
-            .lock()
-            .entry(key.clone())
-            .or_default()
-            .window;
+        let window = self.states.lock().entry(key.clone()).or_default().window;
         if let Some(wait) = window.wait(Instant::now()) {
             return Ok(Action::RequeueAfter(wait));
         }
-        let members = self.hub.members(&key, &set.spec.policies);
-        let (desired, missing) = status(&set, &members);
-        self.tell_missing(&key, &set, missing);
+        let members = self.hub.set_members(&key, &set.spec.policies);
+        let (desired, missing) = desired_status(&set, &members);
+        self.report_missing(&key, &set, missing);
         let current = set.status.clone().unwrap_or_default();
-        let written = if same(&current, &desired) {
+        let written = if same_status(&current, &desired) {
             Ok(false)
         } else {
-            self.write(&key, &desired).await
+            self.write_status(&key, &desired).await
         };
-        // What it costs is to add up what all clusters say, also if nothing is new: in a storm of answers most leave a
-        // set as it is.
-        let window = Window::written(Instant::now(), pause(self.hub.cluster_count()));
-        if let Some(remembered) = self.remembered.lock().get_mut(&key) {
-            remembered.window = window;
+        // The window opens also when nothing was written, because aggregating the compliance of all clusters is the expensive
+        // part, and most changes of replicas do not change the set.
+        let window = Window::written(Instant::now(), window_length(self.hub.cluster_count()));
+        if let Some(states) = self.states.lock().get_mut(&key) {
+            states.window = window;
         }
         if written? {
-            self.tell(
+            self.emit_event(
                 &set,
                 (messages::SET_STATUS, &messages::set_updated(&key)),
                 false,
@@ -99,16 +94,21 @@ impl PolicySetReconciler {
     }
 
     /// Writes the status; false if the set is gone.
-    async fn write(&self, key: &ObjectKey, status: &PolicySetStatus) -> Result<bool, SetError> {
+    async fn write_status(
+        &self,
+        key: &ObjectKey,
+        desired_status: &PolicySetStatus,
+    ) -> Result<bool, SetError> {
         let patch = json!({ "status": {
-            "compliant": status.compliant,
-            "placement": status.placement,
-            "statusMessage": status.status_message,
-            "exclusions": status.exclusions,
+            "compliant": desired_status.compliant,
+            "placement": desired_status.placement,
+            "statusMessage": desired_status.status_message,
+            "exclusions": desired_status.exclusions,
         } });
-        let place = (key.namespace.as_str(), key.name.as_str());
+        let location_key = (key.namespace.as_str(), key.name.as_str());
         let patched =
-            writes::patch_status::<PolicySet>(&self.client, place, &Patch::Merge(patch)).await;
+            writes::patch_status::<PolicySet>(&self.client, location_key, &Patch::Merge(patch))
+                .await;
         let patched = not_found_as_none(patched).map_err(|source| SetError {
             set: key.clone(),
             source,
@@ -116,23 +116,23 @@ impl PolicySetReconciler {
         Ok(patched.is_some())
     }
 
-    /// A missing policy is told once, until it is there.
-    fn tell_missing(&self, key: &ObjectKey, set: &PolicySet, missing: Vec<String>) {
+    /// Emits one event for each missing policy; another one only after the policy existed.
+    fn report_missing(&self, key: &ObjectKey, set: &PolicySet, missing: Vec<String>) {
         let missing: BTreeSet<_> = missing.into_iter().collect();
         let new: Vec<_> = {
-            let mut remembered = self.remembered.lock();
-            let missed = &mut remembered.entry(key.clone()).or_default().missed;
-            let new = missing.difference(missed).cloned().collect();
-            *missed = missing;
+            let mut states = self.states.lock();
+            let reported_missing = &mut states.entry(key.clone()).or_default().reported_missing;
+            let new = missing.difference(reported_missing).cloned().collect();
+            *reported_missing = missing;
             new
         };
         for policy in new {
-            let note = messages::set_misses(key, &policy);
-            self.tell(set, (messages::SET_MISSES, &note), true);
+            let note = messages::set_member_missing(key, &policy);
+            self.emit_event(set, (messages::SET_MEMBER_MISSING, &note), true);
         }
     }
 
-    fn tell(&self, set: &PolicySet, (reason, note): (&str, &str), warning: bool) {
+    fn emit_event(&self, set: &PolicySet, (reason, note): (&str, &str), warning: bool) {
         let event = InformationalEvent {
             reason,
             action: reason,

@@ -1,4 +1,4 @@
-//! Writes replicas: one request each, whose answer is not read further than it must be.
+//! Writes replicas with one request each. The body of the answer is not decoded.
 
 use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, Preconditions};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::error::ReplicaError;
 use crate::replica::ReplicaFacts;
 
-/// What became of a write.
+/// The outcome of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteOutcome {
     /// There was nothing to write.
@@ -20,13 +20,13 @@ pub enum WriteOutcome {
     Created,
     /// It was changed.
     Updated,
-    /// The cluster's namespace does not exist or is going.
+    /// The cluster's namespace does not exist or is being deleted.
     NoNamespace,
-    /// It was there a moment ago, and is gone.
+    /// It was deleted while it was being updated.
     Vanished,
 }
 
-/// Creates a replica. One that is there without our label, or that the watch has not told of yet, is changed instead.
+/// Creates a replica. One that exists without the label, or that the watch has not delivered yet, is updated instead.
 pub async fn create(
     client: &Client,
     key: &ObjectKey,
@@ -49,8 +49,8 @@ pub async fn create(
     }
 }
 
-/// Changes a replica. Only what the root decides is overwritten: what others keep on it, such as finalizers, stays. Nobody
-/// else decides that, so there is no conflict to lose.
+/// Updates a replica. Labels, annotations and spec are overwritten; other fields, such as finalizers, stay. No other writer owns
+/// the overwritten fields, so the resource version is not tested.
 pub async fn update(
     client: &Client,
     key: &ObjectKey,

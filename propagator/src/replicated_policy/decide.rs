@@ -1,4 +1,4 @@
-//! Decides what becomes of a replicated policy. Pure.
+//! Decides about a replicated policy. It does no I/O.
 
 use std::sync::Arc;
 
@@ -11,32 +11,32 @@ use crate::index::{Pair, Placed};
 use crate::messages;
 use crate::replica::{Digest, ReplicaFacts};
 
-/// What the decision about one replica rests on.
+/// The cached objects that the decision about one replica rests on.
 pub struct ObservedReplica {
-    /// The replica there is.
+    /// The live replica.
     pub replica: Option<Cached<ReplicaFacts>>,
-    /// The root policy that its name points to.
+    /// The root policy that its name refers to.
     pub root: Option<Cached<Policy>>,
-    /// Whether the root should be on this cluster.
+    /// How the root policy is placed on this cluster, if it is.
     pub placed: Option<Placed>,
-    /// Whether everything that could place it was readable.
+    /// Whether every object that could place it was decodable.
     pub placement_known: bool,
     /// Whether the replica's namespace belongs to a managed cluster of this hub.
     pub in_cluster_namespace: bool,
-    /// Whether the root's namespace does, where only replicas belong.
-    pub root_among_replicas: bool,
+    /// Whether the root policy's namespace does, where only replicas belong.
+    pub root_in_cluster_namespace: bool,
 }
 
-/// What is to become of one replica.
+/// The decision about one replica.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReplicaDecision {
-    /// It must not exist, and does not.
+    /// It should not exist, and does not.
     Absent,
-    /// It must go: the object with this UID.
+    /// The object with this UID has to be deleted.
     Delete(String),
-    /// It is not ours to touch, or cannot be judged; why.
+    /// It must not be written or deleted, for this reason.
     Leave(&'static str),
-    /// It must be there.
+    /// It should exist.
     Present {
         /// The root policy and the cluster.
         pair: Pair,
@@ -50,27 +50,29 @@ pub enum ReplicaDecision {
 /// Decides about the replica named by `key`.
 pub fn replica(key: &ObjectKey, observed: &ObservedReplica) -> ReplicaDecision {
     let Some(root_name) = RootPolicyName::parse(&key.name) else {
-        return remove(observed);
+        return deletion(observed);
     };
     let root = match &observed.root {
-        None => return remove(observed),
-        Some(Cached::Invalid(_)) => return ReplicaDecision::Leave(messages::LEAVE_UNREADABLE_ROOT),
+        None => return deletion(observed),
+        Some(Cached::Invalid(_)) => {
+            return ReplicaDecision::Leave(messages::LEAVE_UNDECODABLE_ROOT);
+        }
         Some(Cached::Valid(root)) => root,
     };
     if root.spec.disabled {
-        return remove(observed);
+        return deletion(observed);
     }
-    if observed.root_among_replicas {
+    if observed.root_in_cluster_namespace {
         return match observed.replica {
             None => ReplicaDecision::Absent,
-            Some(_) => ReplicaDecision::Leave(messages::LEAVE_ROOT_AMONG_REPLICAS),
+            Some(_) => ReplicaDecision::Leave(messages::LEAVE_ROOT_IN_CLUSTER_NAMESPACE),
         };
     }
     let Some(placed) = &observed.placed else {
         return if observed.placement_known {
-            remove(observed)
+            deletion(observed)
         } else {
-            ReplicaDecision::Leave(messages::LEAVE_UNREADABLE_PLACEMENT)
+            ReplicaDecision::Leave(messages::LEAVE_UNDECODABLE_PLACEMENT)
         };
     };
     if root_name.fits().is_err() {
@@ -86,21 +88,21 @@ pub fn replica(key: &ObjectKey, observed: &ObservedReplica) -> ReplicaDecision {
     }
 }
 
-fn remove(observed: &ObservedReplica) -> ReplicaDecision {
+fn deletion(observed: &ObservedReplica) -> ReplicaDecision {
     match &observed.replica {
         None => ReplicaDecision::Absent,
         Some(_) if !observed.in_cluster_namespace => {
             ReplicaDecision::Leave(messages::LEAVE_FOREIGN)
         }
         Some(Cached::Valid(live)) => ReplicaDecision::Delete(live.uid.to_string()),
-        Some(Cached::Invalid(_)) => ReplicaDecision::Leave(messages::LEAVE_UNREADABLE_REPLICA),
+        Some(Cached::Invalid(_)) => ReplicaDecision::Leave(messages::LEAVE_UNDECODABLE_REPLICA),
     }
 }
 
-/// How a wanted replica has to be written.
+/// How to write a replica that should exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Write {
-    /// It is as it should be.
+pub enum WriteAction {
+    /// It equals the desired one.
     Nothing,
     /// It does not exist.
     Create,
@@ -108,12 +110,12 @@ pub enum Write {
     Update,
 }
 
-/// Compares a replica with what it should be.
-pub fn write(live: Option<&Cached<ReplicaFacts>>, desired: &Digest) -> Write {
+/// Compares the live replica with the desired one.
+pub fn write_action(live: Option<&Cached<ReplicaFacts>>, desired: &Digest) -> WriteAction {
     match live {
-        None => Write::Create,
-        Some(Cached::Valid(live)) if live.digest == *desired => Write::Nothing,
-        // An unreadable replica is replaced by a readable one.
-        Some(_) => Write::Update,
+        None => WriteAction::Create,
+        Some(Cached::Valid(live)) if live.digest == *desired => WriteAction::Nothing,
+        // An undecodable replica is replaced by a readable one.
+        Some(_) => WriteAction::Update,
     }
 }

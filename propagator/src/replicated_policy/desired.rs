@@ -13,12 +13,12 @@ use reeve_api::policy::{PolicyDependency, PolicySpec};
 use reeve_api::{Policy, RemediationAction};
 use reeve_runtime::object::ObjectKey;
 
-use crate::index::{Pair, Placed, awaited_set};
+use crate::index::{Pair, Placed, dependency_set};
 
 /// The policies that a set lists; `None` if there is no such set.
 pub type Members<'a> = &'a dyn Fn(&ObjectKey) -> Option<Vec<String>>;
 
-/// The replica that a cluster should hold. An initialisation vector that the live one has is kept.
+/// The desired replica. The initialization vector of the live one is kept.
 pub fn desired(
     root: &Policy,
     pair: &Pair,
@@ -26,11 +26,11 @@ pub fn desired(
     vector: Option<&str>,
     members: Members<'_>,
 ) -> Policy {
-    let mut labels = copied(root, root.labels());
+    let mut labels = copied_metadata(root, root.labels());
     labels.insert(ROOT_POLICY_LABEL.to_owned(), pair.root.to_string());
     labels.insert(CLUSTER_NAME_LABEL.to_owned(), pair.cluster.clone());
     labels.insert(CLUSTER_NAMESPACE_LABEL.to_owned(), pair.cluster.clone());
-    let mut annotations = copied(root, root.annotations());
+    let mut annotations = copied_metadata(root, root.annotations());
     annotations.remove(LAST_APPLIED_ANNOTATION);
     annotations.remove(TRIGGER_UPDATE_ANNOTATION);
     let mut set = |name: &str, value: &str| annotations.insert(name.to_owned(), value.to_owned());
@@ -51,7 +51,7 @@ pub fn desired(
     }
 }
 
-fn copied(root: &Policy, map: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+fn copied_metadata(root: &Policy, map: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let ours = |key: &str| {
         let rest = key.strip_prefix(GROUP);
         rest.is_some_and(|rest| rest.starts_with('/'))
@@ -71,29 +71,33 @@ fn spec(root: &Policy, placed: &Placed, members: Members<'_>) -> PolicySpec {
         spec.remediation_action = Some(enforce.clone());
     }
     let namespace = root.namespace().unwrap_or_default();
-    rewrite(&mut spec.dependencies, &namespace, members);
+    rewrite_dependencies(&mut spec.dependencies, &namespace, members);
     for template in &mut spec.policy_templates {
-        rewrite(&mut template.extra_dependencies, &namespace, members);
+        rewrite_dependencies(&mut template.extra_dependencies, &namespace, members);
     }
     spec
 }
 
-/// On the cluster a policy is called `<root namespace>.<name>`, and so must those who wait for it; policy sets do not
-/// exist there, only their members do.
-fn rewrite(list: &mut Option<Vec<PolicyDependency>>, root_namespace: &str, members: Members<'_>) {
+/// Rewrites dependencies for the cluster, where a policy is named `<root namespace>.<name>`, and where policy sets do not exist,
+/// only their members.
+fn rewrite_dependencies(
+    list: &mut Option<Vec<PolicyDependency>>,
+    root_namespace: &str,
+    members: Members<'_>,
+) {
     let Some(items) = list else { return };
     let rewritten = std::mem::take(items).into_iter();
     *items = rewritten
-        .flat_map(|item| rewritten_item(item, root_namespace, members))
+        .flat_map(|item| rewrite_dependency(item, root_namespace, members))
         .collect();
 }
 
-fn rewritten_item(
+fn rewrite_dependency(
     mut item: PolicyDependency,
     root_namespace: &str,
     members: Members<'_>,
 ) -> Vec<PolicyDependency> {
-    if let Some(set) = awaited_set(&item, root_namespace) {
+    if let Some(set) = dependency_set(&item, root_namespace) {
         let Some(names) = members(&set) else {
             item.namespace = Some(set.namespace);
             return vec![item];
@@ -111,7 +115,7 @@ fn rewritten_item(
         return vec![item];
     }
     let namespace = item.namespace.take().filter(|own| !own.is_empty());
-    // Taken as canonical already.
+    // A name with a dot and no namespace is a full name already.
     if namespace.is_some() || !item.name.contains('.') {
         let namespace = namespace.as_deref().unwrap_or(root_namespace);
         item.name = format!("{namespace}.{}", item.name);

@@ -23,30 +23,29 @@ use reeve_runtime::queue::Action;
 use reeve_runtime::watch::Cached;
 
 use crate::cache::HubCache;
-use crate::confirmation::{Confirmation, Confirmer};
+use crate::confirmation::{Confirmation, DeletionConfirmer};
 use crate::error::ReplicaError;
-use crate::hub_templates::lookups::Trouble;
+use crate::hub_templates::lookups::ReadFailure;
 use crate::hub_templates::{HubTemplates, Rendered, Resolution};
 use crate::index::{Pair, Placed};
 use crate::messages;
 use crate::metrics::PropagatorMetrics;
 use crate::replica::{Digest, ReplicaFacts};
 use act::WriteOutcome;
-use decide::{ObservedReplica, ReplicaDecision, Write};
+use decide::{ObservedReplica, ReplicaDecision, WriteAction};
 use desired::desired;
 
-/// How soon to look again at a cluster namespace that is missing or being removed: nothing tells
-/// when it is back.
+/// The delay before a replica is requeued whose cluster namespace is missing or being deleted: namespaces are not watched.
 const NAMESPACE_RETRY: Duration = Duration::from_secs(10);
 
-/// How soon to look again at a replica that vanished while it was being written. The watch may not tell of it: one
-/// without its label is none of its objects.
+/// The delay before a replica is requeued that was deleted while it was being written. The watch may not deliver the deletion,
+/// because it does not select a replica without its label.
 const VANISHED_RETRY: Duration = Duration::from_millis(100);
 
-/// How soon to decide again about a replica that may not be deleted because the watches lag.
+/// The delay before a replica is requeued that may not be deleted because the watches lag.
 const BEHIND_RETRY: Duration = Duration::from_secs(1);
 
-/// Brings replicas in line.
+/// The reconciler of replicas.
 #[derive(Clone)]
 pub struct ReplicatedPolicyReconciler {
     client: Client,
@@ -54,13 +53,13 @@ pub struct ReplicatedPolicyReconciler {
     templates: HubTemplates,
     events: EventRecorder,
     metrics: PropagatorMetrics,
-    confirmer: Confirmer,
-    /// The failure of its templates that was told last, by replica: told once as long as it is the same.
-    told: Arc<Mutex<HashMap<ObjectKey, u64>>>,
+    confirmer: DeletionConfirmer,
+    /// The hash of the last reported template failure, by replica: the same failure is reported once.
+    reported_failures: Arc<Mutex<HashMap<ObjectKey, u64>>>,
 }
 
-/// A replica that must be there.
-struct Wanted {
+/// A replica that should exist.
+struct PlacedReplica {
     key: ObjectKey,
     pair: Pair,
     root: Arc<Policy>,
@@ -72,7 +71,7 @@ impl ReplicatedPolicyReconciler {
     pub fn new(
         client: Client,
         hub: Arc<HubCache>,
-        confirmer: Confirmer,
+        confirmer: DeletionConfirmer,
         templates: HubTemplates,
         events: EventRecorder,
         metrics: PropagatorMetrics,
@@ -84,53 +83,54 @@ impl ReplicatedPolicyReconciler {
             templates,
             events,
             metrics,
-            told: Arc::default(),
+            reported_failures: Arc::default(),
         }
     }
 
-    /// Brings one replica in line.
+    /// Reconciles one replica.
     pub async fn reconcile(self, key: ObjectKey) -> Result<Action, ReplicaError> {
-        // Before it is looked at: what the watch tells after that is news, be it the echo of the last write, for which
-        // the replica may be found to be absent.
-        self.hub.forget_written(&key);
+        // Before the cache is read: any later event enqueues the replica again, even the echo of the last write, because this
+        // reconcile may have read the cache before it.
+        self.hub.clear_written(&key);
         let observed = observe(&self.hub, &key);
         match decide::replica(&key, &observed) {
             ReplicaDecision::Present { pair, root, placed } => {
-                let wanted = Wanted {
+                let placed_replica = PlacedReplica {
                     key,
                     pair,
                     root,
                     placed,
                 };
-                self.place(&wanted, observed.replica.as_ref()).await
+                self.reconcile_placed(&placed_replica, observed.replica.as_ref())
+                    .await
             }
             ReplicaDecision::Absent => {
                 self.release(&key);
                 Ok(Action::AwaitChange)
             }
-            ReplicaDecision::Leave(why) => {
-                tracing::info!(replica = %key, why, "leaving the replicated policy alone");
+            ReplicaDecision::Leave(reason) => {
+                tracing::info!(replica = %key, reason, "leaving the replicated policy alone");
                 self.release(&key);
                 Ok(Action::AwaitChange)
             }
-            ReplicaDecision::Delete(_) => self.remove(key).await,
+            ReplicaDecision::Delete(_) => self.delete(key).await,
         }
     }
 
-    /// Deletes a replica, once the hub itself has said that it may go.
-    async fn remove(&self, key: ObjectKey) -> Result<Action, ReplicaError> {
-        // A name that no root policy can have needs no confirmation.
+    /// Deletes a replica, once the API server has confirmed the decision.
+    async fn delete(&self, key: ObjectKey) -> Result<Action, ReplicaError> {
+        // A name that refers to no root policy needs no confirmation.
         if let Some(root) = RootPolicyName::parse(&key.name) {
-            let confirmation = self.confirmer.removal(&root).await;
+            let confirmation = self.confirmer.confirm_deletion(&root).await;
             let confirmation = confirmation.map_err(|source| ReplicaError::Confirm {
                 replica: key.clone(),
                 source,
             })?;
-            if confirmation == Confirmation::Behind {
+            if confirmation == Confirmation::CacheBehind {
                 return Ok(Action::RequeueAfter(BEHIND_RETRY));
             }
         }
-        // What was confirmed is what the watches have delivered by now.
+        // The watches have caught up with what the API server confirmed: decide again.
         let ReplicaDecision::Delete(uid) = decide::replica(&key, &observe(&self.hub, &key)) else {
             self.hub.enqueue_replica(&key);
             return Ok(Action::AwaitChange);
@@ -141,74 +141,76 @@ impl ReplicatedPolicyReconciler {
         Ok(Action::AwaitChange)
     }
 
-    /// Nothing is watched or remembered for a replica that should not be.
+    /// Stops the watches and drops the state of a replica that should not exist.
     fn release(&self, key: &ObjectKey) {
-        self.templates.forget(key);
-        self.hub.record_key(key, None);
-        self.told.lock().remove(key);
+        self.templates.unwatch(key);
+        self.hub.record_encryption_key(key, None);
+        self.reported_failures.lock().remove(key);
     }
 
-    async fn place(
+    async fn reconcile_placed(
         &self,
-        wanted: &Wanted,
+        placed_replica: &PlacedReplica,
         live: Option<&Cached<ReplicaFacts>>,
     ) -> Result<Action, ReplicaError> {
-        let Wanted {
+        let PlacedReplica {
             key,
             pair,
             root,
             placed,
-        } = wanted;
+        } = placed_replica;
         let facts = live.and_then(Cached::valid).map(AsRef::as_ref);
         let vector = facts.and_then(|facts| facts.vector.as_deref());
-        let desired = desired(root, pair, placed, vector, &|set| self.hub.listed(set));
+        let desired = desired(root, pair, placed, vector, &|set| {
+            self.hub.set_policies(set)
+        });
         let rendered = match self.templates.resolve(pair, root, desired, facts).await {
             Resolution::Rendered(rendered) => rendered,
-            Resolution::After(wait) => return Ok(Action::RequeueAfter(wait)),
+            Resolution::RetryAfter(wait) => return Ok(Action::RequeueAfter(wait)),
         };
-        self.tell_failure(wanted, &rendered);
+        self.report_failure(placed_replica, &rendered);
         let failed = rendered
             .failures
             .first()
-            .filter(|_| rendered.again.is_some());
+            .filter(|_| rendered.retry.is_some());
         let failed = failed.map(|reason| ReplicaError::Templates {
             replica: key.clone(),
             reason: reason.clone(),
         });
-        // What the cluster has is better than an error that may be over in a moment.
-        let is_passing = rendered.again == Some(Trouble::Passing) && live.is_some();
+        // The live replica is better than one with an error that may be transient.
+        let is_transient = rendered.retry == Some(ReadFailure::Transient) && live.is_some();
         match failed {
-            Some(failed) if is_passing => Err(failed),
+            Some(failed) if is_transient => Err(failed),
             Some(failed) => {
-                self.write(wanted, live, &rendered).await?;
+                self.write_replica(placed_replica, live, &rendered).await?;
                 Err(failed)
             }
-            None => self.write(wanted, live, &rendered).await,
+            None => self.write_replica(placed_replica, live, &rendered).await,
         }
     }
 
-    async fn write(
+    async fn write_replica(
         &self,
-        wanted: &Wanted,
+        placed_replica: &PlacedReplica,
         live: Option<&Cached<ReplicaFacts>>,
         rendered: &Rendered,
     ) -> Result<Action, ReplicaError> {
-        let Wanted {
+        let PlacedReplica {
             key, pair, root, ..
-        } = wanted;
+        } = placed_replica;
         let digest = Digest::of(&rendered.policy);
-        // Before the write: its echo may be here before its answer.
+        // Before the write: the watch may deliver its echo before the answer arrives.
         self.hub.record_written(key, digest);
-        let written = match decide::write(live, &digest) {
-            Write::Nothing => Ok(WriteOutcome::Nothing),
-            Write::Create => act::create(&self.client, key, &rendered.policy).await,
-            Write::Update => act::update(&self.client, key, live, &rendered.policy).await,
+        let written = match decide::write_action(live, &digest) {
+            WriteAction::Nothing => Ok(WriteOutcome::Nothing),
+            WriteAction::Create => act::create(&self.client, key, &rendered.policy).await,
+            WriteAction::Update => act::update(&self.client, key, live, &rendered.policy).await,
         };
-        let done = match written {
-            Ok(done) => done,
+        let outcome = match written {
+            Ok(outcome) => outcome,
             Err(error) => {
-                self.hub.forget_written(key);
-                self.metrics.failed(&pair.root);
+                self.hub.clear_written(key);
+                self.metrics.record_propagation_failure(&pair.root);
                 return Err(error);
             }
         };
@@ -218,8 +220,9 @@ impl ReplicatedPolicyReconciler {
             .contains_key(ENCRYPTION_IV_ANNOTATION)
         {
             let current = self.hub.keys(&pair.cluster).map(|keys| keys.digest());
-            self.hub.record_key(key, rendered.key.or(current));
-            // The key was replaced or deleted meanwhile, when nobody could know that this replica is encrypted.
+            self.hub
+                .record_encryption_key(key, rendered.key.or(current));
+            // The key was rotated or deleted meanwhile, when this replica was not known to be encrypted.
             let is_outdated = rendered.key.is_some_and(|used| match current {
                 Some(current) => used != current,
                 None => self.hub.key_creation_delay(&pair.cluster).is_some(),
@@ -228,53 +231,58 @@ impl ReplicatedPolicyReconciler {
                 self.hub.enqueue_replica(key);
             }
         }
-        let note = match done {
+        let note = match outcome {
             WriteOutcome::Created => messages::propagated(pair),
             WriteOutcome::Updated => messages::updated(pair),
             WriteOutcome::Nothing => return Ok(Action::AwaitChange),
             WriteOutcome::NoNamespace => {
-                self.hub.forget_written(key);
+                self.hub.clear_written(key);
                 return Ok(Action::RequeueAfter(NAMESPACE_RETRY));
             }
             WriteOutcome::Vanished => {
-                self.hub.forget_written(key);
+                self.hub.clear_written(key);
                 return Ok(Action::RequeueAfter(VANISHED_RETRY));
             }
         };
         tracing::info!(cluster = pair.cluster, policy = %pair.root, "{note}");
-        self.announce(root, &note, false);
+        self.emit_event(root, &note, false);
         Ok(Action::AwaitChange)
     }
 
-    /// A failure is told when it is new, not whenever it is tried again.
-    fn tell_failure(&self, wanted: &Wanted, rendered: &Rendered) {
+    /// Reports a failure when it is new, not at every retry.
+    fn report_failure(&self, placed_replica: &PlacedReplica, rendered: &Rendered) {
         let Some(reason) = rendered.failures.first() else {
-            self.told.lock().remove(&wanted.key);
+            self.reported_failures.lock().remove(&placed_replica.key);
             return;
         };
         let mut hasher = DefaultHasher::new();
         reason.hash(&mut hasher);
         let hash = hasher.finish();
-        if self.told.lock().insert(wanted.key.clone(), hash) == Some(hash) {
+        if self
+            .reported_failures
+            .lock()
+            .insert(placed_replica.key.clone(), hash)
+            == Some(hash)
+        {
             return;
         }
-        let note = messages::templates_failed(&wanted.pair.cluster, reason);
-        tracing::warn!(policy = %wanted.pair.root, "{note}");
-        self.announce(&wanted.root, &note, true);
+        let note = messages::templates_failed(&placed_replica.pair.cluster, reason);
+        tracing::warn!(policy = %placed_replica.pair.root, "{note}");
+        self.emit_event(&placed_replica.root, &note, true);
     }
 
-    fn announce(&self, root: &Policy, note: &str, warning: bool) {
+    fn emit_event(&self, root: &Policy, note: &str, warning: bool) {
         let event = InformationalEvent {
             reason: messages::PROPAGATION,
             action: messages::PROPAGATION,
             note,
             warning,
         };
-        self.events.emit_event(&reference(root), &event);
+        self.events.emit_event(&object_reference(root), &event);
     }
 }
 
-/// What is known about one replica.
+/// Reads the cached objects that the decision about one replica rests on.
 pub fn observe(hub: &HubCache, key: &ObjectKey) -> ObservedReplica {
     let pair = Pair::of_replica(key);
     let pair = pair.as_ref();
@@ -282,14 +290,14 @@ pub fn observe(hub: &HubCache, key: &ObjectKey) -> ObservedReplica {
         replica: hub.replica(key),
         root: pair.and_then(|pair| hub.root(&pair.root)),
         placed: pair.and_then(|pair| hub.placed(pair)),
-        placement_known: pair.is_none_or(|pair| hub.placement_is_readable(&pair.root.namespace)),
+        placement_known: pair.is_none_or(|pair| hub.placement_is_decodable(&pair.root.namespace)),
         in_cluster_namespace: hub.is_cluster_namespace(&key.namespace),
-        root_among_replicas: pair
+        root_in_cluster_namespace: pair
             .is_some_and(|pair| hub.is_cluster_namespace(&pair.root.namespace)),
     }
 }
 
-/// A policy as events refer to it.
-pub fn reference(policy: &Policy) -> ObjectReference {
+/// The reference to a policy in events.
+pub fn object_reference(policy: &Policy) -> ObjectReference {
     policy.object_ref(&())
 }

@@ -5,7 +5,7 @@ use reeve_runtime::watch::Cached;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::decide::{self, ObservedReplica, ReplicaDecision, Write};
+use super::decide::{self, ObservedReplica, ReplicaDecision, WriteAction};
 use crate::index::{Pair, Placed};
 use crate::replica::{Digest, ReplicaFacts};
 
@@ -50,7 +50,7 @@ fn placed(root: &Policy, placed: &Placed) -> Policy {
 }
 
 #[test]
-fn a_replica_carries_the_frameworks_labels_and_nothing_of_the_roots_life() {
+fn replica_has_the_framework_labels_and_no_server_metadata() {
     let replica = desired(json!({}));
     insta::assert_json_snapshot!(serde_json::to_value(&replica).unwrap(), @r#"
     {
@@ -90,7 +90,7 @@ fn a_replica_carries_the_frameworks_labels_and_nothing_of_the_roots_life() {
 }
 
 #[test]
-fn user_metadata_stays_behind_when_the_policy_says_so() {
+fn user_metadata_is_not_copied_when_copy_policy_metadata_is_false() {
     let replica = desired(json!({ "spec": { "copyPolicyMetadata": false } }));
     let labels = replica.metadata.labels.unwrap();
     assert!(!labels.contains_key("team"));
@@ -103,7 +103,7 @@ fn user_metadata_stays_behind_when_the_policy_says_so() {
 #[case(json!(null), Some("Enforce"), Some("Enforce"))]
 #[case(json!("Enforce"), Some("enforce"), Some("Enforce"))]
 #[case(json!("inform"), None, Some("inform"))]
-fn an_override_only_ever_enforces(
+fn override_only_enforces(
     #[case] root: Value,
     #[case] binding: Option<&str>,
     #[case] want: Option<&str>,
@@ -122,10 +122,7 @@ fn an_override_only_ever_enforces(
 #[case(json!({ "name": "n.other" }), json!({ "name": "n.other" }))]
 #[case(json!({ "name": "t", "kind": "ConfigurationPolicy" }), json!({ "name": "t", "kind": "ConfigurationPolicy" }))]
 #[case(json!({ "name": "other", "namespace": "n", "apiVersion": "x/v1" }), json!({ "name": "other", "namespace": "n", "apiVersion": "x/v1" }))]
-fn case_u32_dependencies_on_policies_are_renamed_as_their_replicas_are(
-    #[case] item: Value,
-    #[case] want: Value,
-) {
+fn prop_98_dependencies_on_policies_name_their_replicas(#[case] item: Value, #[case] want: Value) {
     let whole = |part: Value| {
         let mut item = json!({
             "apiVersion": "policy.open-cluster-management.io/v1", "kind": "Policy", "compliance": "Compliant"
@@ -139,7 +136,7 @@ fn case_u32_dependencies_on_policies_are_renamed_as_their_replicas_are(
 }
 
 #[test]
-fn case_u32_dependencies_on_sets_name_their_members() {
+fn prop_98_dependencies_on_sets_name_their_members() {
     let on = |name: &str, namespace: Option<&str>, compliance: &str| {
         json!({
             "apiVersion": "policy.open-cluster-management.io/v1beta1", "kind": "PolicySet",
@@ -185,7 +182,7 @@ fn observed(root: Option<Policy>, replica: Option<ReplicaFacts>, placed: bool) -
         placed: placed.then(Placed::default),
         placement_known: true,
         in_cluster_namespace: true,
-        root_among_replicas: false,
+        root_in_cluster_namespace: false,
     }
 }
 
@@ -199,14 +196,14 @@ fn live(policy: &Policy) -> ReplicaFacts {
 }
 
 #[test]
-fn a_replica_is_created_kept_changed_and_removed() {
+fn replica_is_created_where_placed_and_deleted_elsewhere() {
     let key = pair().key();
     let root = || Some(policy(json!({})));
     let act = |observed: &ObservedReplica| decide::replica(&key, observed);
-    let wanted = act(&observed(root(), None, true));
+    let desired_replica = act(&observed(root(), None, true));
     assert!(
-        matches!(wanted, ReplicaDecision::Present { .. }),
-        "{wanted:?}"
+        matches!(desired_replica, ReplicaDecision::Present { .. }),
+        "{desired_replica:?}"
     );
     assert_eq!(act(&observed(root(), None, false)), ReplicaDecision::Absent);
     let right = live(&desired(json!({})));
@@ -218,34 +215,37 @@ fn a_replica_is_created_kept_changed_and_removed() {
 }
 
 #[test]
-fn case_u31_a_replica_is_written_when_annotations_labels_or_spec_differ() {
-    let wanted = desired(json!({}));
-    let digest = Digest::of(&wanted);
-    assert_eq!(decide::write(None, &digest), Write::Create);
+fn prop_90_replica_is_written_when_annotations_labels_or_spec_differ() {
+    let desired_replica = desired(json!({}));
+    let digest = Digest::of(&desired_replica);
+    assert_eq!(decide::write_action(None, &digest), WriteAction::Create);
     let compare = |other: Value| {
-        let mut whole = serde_json::to_value(&wanted).unwrap();
+        let mut whole = serde_json::to_value(&desired_replica).unwrap();
         json_patch::merge(&mut whole, &other);
         let other = live(&serde_json::from_value(whole).unwrap());
-        decide::write(Some(&Cached::Valid(other.into())), &digest)
+        decide::write_action(Some(&Cached::Valid(other.into())), &digest)
     };
-    assert_eq!(compare(json!({})), Write::Nothing);
+    assert_eq!(compare(json!({})), WriteAction::Nothing);
     let status =
         json!({ "status": { "compliant": "Compliant" }, "metadata": { "finalizers": ["x"] } });
-    assert_eq!(compare(status), Write::Nothing);
+    assert_eq!(compare(status), WriteAction::Nothing);
     for other in [
         json!({ "metadata": { "annotations": { "x": "y" } } }),
         json!({ "metadata": { "labels": { "x": "y" } } }),
         json!({ "metadata": { "labels": { "team": null } } }),
         json!({ "spec": { "remediationAction": "enforce" } }),
     ] {
-        assert_eq!(compare(other.clone()), Write::Update, "{other}");
+        assert_eq!(compare(other.clone()), WriteAction::Update, "{other}");
     }
-    let unreadable = Cached::Invalid("bad".into());
-    assert_eq!(decide::write(Some(&unreadable), &digest), Write::Update);
+    let undecodable = Cached::Invalid("bad".into());
+    assert_eq!(
+        decide::write_action(Some(&undecodable), &digest),
+        WriteAction::Update
+    );
 }
 
 #[test]
-fn rough_edge_25_the_order_of_keys_makes_no_difference() {
+fn prop_90_order_of_keys_makes_no_difference() {
     let parse = |text: &str| -> Policy { serde_json::from_str(text).unwrap() };
     let one = parse(
         r#"{"metadata":{},"spec":{"disabled":false,"policy-templates":[{"objectDefinition":{"a":1,"b":{"x":1,"y":2}}}]}}"#,
@@ -257,7 +257,7 @@ fn rough_edge_25_the_order_of_keys_makes_no_difference() {
 }
 
 #[test]
-fn rough_edge_17_nothing_is_deleted_outside_cluster_namespaces() {
+fn prop_86_no_replica_is_deleted_outside_of_cluster_namespaces() {
     let elsewhere = |root| ObservedReplica {
         in_cluster_namespace: false,
         ..observed(root, Some(live(&desired(json!({})))), false)
@@ -272,33 +272,39 @@ fn rough_edge_17_nothing_is_deleted_outside_cluster_namespaces() {
 }
 
 #[test]
-fn a_root_among_replicas_is_not_propagated_and_what_it_has_stays() {
-    let among = |replica| ObservedReplica {
-        root_among_replicas: true,
+fn root_in_a_cluster_namespace_is_not_propagated_and_keeps_its_replicas() {
+    let in_cluster_namespace = |replica| ObservedReplica {
+        root_in_cluster_namespace: true,
         ..observed(Some(policy(json!({}))), replica, true)
     };
     let key = pair().key();
-    assert_eq!(decide::replica(&key, &among(None)), ReplicaDecision::Absent);
+    assert_eq!(
+        decide::replica(&key, &in_cluster_namespace(None)),
+        ReplicaDecision::Absent
+    );
     let replica = Some(live(&desired(json!({}))));
-    let verdict = decide::replica(&key, &among(replica));
-    assert!(matches!(verdict, ReplicaDecision::Leave(_)), "{verdict:?}");
+    let decision = decide::replica(&key, &in_cluster_namespace(replica));
+    assert!(
+        matches!(decision, ReplicaDecision::Leave(_)),
+        "{decision:?}"
+    );
 }
 
 #[test]
-fn an_unreadable_root_keeps_its_replicas() {
+fn undecodable_root_keeps_its_replicas() {
     let replica = live(&desired(json!({})));
-    let unreadable = ObservedReplica {
+    let undecodable = ObservedReplica {
         root: Some(Cached::Invalid("bad".into())),
         ..observed(None, Some(replica), true)
     };
     assert!(matches!(
-        decide::replica(&pair().key(), &unreadable),
+        decide::replica(&pair().key(), &undecodable),
         ReplicaDecision::Leave(_)
     ));
 }
 
 #[test]
-fn nothing_is_removed_while_what_may_place_it_cannot_be_read() {
+fn replica_is_kept_while_an_object_that_may_place_it_is_undecodable() {
     let replica = live(&desired(json!({})));
     let unclear = |root| ObservedReplica {
         placement_known: false,
@@ -315,7 +321,7 @@ fn nothing_is_removed_while_what_may_place_it_cannot_be_read() {
 }
 
 #[test]
-fn what_kubectl_apply_remembers_and_empty_lists_make_no_difference() {
+fn last_applied_annotation_and_empty_lists_make_no_difference() {
     let plain = desired(json!({}));
     let mut same = plain.clone();
     let annotations = same.metadata.annotations.as_mut().unwrap();

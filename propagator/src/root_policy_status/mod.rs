@@ -1,4 +1,4 @@
-//! Brings the statuses of root policies in line. Policies that stray into a cluster's namespace are removed here too.
+//! The reconciler of root policy statuses. It also deletes root policies in cluster namespaces, where only replicas belong.
 
 mod decide;
 #[cfg(test)]
@@ -23,36 +23,36 @@ use reeve_runtime::writes;
 use serde_json::json;
 
 use crate::cache::HubCache;
-use crate::confirmation::{Confirmation, Confirmer};
+use crate::confirmation::{Confirmation, DeletionConfirmer};
 use crate::error::RootError;
 use crate::messages;
 use crate::metrics::PropagatorMetrics;
 use crate::replicated_policy::decide::{self as replica, ReplicaDecision};
-use crate::replicated_policy::{observe, reference};
+use crate::replicated_policy::{object_reference, observe};
 use crate::root::StatusDigest;
-use crate::status_window::pause;
+use crate::status_window::window_length;
 use decide::{RootAction, RootLocation};
 
-/// How soon to look again at a policy of which it is not clear whether it may go.
-const UNCLEAR: Duration = Duration::from_secs(1);
+/// The delay before a policy is requeued of which it is not known whether it may be deleted.
+const UNCLEAR_RETRY: Duration = Duration::from_secs(1);
 
-/// Brings statuses of root policies in line.
+/// The reconciler of root policy statuses.
 #[derive(Clone)]
 pub struct RootPolicyStatusReconciler {
     client: Client,
     hub: Arc<HubCache>,
     events: EventRecorder,
     metrics: PropagatorMetrics,
-    confirmer: Confirmer,
-    remembered: Arc<Mutex<HashMap<RootPolicyName, Remembered>>>,
+    confirmer: DeletionConfirmer,
+    states: Arc<Mutex<HashMap<RootPolicyName, RootState>>>,
 }
 
-/// What is remembered of a root between two looks at it.
+/// The state of a root policy between two reconciles.
 #[derive(Default)]
-struct Remembered {
+struct RootState {
     window: Window,
-    /// The generation for which each kind of event was sent.
-    announced: HashMap<&'static str, Option<i64>>,
+    /// The generation for which each kind of event was emitted.
+    emitted_generations: HashMap<&'static str, Option<i64>>,
 }
 
 impl RootPolicyStatusReconciler {
@@ -60,7 +60,7 @@ impl RootPolicyStatusReconciler {
     pub fn new(
         client: Client,
         hub: Arc<HubCache>,
-        confirmer: Confirmer,
+        confirmer: DeletionConfirmer,
         events: EventRecorder,
         metrics: PropagatorMetrics,
     ) -> Self {
@@ -70,59 +70,54 @@ impl RootPolicyStatusReconciler {
             hub,
             events,
             metrics,
-            remembered: Arc::default(),
+            states: Arc::default(),
         }
     }
 
-    /// Brings the status of one root policy in line.
+    /// Reconciles the status of one root policy.
     pub async fn reconcile(self, root: RootPolicyName) -> Result<Action, RootError> {
-        let kept = match self.hub.kept_root(&root) {
+        let cached = match self.hub.cached_root_entry(&root) {
             None => {
-                self.remembered.lock().remove(&root);
+                self.states.lock().remove(&root);
                 self.hub.take_withdrawn(&root);
                 return Ok(Action::AwaitChange);
             }
-            // The watch has logged it; its status cannot be judged, nor can it be written.
+            // The watch has logged it; its status can be neither compared nor written.
             Some(Cached::Invalid(_)) => return Ok(Action::AwaitChange),
-            Some(Cached::Valid(kept)) => kept,
+            Some(Cached::Valid(cached)) => cached,
         };
-        let policy = &kept.policy;
+        let policy = &cached.policy;
         let location = self.location(&root);
         if location == RootLocation::OutsideClusterNamespaces {
-            self.announce(&root, policy);
+            self.emit_events(&root, policy);
         }
-        let window = self
-            .remembered
-            .lock()
-            .entry(root.clone())
-            .or_default()
-            .window;
+        let window = self.states.lock().entry(root.clone()).or_default().window;
         if let Some(wait) = window.wait(Instant::now()) {
             return Ok(Action::RequeueAfter(wait));
         }
         let start = Instant::now();
-        let reach = self.hub.reach(&root);
-        let next = match decide::root(&kept.status, location, reach) {
+        let summary = self.hub.placement_summary(&root);
+        let next = match decide::root(&cached.status, location, summary) {
             RootAction::Nothing => Ok(Action::AwaitChange),
-            RootAction::Wait => Ok(Action::RequeueAfter(UNCLEAR)),
-            RootAction::DeleteMisplaced => self.remove_stray(&root, policy).await,
+            RootAction::Wait => Ok(Action::RequeueAfter(UNCLEAR_RETRY)),
+            RootAction::DeleteMisplaced => self.delete_misplaced(&root, policy).await,
             RootAction::KeepMisplaced => {
                 let note = messages::in_cluster_namespace(&root);
                 tracing::warn!("{note}");
-                self.once(&root, policy, "stray", &note, true);
+                self.emit_once(&root, policy, "misplaced", &note, true);
                 Ok(Action::AwaitChange)
             }
             RootAction::Write(status) => {
                 let clusters = status.status.as_ref().map_or(0, Vec::len);
-                let written = self.write(&root, &status).await;
-                let window = Window::written(Instant::now(), pause(clusters));
-                if let Some(remembered) = self.remembered.lock().get_mut(&root) {
-                    remembered.window = window;
+                let written = self.write_status(&root, &status).await;
+                let window = Window::written(Instant::now(), window_length(clusters));
+                if let Some(state) = self.states.lock().get_mut(&root) {
+                    state.window = window;
                 }
                 written
             }
         };
-        self.metrics.handled(start.elapsed());
+        self.metrics.observe_root_duration(start.elapsed());
         next
     }
 
@@ -132,15 +127,15 @@ impl RootPolicyStatusReconciler {
         }
         let key = ObjectKey::new(root.namespace.clone(), root.name.clone());
         let replica = replica::replica(&key, &observe(&self.hub, &key));
-        if replica == ReplicaDecision::Absent && self.hub.placement_is_readable(&root.namespace) {
+        if replica == ReplicaDecision::Absent && self.hub.placement_is_decodable(&root.namespace) {
             RootLocation::InClusterNamespace
         } else {
             RootLocation::Unknown
         }
     }
 
-    /// Nobody else decides these fields, so there is no conflict to lose; others are kept.
-    async fn write(
+    /// Writes the status. No other writer owns these fields, so the resource version is not tested; other fields stay.
+    async fn write_status(
         &self,
         root: &RootPolicyName,
         status: &PolicyStatus,
@@ -150,13 +145,13 @@ impl RootPolicyStatusReconciler {
             "placement": status.placement,
             "status": status.status,
         } });
-        let place = (root.namespace.as_str(), root.name.as_str());
+        let location_key = (root.namespace.as_str(), root.name.as_str());
         let patched =
-            writes::patch_status::<Policy>(&self.client, place, &Patch::Merge(patch)).await;
+            writes::patch_status::<Policy>(&self.client, location_key, &Patch::Merge(patch)).await;
         match not_found_as_none(patched) {
             Ok(_) => Ok(Action::AwaitChange),
             Err(source) => {
-                self.metrics.failed(root);
+                self.metrics.record_propagation_failure(root);
                 Err(RootError::Status {
                     root: root.clone(),
                     source,
@@ -165,36 +160,39 @@ impl RootPolicyStatusReconciler {
         }
     }
 
-    /// Cluster namespaces hold replicas only; anything else there would look like one to the
-    /// cluster. Only what was decided about is removed: with another label it is another matter.
-    async fn remove_stray(
+    /// Deletes a root policy in a cluster namespace, which the cluster would take for a replica. The deletion tests the resource
+    /// version that was decided about, because a changed label makes the policy a replica.
+    async fn delete_misplaced(
         &self,
         root: &RootPolicyName,
         policy: &Policy,
     ) -> Result<Action, RootError> {
-        // On the word of the hub only: a watch may not have delivered who binds it, or the root that it is a replica of.
+        // The API server has to confirm it: a watch may not have delivered a binding, or the root policy that it is a replica of.
         let confirmation = match RootPolicyName::parse(&root.name) {
-            Some(of) => self.confirmer.removal(&of).await,
+            Some(of) => self.confirmer.confirm_deletion(&of).await,
             None => Ok(Confirmation::Confirmed),
         };
         let confirmations = [
             confirmation,
-            self.confirmer.placement(&root.namespace).await,
+            self.confirmer.confirm_placement(&root.namespace).await,
         ];
         for confirmation in confirmations {
-            let confirmation = confirmation.map_err(|source| RootError::Stray {
+            let confirmation = confirmation.map_err(|source| RootError::DeleteMisplaced {
                 root: root.clone(),
                 source,
             })?;
-            if confirmation == Confirmation::Behind {
-                return Ok(Action::RequeueAfter(UNCLEAR));
+            if confirmation == Confirmation::CacheBehind {
+                return Ok(Action::RequeueAfter(UNCLEAR_RETRY));
             }
         }
         let location = self.location(root);
-        if decide::root(&StatusDigest::default(), location, self.hub.reach(root))
-            != RootAction::DeleteMisplaced
+        if decide::root(
+            &StatusDigest::default(),
+            location,
+            self.hub.placement_summary(root),
+        ) != RootAction::DeleteMisplaced
         {
-            return Ok(Action::RequeueAfter(UNCLEAR));
+            return Ok(Action::RequeueAfter(UNCLEAR_RETRY));
         }
         tracing::warn!(policy = %root, "deleting a policy that doesn't belong to any root policy");
         let policies: Api<Policy> = Api::namespaced(self.client.clone(), &root.namespace);
@@ -204,7 +202,7 @@ impl RootPolicyStatusReconciler {
         };
         let parameters = DeleteParams::default().preconditions(preconditions);
         not_found_as_none(writes::delete(&policies, &root.name, &parameters).await).map_err(
-            |source| RootError::Stray {
+            |source| RootError::DeleteMisplaced {
                 root: root.clone(),
                 source,
             },
@@ -212,19 +210,19 @@ impl RootPolicyStatusReconciler {
         Ok(Action::AwaitChange)
     }
 
-    fn announce(&self, root: &RootPolicyName, policy: &Policy) {
-        // They may be gone before this looks.
+    fn emit_events(&self, root: &RootPolicyName, policy: &Policy) {
+        // The replicas may have been deleted before this reconcile.
         let had_replicas = self.hub.take_withdrawn(root);
         if policy.spec.disabled && (had_replicas || self.hub.has_replicas(root)) {
-            self.once(root, policy, "disabled", &messages::disabled(root), false);
+            self.emit_once(root, policy, "disabled", &messages::disabled(root), false);
         }
         if root.fits().is_err() {
-            self.once(root, policy, "name", &messages::name_too_long(root), true);
+            self.emit_once(root, policy, "name", &messages::name_too_long(root), true);
         }
     }
 
-    /// Sends an event once for each generation of the policy.
-    fn once(
+    /// Emits an event once for each generation of the policy.
+    fn emit_once(
         &self,
         root: &RootPolicyName,
         policy: &Policy,
@@ -234,9 +232,10 @@ impl RootPolicyStatusReconciler {
     ) {
         let generation = policy.metadata.generation;
         {
-            let mut remembered = self.remembered.lock();
-            let announced = &mut remembered.entry(root.clone()).or_default().announced;
-            if announced.insert(what, generation) == Some(generation) {
+            let mut states = self.states.lock();
+            let emitted_generations =
+                &mut states.entry(root.clone()).or_default().emitted_generations;
+            if emitted_generations.insert(what, generation) == Some(generation) {
                 return;
             }
         }
@@ -247,6 +246,6 @@ impl RootPolicyStatusReconciler {
             note,
             warning,
         };
-        self.events.emit_event(&reference(policy), &event);
+        self.events.emit_event(&object_reference(policy), &event);
     }
 }

@@ -1,26 +1,25 @@
-//! Decisions about the statuses of root policies.
+//! Tests of the decisions about root policies.
 
 use reeve_api::policy::PolicyPlacement;
 use rstest::rstest;
 use serde_json::json;
 
 use super::decide::{self, RootAction, RootLocation};
-use crate::index::{ClusterReach, Reach};
+use crate::index::{ClusterSummary, PlacementSummary};
 use crate::root::StatusDigest;
 use reeve_api::Compliance::{self, Compliant, NonCompliant, Pending, Terminating};
 
-// By value, so that calls read as one literal.
 #[test]
-fn strays_in_cluster_namespaces_go_unless_somebody_binds_them() {
-    let bound = Reach {
+fn root_in_a_cluster_namespace_is_deleted_unless_a_binding_names_it() {
+    let bound = PlacementSummary {
         placements: vec![PolicyPlacement::default()],
-        ..Reach::default()
+        ..PlacementSummary::default()
     };
-    let stray = StatusDigest::default();
-    let after = |location, reach| decide::root(&stray, location, reach);
-    let nobody = Reach::default;
+    let current = StatusDigest::default();
+    let after = |location, summary| decide::root(&current, location, summary);
+    let unbound_summary = PlacementSummary::default;
     assert_eq!(
-        after(RootLocation::InClusterNamespace, nobody()),
+        after(RootLocation::InClusterNamespace, unbound_summary()),
         RootAction::DeleteMisplaced
     );
     assert_eq!(
@@ -32,10 +31,13 @@ fn strays_in_cluster_namespaces_go_unless_somebody_binds_them() {
         RootAction::Write(_)
     ));
     assert_eq!(
-        after(RootLocation::OutsideClusterNamespaces, nobody()),
+        after(RootLocation::OutsideClusterNamespaces, unbound_summary()),
         RootAction::Nothing
     );
-    assert_eq!(after(RootLocation::Unknown, nobody()), RootAction::Wait);
+    assert_eq!(
+        after(RootLocation::Unknown, unbound_summary()),
+        RootAction::Wait
+    );
     assert_eq!(
         after(RootLocation::Unknown, bound),
         RootAction::KeepMisplaced
@@ -52,7 +54,7 @@ fn strays_in_cluster_namespaces_go_unless_somebody_binds_them() {
 #[case(&[Some(NonCompliant), Some(Pending)], Some(NonCompliant))]
 #[case(&[Some(Pending), None], Some(Pending))]
 #[case(&[Some(Compliant), Some(Pending), Some(NonCompliant), None], Some(NonCompliant))]
-fn case_u16_root_compliance(
+fn prop_147_compliance_is_the_worst_of_the_clusters(
     #[case] answers: &[Option<Compliance>],
     #[case] want: Option<Compliance>,
 ) {
@@ -61,27 +63,27 @@ fn case_u16_root_compliance(
         .enumerate()
         .map(|(n, compliance)| (format!("c{n}"), placed_cluster(*compliance)))
         .collect();
-    let reach = Reach {
+    let summary = PlacementSummary {
         clusters,
-        ..Reach::default()
+        ..PlacementSummary::default()
     };
-    let status = decide::status(&StatusDigest::default(), reach);
+    let status = decide::status(&StatusDigest::default(), summary);
     assert_eq!(status.unwrap_or_default().compliance(), want);
 }
 
 #[test]
-fn a_status_is_written_only_when_it_changes_and_ends_as_an_empty_object() {
+fn status_is_written_only_when_it_changes_and_ends_as_an_empty_object() {
     let placements = vec![PolicyPlacement {
         placement_binding: Some("b".to_owned()),
         placement: Some("pl".to_owned()),
         ..PolicyPlacement::default()
     }];
-    let reach = Reach {
+    let summary = PlacementSummary {
         placements,
         clusters: [("c1".to_owned(), placed_cluster(Some(Compliant)))].into(),
     };
     let absent = StatusDigest::default();
-    let status = decide::status(&absent, reach.clone()).unwrap();
+    let status = decide::status(&absent, summary.clone()).unwrap();
     assert_eq!(
         serde_json::to_value(&status).unwrap(),
         json!({
@@ -91,18 +93,18 @@ fn a_status_is_written_only_when_it_changes_and_ends_as_an_empty_object() {
         })
     );
     let written = StatusDigest::of(&status);
-    assert_eq!(decide::status(&written, reach.clone()), None);
-    let unbound = decide::status(&written, Reach::default()).unwrap();
+    assert_eq!(decide::status(&written, summary.clone()), None);
+    let unbound = decide::status(&written, PlacementSummary::default()).unwrap();
     assert_eq!(serde_json::to_value(&unbound).unwrap(), json!({}));
     assert_eq!(
-        decide::status(&absent, Reach::default()),
+        decide::status(&absent, PlacementSummary::default()),
         None,
-        "rough edge 4"
+        "PROP-149"
     );
 }
 
-fn placed_cluster(compliance: Option<Compliance>) -> ClusterReach {
-    ClusterReach {
+fn placed_cluster(compliance: Option<Compliance>) -> ClusterSummary {
+    ClusterSummary {
         compliance,
         placed: true,
         remaining: Vec::new(),
@@ -110,24 +112,24 @@ fn placed_cluster(compliance: Option<Compliance>) -> ClusterReach {
 }
 
 #[test]
-fn rough_edge_01_excluded_clusters_are_listed_and_do_not_count() {
-    let excluded = ClusterReach {
+fn prop_147_excluded_clusters_are_listed_and_do_not_count() {
+    let excluded = ClusterSummary {
         placed: false,
         remaining: vec!["direct".to_owned()],
-        ..ClusterReach::default()
+        ..ClusterSummary::default()
     };
-    let reach = |clusters: Vec<(&str, ClusterReach)>| {
+    let summary = |clusters: Vec<(&str, ClusterSummary)>| {
         let clusters = clusters.into_iter();
-        Reach {
+        PlacementSummary {
             clusters: clusters.map(|(name, of)| (name.to_owned(), of)).collect(),
-            ..Reach::default()
+            ..PlacementSummary::default()
         }
     };
     let clusters = vec![
         ("c1", placed_cluster(Some(Compliant))),
         ("c2", excluded.clone()),
     ];
-    let status = decide::status(&StatusDigest::default(), reach(clusters)).unwrap();
+    let status = decide::status(&StatusDigest::default(), summary(clusters)).unwrap();
     assert_eq!(status.compliance(), Some(Compliant));
     assert_eq!(
         serde_json::to_value(&status.status).unwrap()[1],
@@ -136,7 +138,7 @@ fn rough_edge_01_excluded_clusters_are_listed_and_do_not_count() {
             "remainingBindings": [{ "placementBinding": "direct" }]
         })
     );
-    let none = reach(vec![("c2", excluded)]);
+    let none = summary(vec![("c2", excluded)]);
     let status = decide::status(&StatusDigest::default(), none).unwrap();
-    assert_eq!(status.compliance(), None, "no cluster is meant to have it");
+    assert_eq!(status.compliance(), None, "no cluster is placed");
 }

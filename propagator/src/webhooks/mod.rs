@@ -1,7 +1,6 @@
-//! The admission webhooks: what the API server asks before it stores a policy or a policy set.
+//! The validating admission webhooks of policies and policy sets.
 //!
-//! They fail open (see the manifest), so nothing here may be relied upon elsewhere: a policy that
-//! was never asked about must be dealt with all the same.
+//! They fail open (see the manifest), so the reconcilers must also cope with objects that no webhook has reviewed.
 
 mod policy;
 mod policy_set;
@@ -15,26 +14,26 @@ use serde::de::DeserializeOwned;
 
 pub use server::Webhooks;
 
-/// What is being done to the object.
+/// The operation on the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// It does not exist yet.
+    /// The object is created.
     Create,
-    /// It exists.
+    /// The object is updated.
     Update,
 }
 
-/// What a webhook answers.
+/// The decision of a webhook.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AdmissionDecision {
     /// Why the object must not be stored; `None` if it may be.
     pub denied: Option<String>,
-    /// What the user should know even so.
+    /// Warnings for the user; they do not deny the request.
     pub warnings: Vec<String>,
 }
 
-/// A kind that is looked at before it is stored.
+/// A kind with a validating webhook.
 pub trait Admit: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned {
-    /// Judges the object alone: no other object is read.
+    /// Reviews the object. It reads no other object.
     fn admit(&self, operation: Operation) -> AdmissionDecision;
 }

@@ -1,4 +1,4 @@
-//! What a policy must be.
+//! The validation of policies.
 
 use kube::ResourceExt;
 use reeve_api::Policy;
@@ -8,9 +8,9 @@ use reeve_api::policy::PolicyTemplate;
 use super::{AdmissionDecision, Admit, Operation};
 use crate::messages;
 
-/// Of the namespace and the name together, in characters. With the dot between them they are a
-/// label's value on the replicas, and those end at 63.
-const LONGEST: usize = 62;
+/// The longest namespace and name together, in characters. With the dot between them they are the value of a label on the
+/// replicas, which has 63 characters at most.
+const MAX_FULL_NAME_LENGTH: usize = 62;
 
 impl Admit for Policy {
     fn admit(&self, operation: Operation) -> AdmissionDecision {
@@ -22,23 +22,23 @@ impl Admit for Policy {
         };
         AdmissionDecision {
             denied: denied.map(str::to_owned),
-            warnings: kindless(self)
+            warnings: templates_without_kind(self)
                 .map(messages::template_without_kind)
                 .collect(),
         }
     }
 }
 
-/// A replica's own name is longer than its root's, and nobody makes a label of it.
+/// Whether a root policy's name is too long. The name of a replica is never the value of a label.
 fn has_long_name(policy: &Policy) -> bool {
     let length = |text: Option<&str>| text.unwrap_or_default().chars().count();
     let meta = &policy.metadata;
     !policy.labels().contains_key(ROOT_POLICY_LABEL)
-        && length(meta.name.as_deref()) + length(meta.namespace.as_deref()) > LONGEST
+        && length(meta.name.as_deref()) + length(meta.namespace.as_deref()) > MAX_FULL_NAME_LENGTH
 }
 
-/// Only configuration policies need an action from one of the two; what else a template may hold has
-/// defaults of its own.
+/// Whether a configuration policy gets a remediation action neither from the policy nor from the template. Other kinds have
+/// defaults.
 fn lacks_remediation(policy: &Policy) -> bool {
     let spec = &policy.spec;
     let is_set = |action: &String| !action.is_empty();
@@ -52,8 +52,8 @@ fn lacks_remediation(policy: &Policy) -> bool {
     spec.policy_templates.iter().any(lacks)
 }
 
-/// Positions of the templates that no policy engine can know.
-fn kindless(policy: &Policy) -> impl Iterator<Item = usize> {
+/// The positions of the templates without a kind.
+fn templates_without_kind(policy: &Policy) -> impl Iterator<Item = usize> {
     let templates = policy.spec.policy_templates.iter().enumerate();
     templates
         .filter(|(_, template)| template.text("/kind").is_none_or(str::is_empty))
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn case_e54_a_long_name_is_refused_at_creation_unless_it_is_a_replicas() {
+    fn prop_52_long_name_is_denied_at_creation_unless_it_is_a_replica() {
         let long =
             "the combined length of the policy namespace and name cannot exceed 62 characters";
         let fits = empty(&"n".repeat(62 - "policies".len()));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn case_e54_one_of_the_policy_and_its_template_must_say_what_to_do() {
+    fn prop_53_policy_without_a_remediation_action_is_denied() {
         let text = "RemediationAction field of the policy and policy template cannot both be unset";
         let template = |spec: Value| json!({ "kind": "ConfigurationPolicy", "spec": spec });
         let refused = [
@@ -147,10 +147,10 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_58_a_template_without_a_kind_is_warned_of_and_let_through() {
-        let verdict = with(&json!("inform"), &json!({ "metadata": {} })).admit(Operation::Update);
-        assert_eq!(verdict.denied, None);
+    fn prop_55_template_without_a_kind_gets_a_warning() {
+        let decision = with(&json!("inform"), &json!({ "metadata": {} })).admit(Operation::Update);
+        assert_eq!(decision.denied, None);
         let warning = "spec.policy-templates[0].objectDefinition has no kind: managed clusters will report it as invalid";
-        assert_eq!(verdict.warnings, [warning]);
+        assert_eq!(decision.warnings, [warning]);
     }
 }

@@ -1,4 +1,4 @@
-//! What a policy set must be.
+//! The validation of policy sets.
 
 use reeve_api::PolicySet;
 
@@ -19,8 +19,11 @@ impl Admit for PolicySet {
             if !self.spec.policies.iter().any(|member| member == policy) {
                 add_once(&mut foreign, policy);
             }
-            let strange = exclusion.cluster_names.iter().filter(|c| !is_name(c));
-            warnings.extend(strange.map(|cluster| messages::strange_cluster(policy, cluster)));
+            let invalid = exclusion
+                .cluster_names
+                .iter()
+                .filter(|c| !is_valid_cluster_name(c));
+            warnings.extend(invalid.map(|cluster| messages::invalid_cluster_name(policy, cluster)));
         }
         let texts = [
             (repeated, messages::DUPLICATE_EXCLUSION),
@@ -43,8 +46,8 @@ fn add_once<'a>(names: &mut Vec<&'a str>, name: &'a str) {
     }
 }
 
-/// Whether a cluster can have this name: a DNS subdomain, as every object's.
-fn is_name(text: &str) -> bool {
+/// Whether a cluster can have this name: it must be a DNS subdomain.
+fn is_valid_cluster_name(text: &str) -> bool {
     let ends = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
     let is_label = |label: &str| {
         ends(label.bytes().next())
@@ -62,42 +65,42 @@ mod tests {
 
     use super::*;
 
-    fn verdict(policies: &Value, exclusions: &Value) -> AdmissionDecision {
+    fn decision(policies: &Value, exclusions: &Value) -> AdmissionDecision {
         let value = json!({
             "apiVersion": "policy.open-cluster-management.io/v1beta1", "kind": "PolicySet",
             "metadata": { "name": "s", "namespace": "policies" },
             "spec": { "policies": policies, "exclusions": exclusions }
         });
         let set: PolicySet = serde_json::from_value(value).unwrap();
-        let verdict = set.admit(Operation::Create);
-        assert_eq!(verdict, set.admit(Operation::Update), "case u13");
-        verdict
+        let decision = set.admit(Operation::Create);
+        assert_eq!(decision, set.admit(Operation::Update), "PROP-54");
+        decision
     }
 
     fn excluded(policies: &Value, excluded: &[&str]) -> Option<String> {
         let exclusions = excluded
             .iter()
             .map(|policy| json!({ "policyName": policy, "clusterNames": ["managed1"] }));
-        verdict(policies, &exclusions.collect()).denied
+        decision(policies, &exclusions.collect()).denied
     }
 
     const FOREIGN: &str = "policy in spec.exclusions is not listed in spec.policies: ";
     const DUPLICATE: &str = "policy in spec.exclusions has a duplicate entry: ";
 
     #[test]
-    fn case_u7_exclusions_of_members_are_accepted() {
+    fn prop_54_exclusions_of_members_are_accepted() {
         let members = json!(["policy-a", "policy-b"]);
         assert_eq!(
-            verdict(&members, &json!(null)),
+            decision(&members, &json!(null)),
             AdmissionDecision::default()
         );
-        assert_eq!(verdict(&members, &json!([])), AdmissionDecision::default());
+        assert_eq!(decision(&members, &json!([])), AdmissionDecision::default());
         assert_eq!(excluded(&members, &["policy-a"]), None);
         assert_eq!(excluded(&members, &["policy-a", "policy-b"]), None);
     }
 
     #[test]
-    fn case_u8_exclusions_of_others_are_named() {
+    fn prop_54_exclusions_of_other_policies_are_denied() {
         let refused = |names: &[&str]| excluded(&json!(["policy-a"]), names).unwrap();
         assert_eq!(refused(&["policy-b"]), format!("{FOREIGN}policy-b"));
         let two = refused(&["policy-b", "policy-a", "policy-c"]);
@@ -105,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn case_u9_who_is_no_member_twice_is_named_once() {
+    fn prop_54_policy_excluded_twice_is_named_once() {
         let text = excluded(&json!(["policy-a"]), &["policy-b", "policy-b"]).unwrap();
         assert!(text.ends_with(&format!("\n{FOREIGN}policy-b")), "{text}");
     }
 
     #[test]
-    fn case_u10_duplicates_are_named() {
+    fn prop_54_duplicate_exclusions_are_denied() {
         let members = json!(["policy-a", "policy-b"]);
         let refused = |names: &[&str]| excluded(&members, names).unwrap();
         let one = refused(&["policy-a", "policy-a", "policy-a"]);
@@ -121,28 +124,28 @@ mod tests {
     }
 
     #[test]
-    fn case_u11_both_mistakes_are_told_duplicates_first() {
+    fn prop_54_both_errors_are_listed_duplicates_first() {
         let text = excluded(&json!(["policy-a"]), &["policy-c", "policy-a", "policy-a"]);
         let want = format!("{DUPLICATE}policy-a\n{FOREIGN}policy-c");
         assert_eq!(text, Some(want));
     }
 
     #[test]
-    fn case_u12_an_empty_set_has_no_members() {
+    fn prop_54_exclusion_in_an_empty_set_is_denied() {
         let text = excluded(&json!([]), &["policy-a"]);
         assert_eq!(text, Some(format!("{FOREIGN}policy-a")));
     }
 
     #[test]
-    fn rough_edge_58_a_cluster_that_cannot_exist_is_warned_of_and_let_through() {
+    fn prop_55_invalid_cluster_name_gets_a_warning() {
         let clusters = ["managed1", "eu.managed-1", "Managed1", "managed1 ", "-"];
         let exclusion = json!([{ "policyName": "policy-a", "clusterNames": clusters }]);
-        let verdict = verdict(&json!(["policy-a"]), &exclusion);
-        assert_eq!(verdict.denied, None);
+        let decision = decision(&json!(["policy-a"]), &exclusion);
+        assert_eq!(decision.denied, None);
         let warning = |cluster| {
             format!("spec.exclusions of policy-a: {cluster:?} cannot be the name of a cluster")
         };
         let want = ["Managed1", "managed1 ", "-"].map(warning);
-        assert_eq!(verdict.warnings, want);
+        assert_eq!(decision.warnings, want);
     }
 }

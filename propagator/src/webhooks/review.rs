@@ -1,4 +1,4 @@
-//! From the API server's question to the answer.
+//! Decodes admission reviews and encodes the responses.
 
 use kube::core::Status;
 use kube::core::admission::{
@@ -14,7 +14,7 @@ use crate::messages;
 /// Answers an `AdmissionReview` in JSON with another one, in JSON.
 ///
 /// # Errors
-/// When `body` is not a review of an object of this kind: the text says where it is not.
+/// When `body` is not a review of an object of this kind: the text names the position.
 pub(super) fn answer<K: Admit>(body: &[u8]) -> Result<Vec<u8>, String> {
     let malformed =
         |error: &dyn std::fmt::Display| messages::malformed_review(&K::kind(&()), error);
@@ -30,7 +30,7 @@ fn respond<K: Admit>(request: &AdmissionRequest<K>) -> AdmissionResponse {
     let operation = match request.operation {
         Requested::Create => Operation::Create,
         Requested::Update => Operation::Update,
-        // Whatever is there may go.
+        // Any object may be deleted.
         Requested::Delete | Requested::Connect => return response,
     };
     let Some(object) = &request.object else {
@@ -86,20 +86,20 @@ mod tests {
         })
     }
 
-    fn asked(review: &Value) -> Value {
+    fn review_answer(review: &Value) -> Value {
         let body = serde_json::to_vec(review).unwrap();
         serde_json::from_slice(&answer::<PolicySet>(&body).unwrap()).unwrap()
     }
 
     #[test]
-    fn case_u13_good_sets_may_be_stored_bad_ones_not_and_all_may_be_deleted() {
+    fn prop_54_valid_sets_are_allowed_invalid_ones_denied_and_deletions_allowed() {
         for operation in ["CREATE", "UPDATE"] {
-            let answer = asked(&review(operation, &set("a")));
+            let answer = review_answer(&review(operation, &set("a")));
             assert_eq!(answer["apiVersion"], "admission.k8s.io/v1");
             assert_eq!(answer["kind"], "AdmissionReview");
             assert_eq!(answer["response"]["uid"], "a-b-c");
             assert_eq!(answer["response"]["allowed"], true, "{answer}");
-            let response = &asked(&review(operation, &set("b")))["response"];
+            let response = &review_answer(&review(operation, &set("b")))["response"];
             assert_eq!(response["allowed"], false, "{response}");
             assert_eq!(response["status"]["code"], 403);
             assert_eq!(response["status"]["reason"], "Forbidden");
@@ -107,13 +107,13 @@ mod tests {
             assert_eq!(response["status"]["message"], text);
         }
         let mut delete = review("DELETE", &json!(null));
-        assert_eq!(asked(&delete)["response"]["allowed"], true);
+        assert_eq!(review_answer(&delete)["response"]["allowed"], true);
         delete["request"]["oldObject"] = set("b");
-        assert_eq!(asked(&delete)["response"]["allowed"], true);
+        assert_eq!(review_answer(&delete)["response"]["allowed"], true);
     }
 
     #[test]
-    fn what_is_no_review_is_told_so() {
+    fn malformed_review_is_an_error() {
         let no_request = json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview" });
         let no_set = review("CREATE", &json!({ "spec": { "policies": "a" } }));
         for body in [

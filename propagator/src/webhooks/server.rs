@@ -21,11 +21,10 @@ use super::{Admit, review};
 const POLICY: &str = "/validate-policy-open-cluster-management-io-v1-policy";
 const POLICY_SET: &str = "/validate-policy-open-cluster-management-io-v1beta1-policyset";
 
-/// Bytes of a question. It holds the object before and after, each of which the API server keeps
-/// below 3 MiB.
-const LARGEST: usize = 7 << 20;
+/// The longest body of a review. It holds the old and the new object, each of which the API server limits to 3 MiB.
+const MAX_REVIEW_BYTES: usize = 7 << 20;
 
-/// Where the webhooks are served, on every interface.
+/// The server of the webhooks, on every interface.
 #[derive(Clone, Copy, Debug)]
 pub struct Webhooks<'a> {
     /// TCP port.
@@ -49,14 +48,14 @@ impl Webhooks<'_> {
 /// The two webhooks by their paths.
 pub fn router() -> Router {
     Router::new()
-        .route(POLICY, post(ask::<Policy>))
-        .route(POLICY_SET, post(ask::<PolicySet>))
-        .layer(DefaultBodyLimit::max(LARGEST))
+        .route(POLICY, post(handle_review::<Policy>))
+        .route(POLICY_SET, post(handle_review::<PolicySet>))
+        .layer(DefaultBodyLimit::max(MAX_REVIEW_BYTES))
 }
 
 // The handler of a route is async, whether it waits or not.
 #[allow(clippy::unused_async)]
-async fn ask<K: Admit>(body: Bytes) -> Response {
+async fn handle_review<K: Admit>(body: Bytes) -> Response {
     match review::answer::<K>(&body) {
         Ok(answer) => ([(header::CONTENT_TYPE, "application/json")], answer).into_response(),
         Err(error) => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use kube::core::{ApiResource, GroupVersionKind};
 use parking_lot::Mutex;
-use reeve_propagator::hub_templates::accounts::{Account, AccountError, Accounts, Schedule};
+use reeve_propagator::hub_templates::accounts::{Account, AccountError, Accounts, TokenSchedule};
 use reeve_runtime::client::{self, ClientOptions, InProcessServers};
 use reeve_runtime::discovery::ServedKind;
 use reeve_runtime::object::ObjectKey;
@@ -74,11 +74,11 @@ async fn accounts(plane: &Plane) -> Result<(Accounts, Woken)> {
         move |replica: &ObjectKey| woken.lock().push(replica.clone())
     };
     // The API server gives no token for less than ten minutes: this one is renewed after 2 to 4 s.
-    let schedule = Schedule {
-        lives: 600,
-        margin: Duration::from_secs(596),
-        spread: Duration::from_secs(2),
-        spacing: Duration::ZERO,
+    let schedule = TokenSchedule {
+        lifetime_seconds: 600,
+        renew_before_expiry: Duration::from_secs(596),
+        renewal_jitter: Duration::from_secs(2),
+        retry_interval: Duration::ZERO,
     };
     let client = client::connect(&options).await?;
     Ok((Accounts::new(client, options, schedule, wake), woken))

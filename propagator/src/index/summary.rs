@@ -1,5 +1,5 @@
-//! What the index answers about statuses: where a root policy goes, what its clusters say, and the
-//! same for the policies of a set.
+//! The queries of the index for statuses: the clusters of a root policy with their compliance, and the same for the policies of
+//! a set.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,57 +11,57 @@ use reeve_runtime::object::ObjectKey;
 use super::facts::{BindingFacts, PlacementKind};
 use super::{Index, SetFacts};
 
-/// Everything that the status of a root policy says about placement.
+/// The placement of a root policy and the compliance of its clusters, for its status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct PlacementSummary {
     /// The bindings and placements, in the order of the status.
     pub placements: Vec<PolicyPlacement>,
-    /// The clusters chosen.
-    pub clusters: BTreeMap<String, ClusterReach>,
+    /// The selected clusters.
+    pub clusters: BTreeMap<String, ClusterSummary>,
 }
 
-/// One chosen cluster.
+/// A selected cluster in the status of a root policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClusterReach {
-    /// What its replica says.
+pub struct ClusterSummary {
+    /// The compliance of its replica.
     pub compliance: Option<Compliance>,
-    /// Whether the policy is meant to be there. If not, a policy set excludes it.
+    /// Whether the policy is placed there. If not, a policy set excludes the cluster.
     pub placed: bool,
     /// The bindings that place the policy there although a policy set excludes the cluster.
     pub remaining: Vec<String>,
 }
 
-/// What is known of one policy of a set.
+/// The state of one policy of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Member {
+pub enum SetMember {
     /// There is no such policy.
     Missing,
-    /// It goes nowhere for the time being.
+    /// It is disabled.
     Disabled(Vec<PolicyPlacement>),
-    /// The worst answer of the clusters that it reaches through this set, if any answered.
+    /// The worst compliance of the clusters where this set places it, if any is known.
     Compliance(Option<Compliance>, Vec<PolicyPlacement>),
 }
 
 impl Index {
-    /// What the status of a root policy says about placement.
-    pub fn reach(&self, root: &RootPolicyName) -> Reach {
+    /// The placement of a root policy and the compliance of its clusters.
+    pub fn summary(&self, root: &RootPolicyName) -> PlacementSummary {
         let disabled = self.roots.get(root).is_some_and(|facts| facts.disabled);
         let bindings = self.bindings_of(root);
-        let mut reach = Reach::default();
+        let mut summary = PlacementSummary::default();
         let mut excluding: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
-        let mut choosing: BTreeMap<&String, Vec<&String>> = BTreeMap::new();
+        let mut selecting: BTreeMap<&String, Vec<&String>> = BTreeMap::new();
         let plain = || bindings.iter().filter(|(_, binding)| !binding.restricted);
         for (key, binding) in plain().filter(|_| !disabled) {
             for cluster in self.clusters_of(&binding.placement) {
-                choosing.entry(cluster).or_default().push(&key.name);
-                let entry = reach.clusters.entry(cluster.clone()).or_default();
+                selecting.entry(cluster).or_default().push(&key.name);
+                let entry = summary.clusters.entry(cluster.clone()).or_default();
                 entry.placed |= self.sends(binding, root, cluster);
             }
         }
         let restricted = bindings.iter().filter(|(_, binding)| binding.restricted);
         let restricted = restricted.filter(|(_, binding)| {
             self.clusters_of(&binding.placement)
-                .any(|cluster| reach.clusters.contains_key(cluster))
+                .any(|cluster| summary.clusters.contains_key(cluster))
         });
         for (key, binding) in plain().chain(restricted) {
             for (entry, set) in self.entries(key, binding, root) {
@@ -69,24 +69,24 @@ impl Index {
                 for cluster in excluded.into_iter().flatten() {
                     excluding.entry(cluster).or_default().insert(&key.name);
                 }
-                reach.placements.push(entry);
+                summary.placements.push(entry);
             }
         }
-        let answers = self.replicas.get(root);
-        for (cluster, entry) in &mut reach.clusters {
-            let compliance = answers.and_then(|answers| answers.get(cluster));
+        let compliances = self.replicas.get(root);
+        for (cluster, entry) in &mut summary.clusters {
+            let compliance = compliances.and_then(|compliances| compliances.get(cluster));
             entry.compliance = compliance.copied().flatten();
             if let Some(excluding) = excluding.get(cluster) {
-                let bindings = choosing.get(cluster).into_iter().flatten();
+                let bindings = selecting.get(cluster).into_iter().flatten();
                 let remaining = bindings.filter(|binding| !excluding.contains(*binding));
                 entry.remaining = remaining.map(|binding| (*binding).clone()).collect();
             }
         }
-        reach.placements.sort_by_cached_key(order);
-        reach
+        summary.placements.sort_by_cached_key(sort_key);
+        summary
     }
 
-    /// The entries for one policy in one binding: one for being named, one for each policy set.
+    /// The entries for one policy in one binding: one if it is a subject, one for each policy set that lists it.
     fn entries<'a>(
         &'a self,
         key: &'a ObjectKey,
@@ -94,7 +94,7 @@ impl Index {
         root: &'a RootPolicyName,
     ) -> impl Iterator<Item = (PolicyPlacement, Option<&'a SetFacts>)> + 'a {
         let direct = binding.policies.contains(root).then_some((None, None));
-        let sets = self.listing(binding, root);
+        let sets = self.sets_listing(binding, root);
         let sets = sets.map(|(set, facts)| (Some(set.name.clone()), Some(facts)));
         direct.into_iter().chain(sets).map(move |(set, facts)| {
             let excluded = facts.and_then(|facts| facts.exclusions.get(&root.name));
@@ -105,7 +105,7 @@ impl Index {
                     cluster_name: cluster.clone(),
                 })
                 .collect();
-            let (placement, placement_rule) = self.named(binding);
+            let (placement, placement_rule) = self.placement_names(binding);
             let entry = PolicyPlacement {
                 placement_binding: Some(key.name.clone()),
                 placement,
@@ -118,8 +118,8 @@ impl Index {
         })
     }
 
-    /// The name of a binding's placement, where its kind puts it, if it exists.
-    fn named(&self, binding: &BindingFacts) -> (Option<String>, Option<String>) {
+    /// The names of a binding's `Placement` and `PlacementRule`, of which one at most exists.
+    fn placement_names(&self, binding: &BindingFacts) -> (Option<String>, Option<String>) {
         let exists = self.placements.contains(&binding.placement);
         let name = exists.then(|| binding.placement.key.name.clone());
         match binding.placement.kind {
@@ -128,17 +128,17 @@ impl Index {
         }
     }
 
-    /// What is known of a policy as a member of a set.
-    pub fn member(&self, set: &ObjectKey, policy: &str) -> Member {
+    /// The state of a policy as a member of a set.
+    pub fn member(&self, set: &ObjectKey, policy: &str) -> SetMember {
         let root = RootPolicyName::new(set.namespace.clone(), policy);
         let Some(facts) = self.roots.get(&root) else {
-            return Member::Missing;
+            return SetMember::Missing;
         };
-        let reach = self.reach(&root);
+        let summary = self.summary(&root);
         let through = |entry: &PolicyPlacement| entry.policy_set.as_ref() == Some(&set.name);
-        let placements: Vec<_> = reach.placements.into_iter().filter(through).collect();
+        let placements: Vec<_> = summary.placements.into_iter().filter(through).collect();
         if facts.disabled {
-            return Member::Disabled(placements);
+            return SetMember::Disabled(placements);
         }
         let excluded = self.sets.get(set);
         let excluded = excluded.and_then(|set| set.exclusions.get(policy));
@@ -150,8 +150,8 @@ impl Index {
             .flat_map(|binding| self.clusters_of(&binding.placement))
             .filter(|cluster| excluded.is_none_or(|excluded| !excluded.contains(*cluster)))
             .collect();
-        let answers = relevant.into_iter().filter_map(|cluster| {
-            let cluster = reach.clusters.get(cluster)?;
+        let compliances = relevant.into_iter().filter_map(|cluster| {
+            let cluster = summary.clusters.get(cluster)?;
             cluster.compliance
         });
         let severity = |compliance: &Compliance| match compliance {
@@ -160,15 +160,15 @@ impl Index {
             Compliance::NonCompliant => Some(2),
             Compliance::Terminating => None,
         };
-        let worst = answers
+        let worst = compliances
             .filter(|compliance| severity(compliance).is_some())
             .max_by_key(severity);
-        Member::Compliance(worst, placements)
+        SetMember::Compliance(worst, placements)
     }
 }
 
 /// The order of the entries in a status.
-fn order(entry: &PolicyPlacement) -> String {
+fn sort_key(entry: &PolicyPlacement) -> String {
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
     format!(
         "{} {} {} {}",
