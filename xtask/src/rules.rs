@@ -33,7 +33,7 @@ const CODE: [&str; 16] = [
 ];
 const PREFIXES: &str = "PROP|FWK|CFG|ADDON|GK|TMPL|PLC|OP|CLI";
 
-/// A rule's identifier: `PROP-12`, or `PROP-12.3` for a row of its table.
+/// A rule's identifier, with the number of a row where it is one of a table.
 type Rule = String;
 
 /// Fails when code or a page cites a rule that no page has.
@@ -118,9 +118,7 @@ impl Reference {
             rules: BTreeMap::new(),
             citations: Vec::new(),
         };
-        let definition = Regex::new(&format!(
-            r"(?m)^\s*(?:- |\| )\*{{0,2}}((?:{PREFIXES})-\d+(?:\.\d+)?)\b"
-        ))?;
+        let definition = Regex::new(&format!(r"\*\*((?:{PREFIXES})-\d+(?:\.\d+)?)\*\*"))?;
         let citation = Regex::new(&format!(r"\b((?:{PREFIXES})-\d+(?:\.\d+)?)\b"))?;
         for entry in
             fs::read_dir(root.join(FOLDER)).context("cannot read the behaviour reference")?
@@ -190,7 +188,7 @@ impl Reference {
         }
         for found in name.captures_iter(text) {
             let rule = format!("{}-{}", found[1].to_uppercase(), &found[2]);
-            // `prop_12_3_…` is a row of PROP-12; `prop_12_3_clusters…` would be read so, too.
+            // A second number is that of a row, if there is such a row.
             let row = found.get(3).map(|row| format!("{rule}.{}", row.as_str()));
             let row = row.filter(|row| self.rules.contains_key(row));
             self.add(row.unwrap_or(rule), file, true);

@@ -59,7 +59,7 @@ impl SpecSync {
         match decide::decide(&observed, &self.managed.namespace) {
             SpecAction::Nothing => {}
             SpecAction::Leave(reason) => {
-                tracing::error!(policy = name, reason, "{}", messages::LEFT_ALONE)
+                tracing::error!(policy = name, reason, "{}", messages::LEFT_ALONE);
             }
             SpecAction::Delete { uid } => self.delete(&name, uid).await?,
             SpecAction::Create(policy) => {

@@ -30,6 +30,7 @@ pub enum SyncState {
 }
 
 /// Compares the two sides. `hub` is absent when there is no hub to report to.
+#[allow(clippy::option_option)]
 pub fn sync_state(
     managed: Option<Cached<Replica>>,
     hub: Option<Option<Cached<Replica>>>,

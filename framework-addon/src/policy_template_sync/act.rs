@@ -164,7 +164,7 @@ impl TemplateSync {
             Ok(after) if after.metadata.resource_version == live.metadata.resource_version => {
                 // The API server fills in or drops something that the template says otherwise.
                 sent_reports.change(work.policy, name, |state| {
-                    state.unchanged_update = Some(digest)
+                    state.unchanged_update = Some(digest);
                 });
                 self.record_applied(work, kind, &after, None).await?;
                 Ok(Some((Arc::new(after), AppliedChange::Nothing)))

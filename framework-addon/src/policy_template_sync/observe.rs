@@ -178,7 +178,7 @@ impl TemplateSync {
             {
                 DependencyResult::Met => {}
                 DependencyResult::Unmet => {
-                    dependency_state.unmet.push(dependency_object.described())
+                    dependency_state.unmet.push(dependency_object.described());
                 }
                 DependencyResult::Unreadable => dependency_state
                     .unreadable

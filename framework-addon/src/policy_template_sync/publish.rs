@@ -1,4 +1,4 @@
-//! ComplianceEvents about templates: to people, and by compliance events to status sync.
+//! Reports about templates: to people, and by compliance events to status sync.
 
 use kube::Resource;
 use kube::api::{DynamicObject, Patch, PatchParams};
@@ -86,7 +86,7 @@ impl TemplateSync {
         Ok(())
     }
 
-    /// ComplianceEvents why a template's object is not as it should be. From now on this is the word about it.
+    /// Reports why a template's object is not as it should be. From now on this is the word about it.
     pub(super) async fn report_not_applied(
         &self,
         policy: &Replica,
@@ -100,7 +100,7 @@ impl TemplateSync {
         self.report(policy, about, finding).await
     }
 
-    /// ComplianceEvents, unless that has been done. The compliance event is stored when this returns.
+    /// Reports, unless that has been done. The compliance event is stored when this returns.
     pub(super) async fn report(
         &self,
         policy: &Replica,
@@ -135,9 +135,9 @@ impl TemplateSync {
         }
         let sent_reports = &self.reporter.sent_reports;
         let state = sent_reports.of(policy, name);
-        let stale = sent::stale_report(&self.reporter.reports(policy, name), &state);
+        let outdated = sent::stale_report(&self.reporter.reports(policy, name), &state);
         let reset_for =
-            stale.filter(|_| kind.resource.group == GROUP && has_compliance(&live.data));
+            outdated.filter(|_| kind.resource.group == GROUP && has_compliance(&live.data));
         if reset_for.is_some() {
             let patch = Patch::Merge(json!({"status": {"compliant": null}}));
             let patched = self

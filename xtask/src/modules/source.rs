@@ -196,7 +196,10 @@ fn expand(tree: &UseTree, prefix: &mut ItemPath, leaves: &mut Vec<(ItemPath, Str
         }
         UseTree::Name(name) => {
             let name = name.ident.to_string();
-            leaves.push(([prefix.as_slice(), &[name.clone()]].concat(), name));
+            leaves.push((
+                [prefix.as_slice(), std::slice::from_ref(&name)].concat(),
+                name,
+            ));
         }
         UseTree::Rename(rename) => {
             let path = [prefix.as_slice(), &[rename.ident.to_string()]].concat();
