@@ -119,7 +119,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn rough_edge_35_the_version_is_a_served_one() {
+    fn version_is_a_served_one() {
         let crd = Crd::deserialize(json!({
             "metadata": {"name": "teas.shop", "labels": {"a": "b"}},
             "spec": {

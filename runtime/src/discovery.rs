@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_36_subresources_do_not_serve_a_kind_and_watchable_resources_come_first() {
+    fn subresource_serves_no_kind_and_watchable_resource_comes_first() {
         let asked = GroupVersionKind::gvk("g", "v1", "Thing");
         let page = [
             resource("things/status", "Thing", &["get", "watch"]),

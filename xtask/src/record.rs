@@ -58,7 +58,7 @@ pub(crate) fn record(only: Option<&str>) -> Result<()> {
         go.args(["run", ".", recording.program])
             .current_dir(folder.join("golang"))
             .env("TZ", "UTC")
-            // The classic `encoding/json`, whose texts are the contract's.
+            // The classic `encoding/json`, whose texts the behaviour reference has.
             .env("GOEXPERIMENT", "");
         if let Some(toolchain) = recording.toolchain {
             go.env("GOTOOLCHAIN", toolchain)

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_15_a_word_of_hex_digits_is_not_a_time() {
+    fn word_of_hex_digits_is_not_a_time() {
         assert_eq!(time_in_event_name("policy.cafe"), None);
         assert_eq!(time_in_event_name("policy.deadbeef"), None);
     }

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn case_u4_flags_come_first_and_the_api_server_is_not_asked() {
+    async fn flags_win_over_the_profile_without_a_request() {
         let (settled, _) = settle(&flags("VersionTLS13", ""), unasked()).await;
         assert_eq!(settled.tls.tls_min_version, "VersionTLS13");
         assert!(!settled.watched && !settled.from_profile);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn case_u5_rough_edge_60_flags_that_make_no_sense_are_ignored_and_nothing_is_watched() {
+    async fn prop_18_invalid_flags_are_ignored_and_nothing_is_watched() {
         for wrong in [flags("bogus", ""), flags("VersionTLS13", "TLS_NONSENSE")] {
             let (settled, _) = settle(&wrong, async { Found::Unreadable }).await;
             assert!(settled.tls.tls_min_version.is_empty(), "{settled:?}");

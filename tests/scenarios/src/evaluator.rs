@@ -140,7 +140,7 @@ async fn with_crds(name: &'static str) -> Result<Plane> {
 }
 
 /// What the names of a scenario's policies begin with: `case20-` for `case20_…`, `rough-edge-7-` for
-/// `rough_edge_7_…`.
+/// `cfg_7_…`.
 pub(crate) fn key(scenario: &str) -> String {
     let mut key = String::new();
     for part in scenario.split('_') {

@@ -86,7 +86,7 @@ fn what_an_agent_asks_for_is_approved() {
     assert_eq!(by_grpc.verdict(), Ok(()));
 }
 
-/// What (a), (b) and (c) of the contract's table say, and more of the kind.
+/// Forgeries of each kind that the checks of a request refuse.
 // A table is as long as it is.
 #[allow(clippy::too_many_lines)]
 fn forgeries() -> Vec<(&'static str, Request)> {

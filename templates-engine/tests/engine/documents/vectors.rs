@@ -1,4 +1,4 @@
-//! The contract's golden vectors, and raw YAML.
+//! Golden vectors of encryption, and raw YAML.
 
 use reeve_templates_engine::resolver::{Config, Input, Mode, Options};
 

@@ -343,7 +343,7 @@ fn refusal(name: &str, policy: &str, namespace: &str) -> String {
     format!("{denied}\n---\n{binding}")
 }
 
-/// Rough edges 32 and 33: an unknown kind hinders no other dependency, and is not forgotten.
+/// An unknown kind hinders no other dependency, and is not forgotten.
 pub(crate) async fn kind_arrives(world: Arc<Agents>) -> Result<()> {
     let name = "rough-edge-32-arrives";
     let place = world.place(Mode::Default)?;

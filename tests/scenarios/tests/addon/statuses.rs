@@ -344,7 +344,7 @@ pub(crate) async fn not_sticky(world: Arc<Agents>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-/// Rough edges 14 and 15.
+/// FWK-63.
 pub(crate) async fn counted_up(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "rough-edge-14-counted";
     let policy = with(&world, mode, name, &[name]).await?;

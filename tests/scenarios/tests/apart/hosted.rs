@@ -1,4 +1,4 @@
-//! Case 21: a controller on one cluster for another one.
+//! CFG-8: a controller on one cluster for another one.
 
 use std::sync::Arc;
 

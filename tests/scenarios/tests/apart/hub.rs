@@ -1,4 +1,4 @@
-//! Case 43: hub templates that the managed cluster resolves. CFG-36: a hub that is away.
+//! CFG-43: hub templates that the managed cluster resolves. CFG-36: a hub that is away.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Rough edges 2 and 5: a controller that may not do everything.
+//! CFG-151 and CFG-97: a controller that may not do everything.
 
 use std::sync::Arc;
 

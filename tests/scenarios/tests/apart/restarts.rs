@@ -1,4 +1,4 @@
-//! Case 14: what happens while the controller is away.
+//! CFG-96: what happens while the controller is away.
 
 use std::sync::Arc;
 

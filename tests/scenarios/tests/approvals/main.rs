@@ -64,7 +64,7 @@ impl Request {
     }
 }
 
-/// What the contract says of forged requests, each with what the event must say.
+/// Forged requests, each with the message of its event.
 fn forgeries() -> Vec<(Request, &'static str)> {
     let of = |name| Request::of(name, "cluster1");
     let another = group_of("cluster10");

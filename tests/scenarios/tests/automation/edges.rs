@@ -1,4 +1,4 @@
-//! Rough edges 48 and 51 to 55.
+//! PROP-162, PROP-169 and PROP-164.
 
 use std::sync::Arc;
 

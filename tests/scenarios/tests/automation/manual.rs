@@ -1,4 +1,4 @@
-//! Cases E22 to E24: runs by hand, and the end.
+//! PROP-166 and PROP-164: runs by hand, and the end.
 
 use std::sync::Arc;
 

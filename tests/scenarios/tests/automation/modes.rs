@@ -1,4 +1,4 @@
-//! Cases E18 to E21: the modes.
+//! PROP-167 and PROP-169: the modes.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Rough edges that only a real API server shows, by their number in the contract.
+//! Differences from upstream that only a real API server shows.
 
 use std::sync::Arc;
 

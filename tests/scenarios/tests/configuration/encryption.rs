@@ -1,4 +1,4 @@
-//! Case 16: values that are encrypted in a policy.
+//! CFG-86: values that are encrypted in a policy.
 
 use std::sync::Arc;
 

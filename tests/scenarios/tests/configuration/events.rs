@@ -1,4 +1,4 @@
-//! Case 15: what is told to the parent, what the policy's own events say, and the history.
+//! CFG-155: what is told to the parent, what the policy's own events say, and the history.
 
 use std::sync::Arc;
 

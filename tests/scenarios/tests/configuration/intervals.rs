@@ -1,4 +1,4 @@
-//! Case 17: how often a policy is evaluated. Rough edge 35: intervals that say little.
+//! CFG-38: how often a policy is evaluated. Intervals without a meaning.
 
 use std::sync::Arc;
 

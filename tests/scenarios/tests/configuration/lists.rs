@@ -1,4 +1,4 @@
-//! Case 12: lists, whose order is nothing and whose items may have names.
+//! CFG-116: lists, whose order is nothing and whose items may have names.
 
 use std::sync::Arc;
 

@@ -156,7 +156,7 @@ fn cases_20_to_47() -> Vec<Scenario<Evaluator>> {
     ]
 }
 
-/// What the controller that this one replaces does less well, by the number in the contract.
+/// Where upstream's controller behaves worse, named after the rule.
 fn rough_edges() -> Vec<Scenario<Evaluator>> {
     scenarios![
         cfg_40_3_from_polling_to_watching: intervals::from_polling_to_watching,
@@ -173,6 +173,6 @@ fn rough_edges() -> Vec<Scenario<Evaluator>> {
         cfg_157_events_of_the_policy_are_verbatim: edges::own_events,
         cfg_173_a_kind_that_is_removed: edges::removed_kind,
         cfg_166_a_namespace_starts_to_go: namespaces::terminating,
-        rough_edge_35_intervals_that_say_little: intervals::nonsense,
+        interval_without_meaning_evaluates_at_every_change: intervals::nonsense,
     ]
 }

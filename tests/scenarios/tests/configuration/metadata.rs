@@ -1,4 +1,4 @@
-//! Case 9: labels and annotations.
+//! CFG-120: labels and annotations.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Case 1: Pods, which need a namespace that is there and stays.
+//! CFG-91: Pods, which need a namespace that is there and stays.
 
 use std::sync::Arc;
 
@@ -210,7 +210,7 @@ pub(crate) async fn other_namespace(world: Arc<Evaluator>) -> Result<()> {
     Ok(())
 }
 
-/// Case 22: items of a list are one item when they have one name.
+/// CFG-117: items of a list are one item when they have one name.
 pub(crate) async fn image(world: Arc<Evaluator>) -> Result<()> {
     world.namespaces(&["case22"]).await?;
     let policy = world.policy("case22-image");

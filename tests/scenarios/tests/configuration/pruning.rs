@@ -1,4 +1,4 @@
-//! Case 20: what a policy remembers of its objects, and what it takes with it when it goes.
+//! CFG-53: what a policy remembers of its objects, and what it takes with it when it goes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Case 30: object templates that a template makes.
+//! CFG-71: object templates that a template makes.
 
 use std::sync::Arc;
 

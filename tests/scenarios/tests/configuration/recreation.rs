@@ -1,4 +1,4 @@
-//! Case 40: objects that can only be changed by making them anew.
+//! CFG-100.3: objects that can only be changed by making them anew.
 
 use std::sync::Arc;
 

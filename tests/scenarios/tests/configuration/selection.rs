@@ -1,4 +1,4 @@
-//! Case 42: objects chosen by their labels.
+//! CFG-78: objects chosen by their labels.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Case 8: what a policy wants of an object's status is checked, and never written.
+//! CFG-111: what a policy wants of an object's status is checked, and never written.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Case 13: templates that read the cluster.
+//! CFG-75: templates that read the cluster.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Case 44: templates that speak of the object at hand.
+//! CFG-83: templates that speak of the object at hand.
 
 use std::sync::Arc;
 

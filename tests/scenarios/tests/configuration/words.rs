@@ -1,4 +1,4 @@
-//! Case 41: messages in the policy's own words.
+//! CFG-147: messages in the policy's own words.
 
 use std::sync::Arc;
 

@@ -35,7 +35,7 @@ pub(crate) fn without_the_servers_own(object: &Value) -> Value {
 }
 
 /// The paths of everything in an object that holds nothing else: scalars, nulls, empty maps and lists. A list
-/// in a list is compared as a whole (contract 8.3: only maps are merged), so it counts as a leaf.
+/// in a list is compared as a whole (only maps are merged), so it counts as a leaf.
 pub(crate) fn leaves(object: &Value) -> Vec<Vec<Step>> {
     let mut found = Vec::new();
     collect(object, &mut Vec::new(), &mut found);

@@ -22,7 +22,7 @@ pub(crate) struct Item {
     pub changes: &'static [(&'static str, Outcome)],
     /// What enforcing comes to, after these changes, when the object must be the user's text and no more.
     pub only: Outcome,
-    /// Leaves that the API server sets back whatever is written: the contract (8.5.5) calls that compliant.
+    /// Leaves that the API server sets back whatever is written: a live value that differs only there is compliant.
     pub set_back: &'static [&'static str],
 }
 
@@ -160,7 +160,7 @@ impl Actor<'_> {
         if let Some(metadata) = nameless["metadata"].as_object_mut() {
             metadata.remove("name");
         }
-        // The order of a list does not matter (contract 8.3), and what is there is found by its content (8.4).
+        // The order of a list does not matter (only maps are merged), and what is there is found by its content (8.4).
         for definition in [&returned, &reversed(&returned), &nameless] {
             for (compliance, verdict) in [
                 ("musthave", "Compliant"),

@@ -22,7 +22,7 @@ const PLAINTEXTS: [&str; 4] = [
 ];
 const SOURCE: &str = "{apiVersion: v1, kind: Secret, metadata: {name: source, namespace: secrets}, data: {password: aHVudGVyMi1vZi10aGUtc291cmNl}}";
 
-/// `an-iv-of-16bytes` and `reeve-tests-first-key-0123456789`, as in case 16.
+/// `an-iv-of-16bytes` and `reeve-tests-first-key-0123456789`, as in CFG-86.
 const VECTOR: &str = "YW4taXYtb2YtMTZieXRlcw==";
 const KEY: &str = "cmVldmUtdGVzdHMtZmlyc3Qta2V5LTAxMjM0NTY3ODk=";
 

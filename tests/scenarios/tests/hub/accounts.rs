@@ -1,4 +1,4 @@
-//! Cases E33 to E35: hub templates that read with a service account's rights.
+//! PROP-104 and PROP-111: hub templates that read with a service account's rights.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Cases E11 to E15: the status of a root policy.
+//! PROP-46 and PROP-147: the status of a root policy.
 
 use std::sync::Arc;
 

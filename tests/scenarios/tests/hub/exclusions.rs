@@ -1,4 +1,4 @@
-//! Cases E55 to E58: sets that keep their policies from clusters.
+//! PROP-77 and PROP-146: sets that keep their policies from clusters.
 
 use std::sync::Arc;
 

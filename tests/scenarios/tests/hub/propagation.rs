@@ -1,4 +1,4 @@
-//! Cases E1 to E10, and with placements in place of rules E25: where replicas are, and what they look
+//! PROP-81 and PROP-95, and with placements in place of rules E25: where replicas are, and what they look
 //! like. E27: both at once.
 
 use std::collections::BTreeMap;

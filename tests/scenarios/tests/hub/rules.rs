@@ -1,4 +1,4 @@
-//! Rough edges 8 and 9: `PlacementRule`s that are not there, or say it oddly.
+//! PROP-75 and PROP-74: `PlacementRule`s that are not there, or say it oddly.
 
 use std::sync::Arc;
 

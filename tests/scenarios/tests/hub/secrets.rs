@@ -1,4 +1,4 @@
-//! Cases E30 and E31: what is encrypted for clusters. The vectors are the contract's.
+//! PROP-123 and PROP-133: what is encrypted for clusters. The vectors were computed by upstream's algorithm.
 
 use std::sync::Arc;
 

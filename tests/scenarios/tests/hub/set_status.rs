@@ -1,4 +1,4 @@
-//! Cases E45 to E48: the status of a set.
+//! PROP-153 and PROP-158: the status of a set.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Cases E38 to E44: policies that are bound through sets.
+//! PROP-77 and PROP-142: policies that are bound through sets.
 
 use std::sync::Arc;
 

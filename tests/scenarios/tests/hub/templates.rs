@@ -1,4 +1,4 @@
-//! Cases E29, E32 and E37: hub templates.
+//! PROP-99, PROP-103 and PROP-105: hub templates.
 
 use std::sync::Arc;
 

@@ -17,13 +17,9 @@ const SERVICE_NAME: &str = "config-policy-controller-metrics";
 fn config_policy(site: &Site, cluster: Cluster) -> AddOn<'_> {
     AddOn::new(site, CONFIG_POLICY, cluster)
 }
-
-/// Case 1.
 pub(crate) async fn elsewhere(site: Arc<Site>) -> Result<()> {
     installed_elsewhere(&site, CONFIG_POLICY, &[Cluster::Two, Cluster::Three]).await
 }
-
-/// Case 2.
 pub(crate) async fn default(site: Arc<Site>) -> Result<()> {
     let _turn = site
         .turns
@@ -40,21 +36,15 @@ pub(crate) async fn default(site: Arc<Site>) -> Result<()> {
     tokio::try_join!(on(Cluster::One), on(Cluster::Two), on(Cluster::Three))?;
     Ok(())
 }
-
-/// Case 3.
 pub(crate) async fn nodes(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&[(CONFIG_POLICY, Cluster::One)]).await?;
     placed_on_nodes(&config_policy(&site, Cluster::One)).await
 }
-
-/// Case 4.
 pub(crate) async fn resources(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&[(CONFIG_POLICY, Cluster::Three)]).await?;
     let addon = config_policy(&site, Cluster::Three);
     sized(&addon, ["128Mi", "512Mi"], ["75Mi", "150Mi"]).await
 }
-
-/// Case 7.
 pub(crate) async fn annotations(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&[(CONFIG_POLICY, Cluster::Two)]).await?;
     let addon = config_policy(&site, Cluster::Two);
@@ -135,8 +125,6 @@ async fn monitored(addon: &AddOn<'_>, scheme: &str, port: &Value) -> Result<()> 
     )
     .await
 }
-
-/// Case 8.
 pub(crate) async fn customized(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&[(CONFIG_POLICY, Cluster::Two)]).await?;
     let addon = config_policy(&site, Cluster::Two);
@@ -173,8 +161,6 @@ pub(crate) async fn customized(site: Arc<Site>) -> Result<()> {
     addon.runs().await?;
     addon.disable().await
 }
-
-/// Case 9.
 pub(crate) async fn openshift(site: Arc<Site>) -> Result<()> {
     // The claim is that of the cluster, and changes both add-ons.
     let _turn = site
@@ -231,8 +217,6 @@ async fn on_openshift(site: &Site) -> Result<()> {
     // The Pod has no certificate to serve with, and never starts; the hook does without.
     addon.disable().await
 }
-
-/// Case 1 of the standalone templating add-on.
 pub(crate) async fn standalone(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&[(CONFIG_POLICY, Cluster::One)]).await?;
     let addon = config_policy(&site, Cluster::One);

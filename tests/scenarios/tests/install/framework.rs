@@ -19,13 +19,9 @@ const POLICIES: &str = "open-cluster-management-policies";
 fn framework(site: &Site, cluster: Cluster) -> AddOn<'_> {
     AddOn::new(site, FRAMEWORK, cluster)
 }
-
-/// Case 1.
 pub(crate) async fn elsewhere(site: Arc<Site>) -> Result<()> {
     installed_elsewhere(&site, FRAMEWORK, &Cluster::ALL).await
 }
-
-/// Case 2.
 pub(crate) async fn default(site: Arc<Site>) -> Result<()> {
     let _turn = site
         .turns
@@ -91,8 +87,6 @@ pub(crate) async fn vanished_crd(site: Arc<Site>) -> Result<()> {
     addon.runs().await?;
     addon.disable().await
 }
-
-/// Case 5.
 pub(crate) async fn annotations(site: Arc<Site>) -> Result<()> {
     let _turn = site
         .turns
@@ -124,8 +118,6 @@ pub(crate) async fn annotations(site: Arc<Site>) -> Result<()> {
     tokio::try_join!(on(Cluster::One), on(Cluster::Two), on(Cluster::Three))?;
     Ok(())
 }
-
-/// Case 6.
 pub(crate) async fn customized(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
     let addon = framework(&site, Cluster::Two);
@@ -159,21 +151,15 @@ pub(crate) async fn customized(site: Arc<Site>) -> Result<()> {
     addon.says("Progressing", "False", "Completed").await?;
     addon.disable().await
 }
-
-/// Case 7.
 pub(crate) async fn nodes(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Three)]).await?;
     placed_on_nodes(&framework(&site, Cluster::Three)).await
 }
-
-/// Case 8.
 pub(crate) async fn resources(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
     let addon = framework(&site, Cluster::Two);
     sized(&addon, ["64Mi", "512Mi"], ["50Mi", "100Mi"]).await
 }
-
-/// Case 14.
 pub(crate) async fn cluster_namespace(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
     let addon = framework(&site, Cluster::Two);
@@ -192,8 +178,6 @@ pub(crate) async fn cluster_namespace(site: Arc<Site>) -> Result<()> {
     addon.disable().await?;
     addon.plane.gone("v1", "Namespace", None, name, short).await
 }
-
-/// Case 15.
 pub(crate) async fn orphaned_namespace(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Three)]).await?;
     let addon = framework(&site, Cluster::Three);
@@ -217,8 +201,6 @@ pub(crate) async fn orphaned_namespace(site: Arc<Site>) -> Result<()> {
         .gone("v1", "Namespace", None, name, crate::addon::SOON)
         .await
 }
-
-/// Case 16.
 pub(crate) async fn probes(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Three)]).await?;
     let addon = framework(&site, Cluster::Three);

@@ -32,8 +32,6 @@ async fn label_vendor(site: &Site, vendor: Value) -> Result<()> {
         .await?;
     Ok(())
 }
-
-/// Case 3 of the framework.
 pub(crate) async fn framework(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&BOTH).await?;
     label_vendor(&site, "OpenShift".into()).await?;
@@ -104,8 +102,6 @@ pub(crate) async fn marked_again(site: Arc<Site>) -> Result<()> {
         &before,
     )
 }
-
-/// Case 4 of the framework.
 pub(crate) async fn framework_configured(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&BOTH).await?;
     let addon = AddOn::new(&site, FRAMEWORK, Cluster::Three).hosted();
@@ -119,8 +115,6 @@ pub(crate) async fn framework_configured(site: Arc<Site>) -> Result<()> {
     })
     .await
 }
-
-/// Case 5 of the config-policy add-on.
 pub(crate) async fn config_policy(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&BOTH).await?;
     label_vendor(&site, "OpenShift".into()).await?;
@@ -129,8 +123,6 @@ pub(crate) async fn config_policy(site: Arc<Site>) -> Result<()> {
     label_vendor(&site, Value::Null).await?;
     outcome
 }
-
-/// Case 6 of the config-policy add-on.
 pub(crate) async fn config_policy_configured(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&BOTH).await?;
     let addon = AddOn::new(&site, CONFIG_POLICY, Cluster::Three).hosted();

@@ -26,8 +26,6 @@ async fn annotate_cluster(site: &Site, annotations: Value) -> Result<()> {
         .await?;
     Ok(())
 }
-
-/// Case 9.
 pub(crate) async fn by_values(site: Arc<Site>) -> Result<()> {
     let values = json!({
         "onMulticlusterHub": true,
@@ -35,8 +33,6 @@ pub(crate) async fn by_values(site: Arc<Site>) -> Result<()> {
     });
     by_annotation(&site, json!({ VALUES: values.to_string() })).await
 }
-
-/// Case 11.
 pub(crate) async fn by_addon(site: Arc<Site>) -> Result<()> {
     by_annotation(&site, json!({ ON_HUB: "true" })).await
 }
@@ -67,8 +63,6 @@ async fn is_on_hub(addon: &AddOn<'_>, annotations: Value) -> Result<()> {
     let (hub, name) = (&addon.site.hub, addon.cluster.name());
     steadily("the hub's own namespace stays", || has_namespace(hub, name)).await
 }
-
-/// Case 10, which is issue 18, 3.2.
 pub(crate) async fn by_cluster(site: Arc<Site>) -> Result<()> {
     let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::One)]).await?;
     let addon = AddOn::new(&site, FRAMEWORK, Cluster::One);
@@ -187,8 +181,6 @@ pub(crate) mod works {
         ADDON, AddOn, Arc, Cluster, FRAMEWORK, Object, PAUSE, Result, SOON, Site, WORK, ensure,
         eventually, json, steadily,
     };
-
-    /// Case 12.
     pub(crate) async fn reverted(site: Arc<Site>) -> Result<()> {
         let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
         let addon = AddOn::new(&site, FRAMEWORK, Cluster::Two);
@@ -198,8 +190,6 @@ pub(crate) mod works {
         eventually("the work is as it was", SOON, || has(&addon, length)).await?;
         addon.disable().await
     }
-
-    /// Case 13.
     pub(crate) async fn paused(site: Arc<Site>) -> Result<()> {
         let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Three)]).await?;
         let addon = AddOn::new(&site, FRAMEWORK, Cluster::Three);

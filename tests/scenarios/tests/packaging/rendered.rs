@@ -66,7 +66,7 @@ fn found<'a>(objects: &'a BTreeMap<Key, Value>, kind: &str, name: &str) -> Resul
     Ok(object)
 }
 
-/// Section 2.2 of the contract, with the correction of section 15: exactly these 19.
+/// Exactly these 19 are rendered.
 pub(crate) async fn the_base_is_what_clusteradm_installs() -> Result<()> {
     let objects = by_key(&kustomized("deploy/hub").await?)?;
     let ns = "open-cluster-management";

@@ -136,7 +136,7 @@ pub(crate) async fn compliance(hubs: Arc<Hubs>) -> Result<()> {
     says(running.metrics, None, None).await?;
     disable(false).await?;
     says(running.metrics, Some(-1), Some(-1)).await?;
-    // Rough edges 56 and 57: the cluster goes before the replica does, which then lies in a namespace
+    // PROP-178: the cluster goes before the replica does, which then lies in a namespace
     // like any other. It is a replica all the same, and its series ends with it.
     let cluster = "{apiVersion: cluster.open-cluster-management.io/v1, kind: ManagedCluster, metadata: {name: measured}}";
     hub.delete(cluster).await?;
