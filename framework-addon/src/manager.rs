@@ -45,7 +45,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     let settings = args.settings(|name| std::env::var(name).ok())?;
     log_ignored_flags(&args);
     let options = client_options(&args, settings.managed_kubeconfig.clone(), settings.rates);
-    let managed = connect(&mut manager, &options, settings.namespace.clone()).await?;
+    let managed_cluster = connect(&mut manager, &options, settings.namespace.clone()).await?;
     let hub = match settings.mode {
         Mode::Managed => {
             let options = client_options(&args, settings.hub_kubeconfig.clone(), Rates::HUB);
@@ -55,8 +55,8 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     };
     let errors = ErrorMetrics::new(manager.metrics());
     let queues = queues(&settings, &manager);
-    let lease = addon_lease(&args, &managed, hub.as_ref());
-    let (caches, watches) = Caches::new(managed, hub, settings.integration, &queues);
+    let lease = addon_lease(&args, &managed_cluster, hub.as_ref());
+    let (caches, watches) = Caches::new(managed_cluster, hub, settings.integration, &queues);
     caches.objects.register(manager.metrics());
     serve(&args, &settings, (&options, &caches), &mut manager).await?;
     // A standby watches too: it is ready, which a rolling update needs, and takes over at once.
@@ -255,14 +255,14 @@ impl Reconcilers {
         });
         let outbox = queues.hub_statuses.clone().map(Outbox::new);
         let hub = caches.hub.clone().zip(outbox.clone()).map(|(hub, outbox)| {
-            let (managed, uninstalling) = (&caches.managed, &caches.uninstalling);
+            let (local, uninstalling) = (&caches.managed, &caches.uninstalling);
             let secrets = queues.secrets.as_ref().map(|queue| {
                 let from = (hub.client.clone(), hub.namespace.clone());
-                let to = (managed.client.clone(), managed.namespace.clone());
+                let to = (local.client.clone(), local.namespace.clone());
                 SecretSync::start(from, to, uninstalling.clone(), queue, tasks)
             });
             HubReconcilers {
-                specs: SpecSync::new(hub.clone(), managed.clone(), uninstalling.clone()),
+                specs: SpecSync::new(hub.clone(), local.clone(), uninstalling.clone()),
                 statuses: HubStatusSync::new(caches.clone(), hub, outbox),
                 secrets,
             }
@@ -287,19 +287,19 @@ impl Reconcilers {
             let caches = caches.clone();
             async move { caches.wait_for_cache_sync(required).await }
         };
-        let managed = synced(RequiredClusters::Managed);
-        manager.spawn_workers(queues.templates, workers, managed, move |policy| {
+        let first_lists = synced(RequiredClusters::Managed);
+        manager.spawn_workers(queues.templates, workers, first_lists, move |policy| {
             templates.clone().reconcile(policy)
         });
         // Also while the hub cannot be reached: compliance events are read before they expire.
-        let managed = synced(RequiredClusters::Managed);
-        manager.spawn_workers(queues.statuses, workers, managed, move |policy| {
+        let first_lists = synced(RequiredClusters::Managed);
+        manager.spawn_workers(queues.statuses, workers, first_lists, move |policy| {
             statuses.clone().reconcile(policy)
         });
         if let (Some((sync, webhook)), Some(queue)) = (constraints, queues.constraints) {
-            let managed = synced(RequiredClusters::Managed);
+            let first_lists = synced(RequiredClusters::Managed);
             let synced = async move {
-                managed.await;
+                first_lists.await;
                 webhook.wait_for_cache_sync().await;
             };
             manager.spawn_workers(queue, workers, synced, move |policy| {

@@ -129,7 +129,7 @@ impl SentReports {
     /// Drops the state of templates that the policy no longer has.
     pub fn retain(&self, policy: &Replica, has: impl Fn(&str) -> bool) {
         self.with_policy(policy, |policy_state| {
-            policy_state.templates.retain(|name, _| has(name))
+            policy_state.templates.retain(|name, _| has(name));
         });
     }
 
