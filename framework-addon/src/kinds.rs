@@ -80,7 +80,7 @@ impl Kinds {
     }
 }
 
-/// Whether the label of a definition says that its objects are policy templates.
+/// Whether a CRD has the label of policy templates.
 fn is_template(definition: &Definition) -> bool {
     let label = definition.labels.get(POLICY_TYPE_LABEL);
     label.is_some_and(|value| value == POLICY_TYPE_TEMPLATE)

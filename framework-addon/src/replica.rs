@@ -1,4 +1,4 @@
-//! A policy as it lies in a cluster's namespace, on the hub or on the managed cluster.
+//! A policy in a cluster's namespace, on the hub or on the managed cluster.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use reeve_api::policy::{DetailsPerTemplate, PolicySpec, PolicyStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A policy whose spec and status stay as they came: a copy must not lose the fields of a newer
-/// release, and what does not decode must still be copied.
+/// A policy whose spec and status stay untyped: a replica must not lose the fields of a newer release, and a spec that cannot be
+/// decoded must still be replicated.
 #[derive(Resource, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[resource(inherit = Policy)]
 #[serde(rename_all = "camelCase")]
@@ -22,7 +22,7 @@ pub struct Replica {
     /// Always `Policy`.
     #[serde(default = "kind")]
     pub kind: String,
-    /// Name, labels and all that.
+    /// The object's metadata.
     pub metadata: ObjectMeta,
     /// A [`PolicySpec`], perhaps with fields that this release does not know.
     #[serde(default)]
@@ -41,7 +41,7 @@ fn kind() -> String {
 }
 
 impl Replica {
-    /// A policy of these parts, as it is before it has a status.
+    /// A policy without a status.
     pub fn new(metadata: ObjectMeta, spec: Value) -> Self {
         Self {
             api_version: api_version(),
@@ -62,7 +62,7 @@ impl Replica {
         self.metadata.uid.as_deref().unwrap_or_default()
     }
 
-    /// The typed spec, or why it is none.
+    /// The typed spec, or the decoding error.
     pub fn typed_spec(&self) -> Result<PolicySpec, serde_json::Error> {
         PolicySpec::deserialize(&self.spec)
     }
@@ -73,7 +73,7 @@ impl Replica {
         status.map_or_else(|| Ok(PolicyStatus::default()), PolicyStatus::deserialize)
     }
 
-    /// What the status says of one template. The others are not decoded: a policy may have hundreds.
+    /// The entry of one template in the status. Those of the others are not decoded: a policy may have hundreds.
     pub fn details(&self, template: &str) -> Option<DetailsPerTemplate> {
         let all = self.status.as_ref()?.get("details")?.as_array()?;
         let is_its = |details: &&Value| {
@@ -93,15 +93,14 @@ impl Replica {
         self.metadata.labels.clone().unwrap_or_default()
     }
 
-    /// Whether the two ask for the same, as far as this release understands them. The status of
-    /// the one then is the status of the other. Where the managed cluster's CRD is the older of
-    /// the two, fields are lost on the way that cannot be waited for; fields that this release
-    /// knows are in both.
+    /// Whether two policies have equal annotations and equal specs, as far as this release decodes them. The status of one then is
+    /// the status of the other. An older CRD on the managed cluster prunes unknown fields, which therefore must not count; the
+    /// fields that this release knows are in both.
     pub fn is_equivalent(&self, other: &Self) -> bool {
         if self.annotations() != other.annotations() {
             return false;
         }
-        // Most are the same to the letter, and decoding costs more than comparing.
+        // Most are equal without decoding, which is expensive.
         self.spec == other.spec
             || match (self.typed_spec(), other.typed_spec()) {
                 (Ok(one), Ok(two)) => one == two,
@@ -110,9 +109,9 @@ impl Replica {
     }
 }
 
-/// Whether two statuses say the same. Older releases wrote nulls where others leave a field out.
+/// Whether two statuses are equal. Null fields, which older releases wrote, equal absent ones.
 pub fn same_status(one: Option<&Value>, two: Option<&Value>) -> bool {
-    let said = |status: Option<&Value>| {
+    let normalized = |status: Option<&Value>| {
         let mut status = status.cloned().unwrap_or_default();
         drop_nulls(&mut status);
         match status {
@@ -120,7 +119,7 @@ pub fn same_status(one: Option<&Value>, two: Option<&Value>) -> bool {
             other => other,
         }
     };
-    said(one) == said(two)
+    normalized(one) == normalized(two)
 }
 
 fn drop_nulls(value: &mut Value) {
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_27_unknown_fields_survive_a_round_trip() {
+    fn fwk_47_unknown_fields_survive_a_round_trip() {
         let stored = json!({
             "apiVersion": POLICY_API_VERSION, "kind": "Policy", "metadata": {"name": "p"},
             "spec": {"disabled": false, "policy-templates": [], "fromTheFuture": {"a": 1}}
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_only_one_cluster_knows_does_not_hold_the_status_up() {
+    fn field_that_only_one_cluster_knows_does_not_block_the_status() {
         let known = json!({"disabled": false, "policy-templates": []});
         let newer = json!({"disabled": false, "policy-templates": [], "fromTheFuture": 1});
         assert!(policy(known.clone()).is_equivalent(&policy(newer)));
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_count_and_labels_do_not() {
+    fn annotations_are_compared_and_labels_are_not() {
         let spec = json!({"disabled": false, "policy-templates": []});
         let mut other = policy(spec.clone());
         other.metadata.labels = Some([("a".to_owned(), "b".to_owned())].into());

@@ -1,4 +1,4 @@
-//! Says what is new about a template, and nothing twice.
+//! Creates the compliance events of a controller, each report once.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::compliance_events::sent::{self, Sent, SentReports};
 use crate::compliance_events::{ComplianceEvents, Report, newest_first};
 use crate::replica::Replica;
 
-/// What a finding is about.
+/// The template that a finding is about.
 #[derive(Clone, Debug)]
 pub struct ReportedTemplate {
     /// The name under which the template is reported.
@@ -26,17 +26,17 @@ pub struct ReportedTemplate {
     pub related: Option<ObjectReference>,
 }
 
-/// What there is to say about a template.
+/// A compliance with its message, before it is reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The compliance that it announces.
+    /// The compliance of the template.
     pub compliance: Compliance,
-    /// What people read.
+    /// The message without the compliance.
     pub text: String,
 }
 
 impl Finding {
-    /// Says that the template is as it should be.
+    /// A compliant finding.
     pub fn compliant(text: impl Into<String>) -> Self {
         Self {
             compliance: Compliance::Compliant,
@@ -44,7 +44,7 @@ impl Finding {
         }
     }
 
-    /// Says that it is not.
+    /// A noncompliant finding.
     pub fn violation(text: impl Into<String>) -> Self {
         Self {
             compliance: Compliance::NonCompliant,
@@ -52,24 +52,24 @@ impl Finding {
         }
     }
 
-    /// As the history has it.
+    /// The message in events and in the history.
     pub fn message(&self) -> String {
         format!("{}; {}", self.compliance, self.text)
     }
 }
 
-/// Makes compliance events on behalf of one controller.
+/// Creates compliance events on behalf of one controller.
 pub struct ComplianceReporter {
     managed: Cluster,
     events_by_policy: ComplianceEvents,
     /// Events of the controller.
     pub events: EventRecorder,
-    /// What has been said.
+    /// The reports that this controller has sent.
     pub sent_reports: SentReports,
 }
 
 impl ComplianceReporter {
-    /// Reports about the policies of `caches`'s managed cluster.
+    /// Reports about the policies on the managed cluster of `caches`.
     pub fn new(caches: &Caches, controller: &'static str) -> Self {
         Self {
             managed: caches.managed.clone(),
@@ -79,7 +79,7 @@ impl ComplianceReporter {
         }
     }
 
-    /// Whether a finding has not been made yet, or is no longer the last word.
+    /// Whether a finding has not been reported yet, or another report is newer.
     pub fn needs_report(
         &self,
         policy: &Replica,
@@ -91,7 +91,7 @@ impl ComplianceReporter {
         sent::is_report_needed(&finding.message(), &reports, &state, Instant::now())
     }
 
-    /// Makes a finding, which then is the last word. The compliance event is stored when this returns.
+    /// Reports a finding, which then is the newest report. The compliance event is stored when this returns.
     pub async fn send(
         &self,
         policy: &Replica,
@@ -118,7 +118,7 @@ impl ComplianceReporter {
         Ok(())
     }
 
-    /// What events and the status say about a template now, newest first.
+    /// The reports about a template in events and status, newest first.
     pub fn reports(&self, policy: &Replica, template: &str) -> Vec<Report> {
         let reports = self.dated_reports(policy, template);
         reports.into_iter().map(|(_, report)| report).collect()
@@ -135,8 +135,8 @@ impl ComplianceReporter {
     }
 }
 
-/// The time of a finding: now, but later than what has been said so far. Clocks differ, and what is to be the last
-/// word would be said again and again until ours has caught up.
+/// The time of a new report: now, but later than the newest report. With a clock that is behind, the report would not be the newest
+/// and would be repeated until the clock has caught up.
 fn report_time(last: Option<&(Timestamp, Report)>) -> Timestamp {
     let now = unique_now();
     let next = last.and_then(|(at, _)| at.checked_add(SignedDuration::from_nanos(1)).ok());

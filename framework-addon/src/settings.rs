@@ -6,36 +6,36 @@ use crate::args::Args;
 use crate::error::Error;
 use crate::gatekeeper::Integration;
 
-/// Requests to an API server.
+/// The client's rate limit for requests to an API server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
-    /// Per second on average.
+    /// Requests per second on average.
     pub qps: f32,
-    /// At once after a pause.
+    /// Requests at once after a pause.
     pub burst: u32,
 }
 
 impl Rates {
-    /// What client-go does unless told otherwise; the hub has many clusters to serve.
+    /// The defaults of client-go: the hub serves many clusters.
     pub const HUB: Self = Self {
         qps: 5.0,
         burst: 10,
     };
 }
 
-/// Which clusters take part.
+/// Whether the managed cluster is the hub itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// A hub and a managed cluster.
     Managed,
-    /// The hub manages itself: its propagator writes the policies that are worked on here.
+    /// The hub manages itself: its propagator writes the replicas.
     SelfManagedHub,
 }
 
 /// The flags and the environment, checked and put together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Which clusters take part.
+    /// Whether the managed cluster is the hub itself.
     pub mode: Mode,
     /// Whether policies may have templates of Gatekeeper's kinds.
     pub integration: Integration,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_fills_only_what_no_flag_says() {
+    fn flags_take_precedence_over_the_environment() {
         let environment = |name: &str| match name {
             "HUB_CONFIG" => Some("/env/hub".to_owned()),
             "MANAGED_CONFIG" => Some("/env/managed".to_owned()),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_flag_is_named_in_the_error() {
         let args = Args::try_parse_from(["p"]).unwrap();
         let error = args.settings(nothing).unwrap_err();
         assert_eq!(
@@ -196,14 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_42_a_self_managed_hub_needs_no_hub_kubeconfig() {
+    fn fwk_9_self_managed_hub_needs_no_hub_kubeconfig() {
         let args = ["p", "--cluster-namespace=c1", "--on-multicluster-hub"];
         let args = Args::try_parse_from(args).unwrap();
         assert_eq!(args.settings(nothing).unwrap().hub_kubeconfig, None);
     }
 
     #[test]
-    fn an_explicit_concurrency_sets_the_rates_that_are_not_explicit() {
+    fn evaluation_concurrency_sets_the_rates_without_flags() {
         let rates = |args: &[&str]| parse(args).settings(nothing).unwrap().rates;
         let four = rates(&["--evaluation-concurrency=4"]);
         assert_eq!(
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flag_of_the_manifests_is_accepted() {
+    fn all_flags_of_the_manifests_are_accepted() {
         let args = parse(&[
             "--cluster-namespace-on-hub=c2",
             "--enable-lease=true",

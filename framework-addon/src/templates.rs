@@ -1,5 +1,4 @@
-//! What a policy template is called and of which kind it is, and to which policy an object belongs.
-//! Status sync and template sync must agree on both.
+//! The name and kind of a policy template, and the ownership of objects. Status sync and template sync must agree on both.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::core::GroupVersionKind;
@@ -53,8 +52,7 @@ pub fn placeholder(index: usize) -> String {
     format!("template-{index}")
 }
 
-/// The policy whose answers an object's status holds: the first owner of the kind `Policy`, else
-/// the label.
+/// The policy whose compliance an object's status has: the first owner of the kind `Policy`, else the label.
 pub fn policy_of(object: &ObjectMeta) -> Option<&str> {
     let is_policy = |owner: &&OwnerReference| owner.kind == "Policy";
     let owner = owners(object).iter().find(is_policy);
@@ -63,9 +61,8 @@ pub fn policy_of(object: &ObjectMeta) -> Option<&str> {
         .or_else(|| parent_label(object))
 }
 
-/// Who claims an object as its own: its first owner of any kind, else the label's policy. An
-/// object that nobody claims was made outside of any policy. This is what users are told; it is no
-/// proof of [ownership](belongs_to).
+/// The owner of an object that messages name: its first owner of any kind, else the label's policy. An object without one was
+/// created outside of any policy. This is no proof of [ownership](belongs_to).
 pub fn claimed_by(object: &ObjectMeta) -> Option<&str> {
     let owner = owners(object).first();
     owner
@@ -73,8 +70,8 @@ pub fn claimed_by(object: &ObjectMeta) -> Option<&str> {
         .or_else(|| parent_label(object))
 }
 
-/// Whether an object is proven to be this policy's: one of its owners is it, or it has no owner at
-/// all and the label says so. An empty `uid` is not known, and then the name decides.
+/// Whether an object is proven to be this policy's: the policy is one of its owners, or it has no owner and the policy's label. If
+/// `uid` is empty, the name of the owner decides.
 pub fn belongs_to(object: &ObjectMeta, policy: &str, uid: &str) -> bool {
     let is_policy = |owner: &OwnerReference| {
         owner.kind == "Policy"
@@ -157,7 +154,7 @@ mod tests {
     #[case::predecessor(&[(POLICY, "p", "before")], Some("p"), false)]
     #[case::other_kind(&[("policy.open-cluster-management.io/v1/Tea", "p", "u")], Some("p"), false)]
     #[case::other_group(&[("kyverno.io/v1/Policy", "p", "u")], Some("p"), false)]
-    fn an_owner_reference_proves_ownership_only_for_this_very_policy(
+    fn owner_reference_proves_ownership_only_for_the_policy_with_its_uid(
         #[case] owners: &[(&str, &str, &str)],
         #[case] label: Option<&str>,
         #[case] expected: bool,
@@ -199,7 +196,7 @@ mod tests {
     #[case("apps/v1", ("apps", "v1"))]
     #[case("a/b/c", ("", ""))]
     #[case("", ("", ""))]
-    fn rough_edge_11_odd_api_versions_are_a_kind_that_nobody_serves(
+    fn fwk_77_malformed_api_version_is_an_unserved_kind(
         #[case] api_version: &str,
         #[case] expected: (&str, &str),
     ) {

@@ -29,8 +29,8 @@ const NOT_KNOWN: &str = "it is not known yet whether the add-on is being removed
 pub struct Uninstalling(Arc<AtomicBool>);
 
 impl Uninstalling {
-    /// Follows the own Deployment from now on. Whether it is annotated already is known when this returns, unless the API
-    /// server does not answer. `on_end` is called when the add-on is to stay after all.
+    /// Watches the own Deployment. Its annotation is known when this returns, unless the API server does not answer. `on_end` is
+    /// called when the annotation is removed.
     pub async fn follow(
         &self,
         (client, own): (&Client, ObjectKey),
@@ -41,9 +41,9 @@ impl Uninstalling {
         let watch = Watch::projected(deployments, |it: Deployment| is_annotated(&it));
         let watch = watch.fields(&format!("metadata.name={}", own.name));
         let store = watch.store();
-        let told = self.clone();
+        let uninstalling = self.clone();
         let work = watch.run(tasks.stop(), move |change| {
-            if told.changed(&change) {
+            if uninstalling.changed(&change) {
                 on_end();
             }
         });
@@ -56,17 +56,17 @@ impl Uninstalling {
         }
     }
 
-    /// Whether it is.
+    /// Whether the add-on is being removed.
     pub fn is_on(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }
 
-    /// Learns of a change of the Deployment. Returns whether the add-on was being removed and no longer is.
+    /// Applies a change of the Deployment. Returns whether the add-on was being removed and no longer is.
     fn changed(&self, change: &Change<bool>) -> bool {
         let on = match (&change.new, change.valid().1) {
             (None, _) => true,
             (Some(_), Some(annotated)) => **annotated,
-            // It cannot be read, so nothing is known that was not before.
+            // It cannot be decoded, so the state stays.
             (Some(_), None) => return false,
         };
         let before = self.0.swap(on, Ordering::SeqCst);
@@ -78,7 +78,7 @@ impl Uninstalling {
     }
 }
 
-/// Unlike other add-ons' annotations of this name this one is true by one word only.
+/// Whether the annotation is exactly `true`. Other add-ons accept any value.
 fn is_annotated(deployment: &Deployment) -> bool {
     let annotations = deployment.metadata.annotations.as_ref();
     let value = annotations.and_then(|annotations| annotations.get(UNINSTALLING_ANNOTATION));
@@ -92,7 +92,7 @@ mod tests {
     use reeve_runtime::watch::Cached;
 
     #[test]
-    fn the_annotation_and_the_end_of_the_deployment_count() {
+    fn add_on_is_removed_with_the_annotation_or_the_deployment() {
         let uninstalling = Uninstalling::default();
         let known = |annotated| Some(Cached::Valid(Arc::new(annotated)));
         let changed = |old, new| {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_44_a_deployment_without_annotations_can_be_read() {
+    fn fwk_123_deployment_without_annotations_is_not_annotated() {
         let mut deployment = Deployment::default();
         assert!(!is_annotated(&deployment));
         for (value, expected) in [("true", true), ("false", false), ("yes", false)] {

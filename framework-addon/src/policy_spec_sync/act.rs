@@ -1,4 +1,4 @@
-//! Creates, updates and deletes copies.
+//! Creates, updates and deletes replicas.
 
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use reeve_runtime::decode::AnyDepth;
@@ -10,7 +10,7 @@ use super::error::SpecError;
 use crate::replica::Replica;
 
 impl SpecSync {
-    /// Creates a copy; `None` if it exists, of which the watch will tell.
+    /// Creates a replica; `None` if it exists: the watch will deliver it.
     pub(super) async fn create(&self, policy: &Replica) -> Result<Option<Replica>, SpecError> {
         match self
             .managed
@@ -27,8 +27,8 @@ impl SpecSync {
         }
     }
 
-    /// Replaces a copy; `None` if it is gone or has not changed. The latter happens where the
-    /// managed cluster's CRD is older than the hub's and drops the new fields again.
+    /// Replaces a replica; `None` if it was deleted or the update changed nothing. The latter happens if the managed cluster's
+    /// CRD is older than the hub's and prunes the new fields.
     pub(super) async fn update(&self, policy: &Replica) -> Result<Option<Replica>, SpecError> {
         let name = policy.name();
         let replaced = self
@@ -45,7 +45,7 @@ impl SpecSync {
         Ok(after.filter(|after| after.metadata.resource_version != *before))
     }
 
-    /// Deletes the copy with this uid, once the hub itself has said that it has no such policy.
+    /// Deletes the replica with this uid, once the hub's API server has answered that the policy does not exist.
     pub(super) async fn delete(&self, name: &str, uid: Option<String>) -> Result<(), SpecError> {
         let confirm = |source| SpecError::Confirm {
             policy: name.to_owned(),
@@ -59,7 +59,7 @@ impl SpecSync {
             .map_err(confirm)?
             .is_some()
         {
-            // The hub's watch is behind and will name the policy again.
+            // The hub's watch lags; its next event enqueues the policy again.
             return Ok(());
         }
         let preconditions = Preconditions {

@@ -1,4 +1,4 @@
-//! What the managed cluster's copy must become.
+//! Decides about the managed cluster's replica of a policy.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,25 @@ use super::messages;
 use super::observe::ObservedPolicy;
 use crate::replica::Replica;
 
-/// What to do with the copy.
+/// The decision about the replica.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SpecAction {
-    /// It is as it should be.
+    /// It equals the hub's policy, or is being deleted.
     Nothing,
-    /// One of the two cannot be read, so nothing is known; the text says which.
+    /// One of the two cannot be decoded: the replica is left as it is. The text names the cluster.
     Leave(&'static str),
     /// The hub has no such policy.
     Delete {
-        /// The copy's uid.
+        /// The replica's uid.
         uid: Option<String>,
     },
-    /// There is no copy.
+    /// There is no replica.
     Create(Box<Replica>),
-    /// The copy differs. This is the whole new one, with the resource version that was read.
+    /// The replica differs. This is the whole updated one, with the resource version that was read.
     Update(Box<Replica>),
 }
 
-/// Decides what to do with the copy in `namespace`.
+/// Decides about the replica in `namespace`.
 pub fn decide(observed: &ObservedPolicy, namespace: &str) -> SpecAction {
     match (&observed.hub, &observed.managed) {
         (None, None) => SpecAction::Nothing,
@@ -62,8 +62,7 @@ fn replica(policy: &Replica, namespace: &str) -> Replica {
     Replica::new(metadata, policy.spec.clone())
 }
 
-/// The hub's labels; that of the namespace names the namespace on this cluster, which is another
-/// one in hosted mode.
+/// The hub's labels, with the namespace label set to the namespace on this cluster, which differs in hosted mode.
 fn labels(policy: &Replica, namespace: &str) -> BTreeMap<String, String> {
     let mut labels = policy.labels();
     if let Some(value) = labels.get_mut(CLUSTER_NAMESPACE_LABEL)
@@ -92,8 +91,7 @@ fn update(policy: &Replica, replica: &Replica, namespace: &str) -> SpecAction {
     SpecAction::Update(Box::new(changed))
 }
 
-/// The hub's labels over those that others have put on the copy. Labels of the framework are the
-/// hub's alone.
+/// The hub's labels, and those that others have added to the replica. Labels with the framework's prefix come from the hub only.
 fn merged_labels(policy: &Replica, replica: &Replica, namespace: &str) -> BTreeMap<String, String> {
     let mut merged = replica.labels();
     merged.retain(|label, _| {
@@ -156,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_policy_is_copied_without_what_belongs_to_the_hub() {
+    fn new_policy_is_copied_without_hub_metadata() {
         let SpecAction::Create(created) = decided(Some(hub_policy()), None) else {
             panic!("not created");
         };
@@ -175,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_equal_stays() {
+    fn equal_replica_is_not_written() {
         assert_eq!(
             decided(Some(hub_policy()), Some(managed_policy())),
             SpecAction::Nothing
@@ -184,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn drift_is_undone_on_the_version_that_was_read() {
+    fn drift_is_reverted_on_the_version_that_was_read() {
         let mut drifted = managed_policy();
         drifted.spec = json!({"disabled": true});
         drifted.metadata.annotations = of(&[("other", "y")]);
@@ -202,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_25_labels_follow_the_hub_and_foreign_ones_stay() {
+    fn fwk_46_labels_follow_the_hub_and_foreign_ones_stay() {
         let mut drifted = managed_policy();
         let old = format!("{GROUP}/old");
         drifted.metadata.labels = of(&[(&old, "x"), ("backup", "no"), (ROOT_POLICY_LABEL, "z")]);
@@ -218,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_the_hub_does_not_have_is_deleted_once() {
+    fn replica_that_the_hub_does_not_have_is_deleted_once() {
         let managed = managed_policy();
         let uid = managed.metadata.uid.clone();
         assert_eq!(
@@ -231,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_neither_absent_nor_different() {
+    fn undecodable_policy_leaves_the_replica_as_it_is() {
         let invalid = || Some(Cached::Invalid("odd".into()));
         let valid = || Some(Cached::Valid(Arc::new(managed_policy())));
         for (hub, managed) in [

@@ -1,11 +1,11 @@
-//! Why one policy could not be copied. All of these are tried again.
+//! The errors of spec sync. All of these are retried.
 
 use reeve_runtime::object::{StatusReason, status_message};
 
 /// Why one policy could not be copied.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
-    /// The copy could not be created.
+    /// The replica could not be created.
     #[error(
         "cannot create the policy {policy} on the managed cluster: {}",
         status_message(source)
@@ -16,7 +16,7 @@ pub enum SpecError {
         /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
-    /// The copy could not be updated.
+    /// The replica could not be updated.
     #[error(
         "cannot update the policy {policy} on the managed cluster: {}",
         status_message(source)
@@ -27,7 +27,7 @@ pub enum SpecError {
         /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
-    /// The hub could not be asked whether it really has no such policy.
+    /// The hub's API server could not be asked whether the policy exists.
     #[error(
         "cannot ask the hub whether the policy {policy} is gone: {}",
         status_message(source)
@@ -38,7 +38,7 @@ pub enum SpecError {
         /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
-    /// The copy could not be deleted.
+    /// The replica could not be deleted.
     #[error(
         "cannot delete the policy {policy} on the managed cluster: {}",
         status_message(source)
@@ -52,7 +52,7 @@ pub enum SpecError {
 }
 
 impl SpecError {
-    /// Whether it only says that somebody else wrote in between, which the watch tells of too.
+    /// Whether it is a conflict with another writer, whose change the watch delivers.
     pub fn is_outdated(&self) -> bool {
         match self {
             Self::Update { source, .. } => StatusReason::of(source) == StatusReason::Conflict,

@@ -2,11 +2,11 @@
 
 /// Reason and action of the events.
 pub const REASON: &str = "PolicySpecSync";
-/// A policy on one side cannot be decoded.
+/// A policy on one cluster cannot be decoded.
 pub const LEFT_ALONE: &str = "the policy is left as it is";
-/// Why, when it is the hub's.
+/// The reason if it is the hub's.
 pub const UNDECODABLE_ON_HUB: &str = "it cannot be decoded on the hub";
-/// Why, when it is the managed cluster's.
+/// The reason if it is the managed cluster's.
 pub const UNDECODABLE_ON_MANAGED: &str = "it cannot be decoded on the managed cluster";
 
 /// A policy was copied.
@@ -14,7 +14,7 @@ pub fn created(policy: &str, namespace: &str) -> String {
     format!("Policy {policy} was synchronized to cluster namespace {namespace}")
 }
 
-/// A copy was brought in line.
+/// A replica was updated.
 pub fn updated(policy: &str, namespace: &str) -> String {
     format!("Policy {policy} was updated in cluster namespace {namespace}")
 }

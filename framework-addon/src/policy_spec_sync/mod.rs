@@ -1,14 +1,11 @@
 //! Spec sync: the policies of the cluster's namespace on the hub, copied to the managed cluster.
 //!
-//! Both clusters' watches name the policy, so a change on either side, and a policy that only the
-//! managed cluster has when the process starts, lead here.
+//! The watches of both clusters enqueue the policy, so that a change on either cluster, and a replica that the hub does not have
+//! when the process starts, are reconciled.
 //!
-//! A policy that the hub does not have is deleted. Policies carry no mark that tells copies from
-//! others, and must not: a mark would be a difference to the hub. The namespace is the proof: on
-//! a managed cluster it belongs to this controller, and a policy there that the hub does not have
-//! is either left over or an intruder that looks like the hub's word. Deletion needs the hub's
-//! explicit answer that the policy does not exist, asked at that moment, and removes the one
-//! object that was looked at and no successor of its name.
+//! A replica that the hub does not have is deleted. Replicas carry no mark, which would be a difference to the hub. The namespace
+//! proves the ownership: it belongs to this controller, so a policy there that the hub does not have is stale or foreign. Before a
+//! deletion the hub's API server has to confirm that the policy does not exist, and the deletion tests the uid of the replica.
 
 pub mod act;
 pub mod decide;
@@ -30,7 +27,7 @@ use error::SpecError;
 /// The controller's name in logs, metrics and events.
 pub const CONTROLLER: &str = "policy-spec-sync";
 
-/// Copies policies.
+/// The reconciler of spec sync.
 pub struct SpecSync {
     hub: Cluster,
     managed: Cluster,
@@ -50,7 +47,7 @@ impl SpecSync {
         })
     }
 
-    /// Brings one policy in line.
+    /// Reconciles one policy.
     pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, SpecError> {
         if self.uninstalling.is_on() {
             return Ok(Action::AwaitChange);

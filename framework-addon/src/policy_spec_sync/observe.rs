@@ -1,4 +1,4 @@
-//! One policy on both clusters.
+//! Reads a policy from the caches of both clusters.
 
 use reeve_runtime::watch::Cached;
 
@@ -14,7 +14,7 @@ pub struct ObservedPolicy {
     pub managed: Option<Cached<Replica>>,
 }
 
-/// Looks the policy up in both clusters' watches, which have seen their first lists.
+/// Reads the policy from both caches, which have synced.
 pub fn observe(hub: &Cluster, managed: &Cluster, name: &str) -> ObservedPolicy {
     ObservedPolicy {
         hub: hub.policy(name),

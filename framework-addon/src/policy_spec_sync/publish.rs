@@ -1,4 +1,4 @@
-//! Tells people what was copied.
+//! Emits the events of spec sync.
 
 use kube::Resource;
 use reeve_runtime::events::InformationalEvent;

@@ -1,4 +1,4 @@
-//! What a policy's status must say.
+//! Computes the status of a policy.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -12,24 +12,28 @@ use super::history;
 use super::observe::{ObservedObject, ObservedTemplate};
 use crate::replica::Replica;
 
-/// How the two sides of a policy stand to each other.
+/// How the replica on the managed cluster compares with the hub's policy.
 #[derive(Clone, Debug)]
 pub enum SyncState {
-    /// The managed cluster does not have it: nothing is to be reported.
+    /// The managed cluster has no replica: there is no status.
     Gone,
-    /// The copy is not what the hub asks for, or one side cannot be read. What is reported about
-    /// it must not be taken for an answer to the hub's policy.
+    /// The replica differs from the hub's policy, or one of the two cannot be decoded. Its reports must not count for the hub's
+    /// policy.
     OutOfSync,
-    /// The copy is what the hub asks for.
+    /// The replica is equivalent to the hub's policy.
     InSync {
-        /// The copy.
+        /// The replica.
         managed: Arc<Replica>,
-        /// The hub's, unless the managed cluster is the hub.
+        /// The hub's policy; `None` if the managed cluster is the hub.
         hub: Option<Arc<Replica>>,
     },
 }
 
+<<<<<<< HEAD
 /// Compares the two sides. `hub` is absent when there is no hub to report to.
+=======
+/// Compares the replica with the hub's policy. The outer option of `hub` is whether there is a hub.
+>>>>>>> helper-words
 #[allow(clippy::option_option)]
 pub fn sync_state(
     managed: Option<Cached<Replica>>,
@@ -50,8 +54,7 @@ pub fn sync_state(
     }
 }
 
-/// The status after `old`, given all reports. Order is that of the templates; templates that are
-/// no more are forgotten.
+/// The status that follows `old`, given all reports, in the order of the templates. Entries of removed templates are dropped.
 pub fn status(old: &PolicyStatus, templates: Vec<ObservedTemplate>) -> PolicyStatus {
     let mut stored = HashMap::new();
     for entry in old.details.iter().flatten() {
@@ -78,7 +81,7 @@ fn entry(
         ObservedObject::Absent => {}
         ObservedObject::Foreign => stored = None,
         ObservedObject::Owned(own_reports) => {
-            // The same report can come as an event too; the event's own fields say more.
+            // An event with the same report has more information than the history of the object.
             let own_reports = own_reports.into_iter();
             let new: Vec<_> = own_reports
                 .filter(|report| {
@@ -98,9 +101,8 @@ fn entry(
     }
 }
 
-/// The sum over the templates. While some template has not been reported and none is wrong, the sum
-/// is what it was: unknown before all have answered for the first time. A sum over other templates
-/// than these is not kept; then the known ones decide.
+/// The compliance of the policy. While a template has no report and none is violated, the compliance stays as it was, or is not
+/// known before the first report of every template. If the templates have changed, the known ones decide.
 fn aggregate_compliance(old: &PolicyStatus, details: &[DetailsPerTemplate]) -> Option<String> {
     let known = |entry: &DetailsPerTemplate| entry.compliant.as_deref().and_then(Compliance::parse);
     let compliances: Vec<Option<Compliance>> = details.iter().map(known).collect();
@@ -176,7 +178,10 @@ mod tests {
     #[case::wrong(&["", "NonCompliant"], Some("NonCompliant"))]
     #[case::wrong_before_pending(&["Pending", "NonCompliant"], Some("NonCompliant"))]
     #[case::pending(&["Pending", "Compliant"], Some("Pending"))]
-    fn the_sum_of_a_new_policy(#[case] messages: &[&str], #[case] expected: Option<&str>) {
+    fn compliance_of_a_new_policy_is_the_worst_of_its_templates(
+        #[case] messages: &[&str],
+        #[case] expected: Option<&str>,
+    ) {
         let templates = messages.iter().enumerate().map(|(index, message)| {
             let messages: &[&str] = if message.is_empty() { &[] } else { &[message] };
             absent(&format!("t{index}"), messages)
@@ -186,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_outlives_nothing_but_its_own_templates() {
+    fn expired_events_do_not_change_the_status() {
         let old = status(
             &PolicyStatus::default(),
             vec![absent("a", &["NonCompliant"])],
@@ -196,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_13_a_removed_violation_does_not_stay_in_the_sum() {
+    fn fwk_64_violation_of_a_removed_template_does_not_count() {
         let templates = vec![absent("bad", &["NonCompliant"]), absent("new", &[])];
         let old = status(&PolicyStatus::default(), templates);
         assert_eq!(old.compliant.as_deref(), Some("NonCompliant"));
@@ -210,14 +215,14 @@ mod tests {
     }
 
     #[test]
-    fn what_an_object_of_somebody_else_left_behind_disappears() {
+    fn history_is_dropped_when_the_object_is_foreign() {
         let old = status(&PolicyStatus::default(), vec![absent("a", &["Compliant"])]);
         let foreign = status(&old, vec![template("a", &[], ObservedObject::Foreign)]);
         assert_eq!(foreign.details.unwrap()[0].history, None);
     }
 
     #[test]
-    fn the_objects_own_history_counts_once() {
+    fn history_of_the_object_counts_once() {
         let owned =
             ObservedObject::Owned(vec![report(0, "Compliant"), report(5, "NonCompliant; x")]);
         let status = status(
@@ -230,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_copy_that_is_in_line_is_reported() {
+    fn replica_is_in_sync_only_if_equivalent_to_the_hub() {
         let policy = |disabled: bool| {
             let spec = json!({"disabled": disabled, "policy-templates": []});
             Cached::Valid(Arc::new(Replica::new(ObjectMeta::default(), spec)))

@@ -1,13 +1,13 @@
-//! Why a policy's status could not be brought in line. All of these are tried again.
+//! The errors of status sync and hub status sync. All of these are retried.
 
 use reeve_runtime::dependencies::ReadError;
 use reeve_runtime::discovery::DiscoveryError;
 use reeve_runtime::object::{StatusReason, status_message};
 
-/// Why a policy's status could not be brought in line.
+/// Why a policy's status could not be reconciled.
 #[derive(Debug, thiserror::Error)]
 pub enum StatusError {
-    /// The policy's own fields are not what its definition says. Nothing is written over them.
+    /// The policy cannot be decoded. Its status is not overwritten.
     #[error("cannot decode the policy {policy}: {source}")]
     Undecodable {
         /// The policy's name.
@@ -58,7 +58,7 @@ pub enum StatusError {
 }
 
 impl StatusError {
-    /// Whether it only says that somebody else wrote in between, which the watch tells of too.
+    /// Whether it is a conflict with another writer, whose change the watch delivers.
     pub fn is_outdated(&self) -> bool {
         match self {
             Self::Managed { source, .. } | Self::Hub { source, .. } => {

@@ -1,7 +1,7 @@
-//! One template's history: what was reported before and what is reported now, put in order.
+//! The history of one template: stored and new reports, sorted.
 //!
-//! Merging is a pure function of the stored history and the events at hand, so a process that is
-//! killed between reading events and writing the status loses nothing and doubles nothing.
+//! Merging is a pure function of the stored history and the current events, so a process that is killed between reading events and
+//! writing the status loses and duplicates nothing.
 
 use jiff::{SignedDuration, Timestamp};
 use reeve_api::Compliance;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::compliance_events::{Report, newest_first};
 
-/// The most entries that are kept.
+/// The limit of entries.
 pub const MAX_HISTORY: usize = 10;
 /// Two equal messages closer than this are one report that came by two ways: by an event, whose
 /// name has nanoseconds (`event_name` in the runtime's `events.rs`), and by the object's status,
@@ -20,10 +20,10 @@ pub const MAX_HISTORY: usize = 10;
 /// repeat a message within it.
 const SAME_REPORT: SignedDuration = SignedDuration::from_micros(5);
 
-/// What a template's entry in the status becomes.
+/// The merged entry of a template in the status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergedHistory {
-    /// The compliance that the newest report announces; the stored one if there is no report.
+    /// The compliance of the newest report; the stored one if there is no report.
     pub compliant: Option<String>,
     /// Newest first, at most [`MAX_HISTORY`].
     pub history: Vec<ComplianceHistory>,

@@ -36,7 +36,7 @@ fn messages(merged: &MergedHistory) -> Vec<&str> {
 }
 
 #[test]
-fn nanoseconds_in_the_names_order_reports_of_one_second() {
+fn nanoseconds_in_event_names_order_reports_of_one_second() {
     let reports = vec![
         report(222_222, "NonCompliant; b"),
         report(333_333, "Compliant; c"),
@@ -55,7 +55,7 @@ fn nanoseconds_in_the_names_order_reports_of_one_second() {
 }
 
 #[test]
-fn ten_are_kept_and_expired_events_stay_remembered() {
+fn ten_entries_are_kept_also_of_expired_events() {
     let twelve: Vec<_> = (0..12)
         .map(|n| report(n * 1_000_000, &format!("Compliant; {n}")))
         .collect();
@@ -72,7 +72,7 @@ fn ten_are_kept_and_expired_events_stay_remembered() {
 }
 
 #[test]
-fn one_report_that_came_by_two_ways_is_one_entry() {
+fn report_by_event_and_object_status_is_one_entry() {
     let twice = vec![report(1000, "Compliant; a"), report(4000, "Compliant; a")];
     assert_eq!(merge(twice, None).history.len(), 1);
     let apart = vec![report(1000, "Compliant; a"), report(6000, "Compliant; a")];
@@ -86,7 +86,7 @@ fn one_report_that_came_by_two_ways_is_one_entry() {
 }
 
 #[test]
-fn rough_edge_14_an_event_that_is_counted_up_moves_to_its_latest_time() {
+fn fwk_63_repeated_event_moves_to_its_latest_time() {
     let mut repeated = report(0, "NonCompliant; a");
     repeated.at = at(BASE + 60_000_000_000);
     let merged = merge(vec![repeated, report(30_000_000_000, "Compliant; b")], None);
@@ -97,7 +97,7 @@ fn rough_edge_14_an_event_that_is_counted_up_moves_to_its_latest_time() {
 }
 
 #[test]
-fn rough_edge_15_a_word_of_hex_digits_in_a_name_is_no_time() {
+fn fwk_63_word_of_hex_digits_in_an_event_name_is_no_time() {
     let word = Report {
         event_name: "menu.cafe".to_owned(),
         at: at(BASE + 5_000_000_000),
@@ -111,7 +111,7 @@ fn rough_edge_15_a_word_of_hex_digits_in_a_name_is_no_time() {
 }
 
 #[test]
-fn rough_edge_16_equal_times_are_ordered_by_name_whoever_was_read_first() {
+fn fwk_63_equal_times_are_ordered_by_name() {
     let named = |name: &str| Report {
         event_name: name.to_owned(),
         at: at(BASE),
@@ -123,13 +123,13 @@ fn rough_edge_16_equal_times_are_ordered_by_name_whoever_was_read_first() {
 }
 
 #[test]
-fn rough_edge_17_a_message_that_contains_another_is_not_the_same() {
+fn fwk_63_message_that_contains_another_is_another_report() {
     let both = vec![report(0, "Compliant; X"), report(1000, "NonCompliant; X")];
     assert_eq!(merge(both, None).history.len(), 2);
 }
 
 #[test]
-fn nothing_reported_keeps_what_was_known() {
+fn stored_compliance_is_kept_without_reports() {
     assert_eq!(merge(Vec::new(), None), MergedHistory::default());
     let old = DetailsPerTemplate {
         compliant: Some("Pending".to_owned()),
@@ -155,7 +155,7 @@ fn history_of_template_objects(#[case] time: &str, #[case] message: &str, #[case
 }
 
 #[test]
-fn odd_statuses_of_template_objects_are_no_reports() {
+fn malformed_histories_of_template_objects_are_ignored() {
     let odd = [
         json!({}),
         json!({"status": {"history": "x"}}),
@@ -166,7 +166,7 @@ fn odd_statuses_of_template_objects_are_no_reports() {
     }
 }
 
-/// What happens to a policy over time, as the status sync sees it.
+/// An event in the life of a policy.
 #[derive(Clone, Debug)]
 enum Step {
     /// An evaluator reports; `0` repeats the report before.
@@ -188,7 +188,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 proptest! {
     #[test]
-    fn whatever_happens_the_history_is_ordered_short_and_right(steps in steps(), order in any::<u64>()) {
+    fn history_is_ordered_bounded_and_complete(steps in steps(), order in any::<u64>()) {
         let (mut events, mut known, mut time) = (Vec::<Report>::new(), MergedHistory::default(), 0_i128);
         let mut newest: Option<Report> = None;
         for step in steps {
@@ -218,7 +218,7 @@ proptest! {
         prop_assert_eq!(last.history.first().and_then(|e| e.event_name.as_deref()), newest.as_ref().map(|r| r.event_name.as_str()));
         let names: Vec<_> = last.history.iter().filter_map(|e| e.event_name.clone()).collect();
         prop_assert!(names.windows(2).all(|pair| time_in_event_name(&pair[0]) > time_in_event_name(&pair[1])));
-        // Doing it again changes nothing.
+        // Merging is idempotent.
         prop_assert_eq!(&merge(events, Some(&stored(&last))), &last);
     }
 }

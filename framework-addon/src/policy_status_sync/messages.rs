@@ -5,7 +5,7 @@ pub const REASON: &str = "PolicyStatusSync";
 
 /// The hub cannot be reached.
 pub const CUT_OFF: &str = "the hub does not take statuses: they wait until it does";
-/// Why, when it says nothing.
+/// The reason if it does not answer.
 pub const NO_ANSWER: &str = "no answer in time";
 
 /// The status on the managed cluster was written.

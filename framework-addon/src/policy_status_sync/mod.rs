@@ -1,9 +1,8 @@
-//! Status sync: what evaluators report, folded into the policy's status on the managed cluster, and from there taken to
-//! the [`hub`].
+//! Status sync: folds the reports of evaluators into the policy's status on the managed cluster, and hands the status to hub status
+//! sync.
 //!
-//! A policy is looked at when it changes on either side, when an event about it appears, and when
-//! one of its template objects changes. Whether the specs are in line is spec sync's business: the
-//! same watches name the policy to it.
+//! A policy is enqueued when it changes on either cluster, when an event about it is created, and when one of its template objects
+//! changes. Spec sync, which the same watches enqueue, keeps the specs equal.
 
 pub mod decide;
 pub mod error;
@@ -30,14 +29,14 @@ use publish::{StatusWrite, WrittenStatuses};
 /// The controller's name in logs, metrics and events.
 pub const CONTROLLER: &str = "policy-status-sync";
 
-/// Up to so many templates a status is written as often as it changes.
+/// Up to this number of templates a status is written at every change.
 const FEW_TEMPLATES: u32 = 25;
-/// With more of them each report makes a large status: it is written less often, by so much for each template, ...
+/// A status with more templates is expensive to write, so its window grows by this much for each template, ...
 const PER_TEMPLATE: Duration = Duration::from_millis(2);
-/// ... but not less often than this.
+/// ... up to this length.
 const MAX_WINDOW: Duration = Duration::from_secs(1);
 
-/// How long the status of a policy with so many templates is not written again.
+/// The window of the status of a policy with this number of templates.
 fn window_length(templates: usize) -> Duration {
     match u32::try_from(templates) {
         Ok(few) if few <= FEW_TEMPLATES => Duration::ZERO,
@@ -46,7 +45,7 @@ fn window_length(templates: usize) -> Duration {
     }
 }
 
-/// Writes the managed cluster's statuses.
+/// The reconciler of the managed cluster's statuses.
 pub struct StatusSync {
     caches: Caches,
     events: EventRecorder,
@@ -56,7 +55,7 @@ pub struct StatusSync {
 }
 
 impl StatusSync {
-    /// Reads from the clusters of `caches`, and writes to the managed one. What the hub is to have goes to `outbox`.
+    /// Reads from both clusters of `caches`, and writes to the managed one. `outbox` gets the statuses for the hub.
     pub fn new(caches: Caches, outbox: Option<Outbox>) -> Arc<Self> {
         Arc::new(Self {
             events: caches.managed.events(CONTROLLER),
@@ -67,7 +66,7 @@ impl StatusSync {
         })
     }
 
-    /// Brings the status of one policy in line.
+    /// Reconciles the status of one policy.
     pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, StatusError> {
         let managed = match self.sync_state(&name) {
             SyncState::Gone => {
@@ -109,7 +108,7 @@ impl StatusSync {
                 }
             }
         }
-        // Only now: the hub is never ahead of the cluster.
+        // After the write, so that the hub is never ahead of the managed cluster.
         if let Some(outbox) = &self.outbox {
             outbox.put(&name, status);
         }
@@ -119,8 +118,8 @@ impl StatusSync {
         Ok(observed.requeue)
     }
 
-    /// Before the hub's policies have been seen the cluster's own are believed: events expire after an hour, and a hub may
-    /// be away for longer.
+    /// Before the hub's cache has synced, the replica counts as in sync: events expire after an hour, and a hub may be
+    /// unreachable for longer.
     fn sync_state(&self, policy: &str) -> SyncState {
         let hub = self.caches.hub.as_ref().filter(|hub| hub.has_synced());
         let hub = hub.map(|hub| hub.policy(policy));

@@ -1,4 +1,4 @@
-//! What has been reported about each template of a policy.
+//! Gathers the reports about each template of a policy.
 
 use std::time::Duration;
 
@@ -19,48 +19,48 @@ use crate::kinds::{KIND_SERVED_SOON_RETRY, UNREADABLE_RETRY};
 use crate::replica::Replica;
 use crate::templates;
 
-/// What has been reported about one template.
+/// The reports about one template.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObservedTemplate {
     /// The name under which it is reported.
     pub name: String,
-    /// By events.
+    /// The reports in events.
     pub events: Vec<Report>,
-    /// By the object of that name.
+    /// The object, with the reports in its status.
     pub object: ObservedObject,
 }
 
 /// The object that a template describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObservedObject {
-    /// There is none, or it may not be read, or its kind is none that templates may be of.
+    /// It does not exist, or may not be read, or its kind is no kind of templates.
     Absent,
-    /// It belongs to somebody else.
+    /// It belongs to another owner.
     Foreign,
-    /// It is the policy's; this is what its status tells.
+    /// It belongs to the policy; holds the reports in its status.
     Owned(Vec<Report>),
 }
 
-/// Everything that has been reported about a policy.
+/// The reports about a policy.
 pub struct ObservedReports {
     /// In the order of the policy's templates.
     pub templates: Vec<ObservedTemplate>,
-    /// When to look again although nothing that is watched has changed.
+    /// When to requeue the policy although no watched object has changed.
     pub requeue: Action,
-    /// The last template whose object nothing is known of this time. It counts as [`ObservedObject::Absent`], which keeps what its
-    /// status says already, and keeps no other template's from being told.
+    /// The last error of a template whose object could not be read. The object counts as [`ObservedObject::Absent`], which keeps
+    /// the stored history and does not block the other templates.
     pub failed: Option<StatusError>,
 }
 
 impl ObservedReports {
-    /// Asks for another look, the soonest one counts.
+    /// Requeues the policy after a delay; the shortest one counts.
     fn requeue_after(&mut self, after: Duration) {
         self.requeue = self.requeue.within(after);
     }
 }
 
 impl StatusSync {
-    /// Gathers the reports about each template. From now on its object's changes lead here.
+    /// Gathers the reports about each template. From now on a change of its object enqueues the policy.
     pub(super) async fn observe(&self, policy: &Replica, spec: &PolicySpec) -> ObservedReports {
         let reads = self
             .caches
@@ -162,7 +162,7 @@ impl StatusSync {
 }
 
 fn owned(policy: &str, object: &Value) -> ObservedObject {
-    // Metadata that says nothing says nothing of us.
+    // An object whose metadata cannot be decoded counts as foreign.
     let metadata = ObjectMeta::deserialize(&object["metadata"]).unwrap_or_default();
     if templates::policy_of(&metadata) == Some(policy) {
         ObservedObject::Owned(history::of_object(policy, object))

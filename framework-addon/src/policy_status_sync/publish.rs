@@ -1,4 +1,4 @@
-//! Writes statuses, only where they differ, and tells people.
+//! Writes statuses that have changed, and emits events.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,12 +18,12 @@ use super::{StatusSync, messages};
 use crate::cluster::Cluster;
 use crate::replica::{Replica, same_status};
 
-/// What became of a status that was to be published.
+/// The outcome of writing a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StatusWrite {
     /// It was written.
     Written,
-    /// The policy has it.
+    /// The policy had it already.
     Unchanged,
 }
 
@@ -50,11 +50,11 @@ impl StatusSync {
     }
 }
 
-/// The statuses that one cluster has taken, until its watch shows them.
+/// The statuses written to one cluster, until its watch delivers them.
 #[derive(Default)]
 pub struct WrittenStatuses(Mutex<HashMap<String, WrittenStatus>>);
 
-/// A status on top of a version of a policy.
+/// A status written on a version of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct WrittenStatus {
     version: Option<String>,
@@ -73,9 +73,8 @@ impl WrittenStatus {
 }
 
 impl WrittenStatuses {
-    /// Writes a policy's status; `false` if there was no need: the policy has it, or has been given it and the watch is
-    /// behind. A policy that was changed since it was read is a conflict; one that was deleted will be reported by the
-    /// watch.
+    /// Writes a policy's status; `false` if the policy has it already, or it was written and the watch lags. A policy that was
+    /// changed since it was read is a conflict; the watch delivers the deletion of one that no longer exists.
     pub async fn write(
         &self,
         cluster: &Cluster,
@@ -99,13 +98,13 @@ impl WrittenStatuses {
         Ok(written)
     }
 
-    /// Forgets a policy that is gone.
+    /// Drops the state of a deleted policy.
     pub fn forget(&self, policy: &str) {
         self.0.lock().remove(policy);
     }
 }
 
-/// A merge patch after which the status of the very version that was read is this one and nothing else.
+/// A merge patch that replaces the whole status of the version that was read.
 fn replacement(policy: &Replica, status: &Value) -> Value {
     let previous = policy.status.as_ref().and_then(Value::as_object);
     let gone = previous.into_iter().flatten().map(|(field, _)| field);
@@ -134,7 +133,7 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
     #[test]
-    fn what_is_not_in_the_new_status_is_removed() {
+    fn patch_removes_fields_that_the_new_status_lacks() {
         let metadata = ObjectMeta {
             resource_version: Some("7".to_owned()),
             ..ObjectMeta::default()

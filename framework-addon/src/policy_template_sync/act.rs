@@ -21,20 +21,20 @@ use crate::compliance_events::sent::digest;
 use crate::gatekeeper;
 use crate::reporter::{Finding, ReportedTemplate};
 
-/// An object that is as it should be, and what was done to it for that.
+/// An object that equals the desired one, and the change that was made to it.
 type AppliedObject = Option<(Arc<DynamicObject>, AppliedChange)>;
 
-/// What came of one template in one round.
+/// The outcome of one template in one reconcile.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TemplateOutcome {
-    /// When to look again although nothing has changed.
-    pub again: Option<Duration>,
-    /// Whether its object is in place, as the template says and without error.
+    /// When to requeue the policy although no watched object has changed.
+    pub requeue: Option<Duration>,
+    /// Whether its object equals the desired one, without error.
     pub is_applied: bool,
 }
 
 impl TemplateSync {
-    /// Brings one template's object in line.
+    /// Reconciles the object of one template.
     pub(super) async fn template(
         &self,
         work: TemplateWork<'_>,
@@ -76,7 +76,7 @@ impl TemplateSync {
                 self.update(work, &about, kind, &live, &changed).await?
             }
             TemplateDecision::Unchanged(live) => {
-                // Of constraint templates Gatekeeper has the last word.
+                // Gatekeeper's status decides about constraint templates.
                 if !gatekeeper::is_constraint_template(&work.parsed.kind) {
                     self.record_applied(work, kind, &live, None).await?;
                 }
@@ -91,13 +91,16 @@ impl TemplateSync {
         };
         match applied_object {
             Some((live, change)) if gatekeeper::is_constraint_template(&work.parsed.kind) => {
-                let again = self.admission(work, &about, (kind, &live, change)).await?;
+                let requeue = self.admission(work, &about, (kind, &live, change)).await?;
                 let is_applied =
                     ConstraintTemplateState::of(&live.data) == ConstraintTemplateState::Created;
-                Ok(TemplateOutcome { again, is_applied })
+                Ok(TemplateOutcome {
+                    requeue,
+                    is_applied,
+                })
             }
             applied_object => Ok(TemplateOutcome {
-                again: None,
+                requeue: None,
                 is_applied: applied_object.is_some(),
             }),
         }
@@ -162,7 +165,7 @@ impl TemplateSync {
         let path = self.api(kind).resource_url().to_owned();
         match strict::replace(client, &path, name, changed, Write::Real).await {
             Ok(after) if after.metadata.resource_version == live.metadata.resource_version => {
-                // The API server fills in or drops something that the template says otherwise.
+                // The API server defaults or prunes fields that the template sets otherwise.
                 sent_reports.change(work.policy, name, |state| {
                     state.unchanged_update = Some(digest);
                 });
@@ -190,8 +193,7 @@ impl TemplateSync {
         }
     }
 
-    /// Deletes an object whose template the hub could not resolve. What it has created stays: the
-    /// template is broken, not gone.
+    /// Deletes an object whose template the hub could not resolve, without pruning what it has created.
     async fn delete_unresolved(
         &self,
         parsed: &ParsedTemplate,
@@ -217,7 +219,7 @@ impl TemplateSync {
         self.delete(kind, object).await
     }
 
-    /// Deletes this object, and no successor of its name.
+    /// Deletes the object with this uid.
     pub(super) async fn delete(
         &self,
         kind: &ServedKind,
@@ -243,7 +245,7 @@ impl TemplateSync {
     }
 }
 
-/// The API server's words, in ours where its own help nobody.
+/// The API server's reason, or a clearer text for one whose own is of no use, and the kind of rejection.
 fn rejection_of(name: &str, kind: &str, error: &kube::Error) -> (String, RejectionKind) {
     let reason = status_message(error);
     if kind == "ConfigurationPolicy" && reason.ends_with(messages::BOTH_OBJECT_TEMPLATES) {

@@ -1,5 +1,5 @@
-//! What Gatekeeper makes of a constraint template: since release 3.17 it takes every template and says in the status
-//! whether it could be used.
+//! Gatekeeper's status of a constraint template: since release 3.17 Gatekeeper accepts every template, and its status has whether
+//! the template could be used.
 
 use std::time::Duration;
 
@@ -16,33 +16,33 @@ use crate::gatekeeper;
 use crate::kinds::KIND_SERVED_SOON_RETRY;
 use crate::reporter::{Finding, ReportedTemplate};
 
-/// How long Gatekeeper may take to look at a template, and the kind of its constraints to be served, before that is
-/// reported as an error. It usually takes less than a second.
+/// How long Gatekeeper may take to process a template, and the kind of its constraints to be served, before an error is reported.
+/// It usually takes less than a second.
 const ADMISSION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What Gatekeeper says of a template.
+/// The state of a constraint template in its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConstraintTemplateState {
-    /// Nothing yet.
+    /// Gatekeeper has not processed it yet.
     Unobserved,
     /// It can be used.
     Created,
-    /// Not yet that it can, nor that any of its Pods has failed to use it: so it begins.
+    /// It is not created yet, and no Pod of Gatekeeper has a lasting error.
     Creating,
     /// It cannot be used.
     Failed,
-    /// Nothing that could be read; the text says why.
+    /// The status cannot be decoded, for this reason.
     Invalid(String),
 }
 
-/// What was done to the object in this round.
+/// The change of an object in this reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppliedChange {
     /// It was created.
     Created,
     /// It was changed.
     Updated,
-    /// Nothing was to be done.
+    /// It was not changed.
     Nothing,
 }
 
@@ -59,11 +59,11 @@ impl ConstraintTemplateState {
     }
 }
 
-/// Gatekeeper's word for a kind of constraints that it could not make. Its Pods make it all at once, and those that come
-/// too late say so until they look again: nothing is wrong with the template.
+/// Gatekeeper's error code for a CRD that it could not create. Its Pods create the CRD concurrently, and those that come second
+/// report this error until their next reconcile.
 const CREATE_ERROR: &str = "create_error";
 
-/// Whether one of Gatekeeper's Pods tells of errors that will not go away by themselves.
+/// Whether one of Gatekeeper's Pods reports a lasting error.
 fn has_errors(template: &Value) -> bool {
     let pods = template.pointer("/status/byPod").and_then(Value::as_array);
     let mut errors = pods
@@ -75,8 +75,13 @@ fn has_errors(template: &Value) -> bool {
 }
 
 impl TemplateSync {
+<<<<<<< HEAD
     /// Reports what Gatekeeper says of a constraint template that is in place. Answers when to look again although nothing
     /// has changed.
+=======
+    /// Reports the state of a constraint template that is applied. Returns when to requeue the policy although no watched object has
+    /// changed.
+>>>>>>> helper-words
     pub(super) async fn admission(
         &self,
         work: TemplateWork<'_>,
@@ -120,8 +125,8 @@ impl TemplateSync {
         Ok(None)
     }
 
-    /// What there is to say of a template that works. "Created" and "updated" mean the same to the policy's history:
-    /// while nothing was done the one that stands is left standing.
+    /// The finding for a template that is created. While the object is not changed, the newest report of "created" and "updated"
+    /// stays, so that the history does not alternate.
     fn success(&self, work: TemplateWork<'_>, change: AppliedChange) -> Finding {
         let name = work.parsed.name.as_str();
         let created = Finding::compliant(messages::constraint_template_created(name));
@@ -138,8 +143,8 @@ impl TemplateSync {
         }
     }
 
-    /// How long the kind of a constraint may still take to be served: the template that makes it is in the same policy, and
-    /// nothing is wrong with it. The time begins when Gatekeeper has said that the template can be used.
+    /// How long the kind of a constraint may still take to be served, if its constraint template is in the same policy and not in
+    /// error. The time begins when the status of that template is created.
     pub(super) fn constraint_kind_wait(
         &self,
         work: TemplateWork<'_>,
@@ -188,7 +193,7 @@ mod tests {
     #[case(json!({"created": false, "byPod": [{"errors": [{"code": "create_error"}, {"code": "x"}]}]}), ConstraintTemplateState::Failed)]
     #[case(json!({"created": "yes"}), ConstraintTemplateState::Invalid(".status.created accessor error: yes is of the type string, expected bool".to_owned()))]
     #[case(json!({"created": null}), ConstraintTemplateState::Invalid(".status.created accessor error: <nil> is of the type <nil>, expected bool".to_owned()))]
-    fn the_status_says_what_gatekeeper_makes_of_it(
+    fn state_is_read_from_status_created_and_pod_errors(
         #[case] status: Value,
         #[case] expected: ConstraintTemplateState,
     ) {

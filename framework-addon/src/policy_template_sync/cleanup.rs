@@ -1,6 +1,5 @@
-//! Deletes objects that a policy no longer asks for, and those that Kubernetes cannot delete with
-//! it: cluster-scoped objects cannot be owned by a namespaced policy, so a finalizer keeps the
-//! policy until they are deleted.
+//! Deletes stale objects, and those that Kubernetes cannot garbage-collect: a namespaced policy cannot own cluster-scoped objects, so
+//! a finalizer keeps the policy until they are deleted.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,9 +24,9 @@ use crate::gatekeeper;
 use crate::replica::Replica;
 use crate::templates;
 
-/// The objects that the policy no longer asks for, of those that are proven to be its own. An object whose name a template
-/// has stays, also when the template is in error: a typo in its kind must not take away what an earlier revision has made.
-/// One of another kind goes when the template of its name is among the `applied`.
+/// The stale objects among those that are proven to be the policy's. An object with the name of a template is kept, also when the
+/// template is in error: a typo in its kind must not delete the object of an earlier revision. One of another kind is stale once
+/// the template of its name is among the `applied`.
 pub(super) fn stale_objects<'a>(
     parent: &Parent,
     expected: &HashMap<String, GroupKind>,
@@ -47,7 +46,7 @@ pub(super) fn stale_objects<'a>(
 }
 
 impl TemplateSync {
-    /// Deletes what the policy no longer asks for, given the names of the templates that were applied without error.
+    /// Deletes stale objects, given the names of the templates that were applied without error.
     pub(super) async fn delete_stale(
         &self,
         parent: &Parent,
@@ -65,7 +64,7 @@ impl TemplateSync {
         errors
     }
 
-    /// Deletes the policy's objects of a kind if it is cluster-scoped. The API server itself is asked which there are.
+    /// Deletes the policy's objects of a kind if it is cluster-scoped. The objects are listed from the API server.
     async fn clean_cluster_scoped(
         &self,
         parent: &Parent,
@@ -74,7 +73,7 @@ impl TemplateSync {
         let served = match self.caches.kinds.find(kind).await {
             Ok(served) if served.namespaced => return Vec::new(),
             Ok(served) => served,
-            // No kind, no objects.
+            // If the kind is not served, there are no objects.
             Err(error) if error.is_absent() => return Vec::new(),
             Err(source) => {
                 let template = String::new();
@@ -100,8 +99,8 @@ impl TemplateSync {
         errors
     }
 
-    /// The policy is being deleted: deletes its cluster-scoped objects, then lets it go. They are
-    /// found by their label, whatever the templates say by now.
+    /// Finalizes a policy that is being deleted: deletes its cluster-scoped objects, which are found by label, and removes the
+    /// finalizer.
     pub(super) async fn finalize(&self, policy: &Replica) -> Vec<TemplateSyncError> {
         if !has_finalizer(policy) {
             return Vec::new();
@@ -114,7 +113,7 @@ impl TemplateSync {
         let templates = spec.policy_templates.iter();
         let identities =
             templates.filter_map(|template| templates::identify(&template.object_definition));
-        // A definition may have lost its label since.
+        // The kinds of the templates too: a CRD may have lost its label since.
         let named: Vec<_> = identities.map(|identity| identity.kind).collect();
         let mut kinds = self.caches.kinds.template_kinds();
         kinds.extend(
@@ -133,7 +132,7 @@ impl TemplateSync {
             if named.contains(kind) || gatekeeper::is_policy(kind) {
                 errors.extend(failed);
             } else {
-                // No policy has made any that we may not even see.
+                // A kind that may not be listed has no objects of policies.
                 errors.extend(failed.into_iter().filter(|error| !error.is_hidden()));
             }
         }
@@ -150,7 +149,7 @@ impl TemplateSync {
         }
         let mut finalizers = policy.metadata.finalizers.clone().unwrap_or_default();
         finalizers.push(CLUSTER_SCOPED_CLEANUP_FINALIZER.to_owned());
-        // A policy that is gone holds nothing: its objects would outlive it.
+        // NotFound is an error here: the objects of a deleted policy would outlive it.
         let written = self.write_finalizers(policy, &finalizers).await;
         written.map_err(TemplateSyncError::Finalizer)
     }
@@ -172,7 +171,7 @@ impl TemplateSync {
         policy: &Replica,
         finalizers: &[String],
     ) -> Result<(), kube::Error> {
-        // A list can only be written whole, so nobody may have written it in between.
+        // The patch replaces the whole list, so it tests the resource version.
         let patch = Patch::Merge(json!({"metadata": {
             "resourceVersion": policy.metadata.resource_version,
             "finalizers": finalizers

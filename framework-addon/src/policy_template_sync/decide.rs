@@ -1,4 +1,4 @@
-//! What to do about one template.
+//! Decides about one template.
 
 use std::sync::Arc;
 
@@ -13,30 +13,30 @@ use super::plan::{Parent, ParsedTemplate};
 use crate::gatekeeper::Integration;
 use crate::templates::{belongs_to, claimed_by};
 
-/// What the cluster says to one template.
+/// The state of the cluster that the decision about one template rests on.
 #[derive(Clone, Debug)]
 pub enum TemplateObservation {
     /// Its kind is not served; holds discovery's answer.
     Unmapped(String),
-    /// Its kind is no policy's.
+    /// Its kind is no kind of templates.
     Unsupported,
-    /// Its object can be worked on.
+    /// Its object can be applied.
     Ready(ObservedObject),
 }
 
-/// What the cluster says to a template whose object can be worked on.
+/// The observed object and dependencies of a template whose object can be applied.
 #[derive(Clone, Debug)]
 pub struct ObservedObject {
     /// Its kind.
     pub kind: ServedKind,
-    /// What it waits for.
+    /// Its dependencies.
     pub dependency_state: DependencyState,
     /// Its object.
     pub live: LiveObject,
 }
 
 impl TemplateObservation {
-    /// What the template's object can be decided by, or why there can be none.
+    /// The observed object, or the error of a template without one.
     pub fn ready(
         &self,
         parsed: &ParsedTemplate,
@@ -54,12 +54,12 @@ impl TemplateObservation {
     }
 }
 
-/// How the dependencies stand.
+/// The state of the dependencies of a template.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DependencyState {
-    /// `<Kind> <name>` of those that are known not to be as they must be.
+    /// `<Kind> <name>` of those that are known not to be met.
     pub unmet: Vec<String>,
-    /// The same of those that may not or cannot be read, which no other try in a moment changes.
+    /// The same of those that may not or cannot be read, which a retry does not change.
     pub unreadable: Vec<String>,
     /// The same of those that could not be read this time, with the reason.
     pub unclear: Vec<(String, String)>,
@@ -72,25 +72,25 @@ pub enum LiveObject {
     Absent,
     /// It exists.
     Present(Arc<DynamicObject>),
-    /// It cannot be read; the text says why.
+    /// It cannot be read, for this reason.
     Unreadable(String),
 }
 
-/// What to do.
+/// The decision about one template.
 #[derive(Clone, Debug)]
 pub enum TemplateDecision {
-    /// Nothing but to say what is wrong.
+    /// Report the error, and leave the object.
     Reject(TemplateError),
-    /// Say what is waited for, and delete the object that must not exist meanwhile.
+    /// Report the unmet dependencies, and delete the object that must not exist meanwhile.
     Wait {
         /// `<Kind> <name>` of each, sorted.
         unmet: Vec<String>,
         /// The object to delete.
         delete: Option<Arc<DynamicObject>>,
     },
-    /// Say what is wrong, and delete the object without what it has created.
+    /// Report the error, and delete the object without pruning what it has created.
     DeleteUnresolved {
-        /// What is wrong.
+        /// The error.
         error: TemplateError,
         /// The object to delete.
         delete: Option<Arc<DynamicObject>>,
@@ -99,14 +99,14 @@ pub enum TemplateDecision {
     Create(Box<DynamicObject>),
     /// Replace the object, on the resource version that was read.
     Update {
-        /// What it is.
+        /// The live object.
         live: Arc<DynamicObject>,
-        /// What it becomes.
+        /// The changed object.
         changed: Box<DynamicObject>,
     },
-    /// The object is as it should be.
+    /// The object equals the desired one.
     Unchanged(Arc<DynamicObject>),
-    /// Leave everything as it is and look again: dependencies could not be read.
+    /// Leave the object and retry: dependencies could not be read, for this reason.
     Retry(String),
 }
 
@@ -156,7 +156,7 @@ fn wait(
     live: Option<&Arc<DynamicObject>>,
     delete: Option<&Arc<DynamicObject>>,
 ) -> Option<TemplateDecision> {
-    // "Could not read" never deletes what works: only what is known to be unmet does.
+    // Only a dependency that is known to be unmet deletes the object, never a failed read.
     let is_known_unmet = !dependency_state.unmet.is_empty();
     if let (Some((described, reason)), Some(_), false) =
         (dependency_state.unclear.first(), live, is_known_unmet)
@@ -204,9 +204,8 @@ fn apply(
     }
 }
 
-/// Whether an object is proven to be this policy's to delete. Two add-ons on one cluster, for a hub that manages
-/// itself and hosts another, can have policies of one name; cluster-scoped objects then are told
-/// apart by the label.
+/// Whether an object is proven to be this policy's, so that it may be deleted. Two add-ons on one cluster (a hub that manages itself
+/// and hosts another) can have policies of the same name; the namespace label distinguishes their cluster-scoped objects.
 pub fn may_delete(parent: &Parent, object: &ObjectMeta, kind: &ServedKind) -> bool {
     if !belongs_to(object, &parent.name, &parent.uid) {
         return false;
@@ -296,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_straight_road() {
+    fn object_is_created_kept_updated_or_reported() {
         let fresh = decided(
             &definition(),
             DependencyState::default(),
@@ -337,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_1_what_belongs_to_others_is_never_deleted() {
+    fn fwk_79_object_of_another_owner_is_never_deleted() {
         for dependency_state in [DependencyState::default(), unmet()] {
             for definition in [definition(), with_hub_error()] {
                 for owner in [None, Some("ns.other")] {
@@ -355,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_read_of_a_dependency_keeps_the_object_and_creates_none() {
+    fn unreadable_dependency_keeps_the_object_and_creates_none() {
         for definition in [definition(), with_hub_error()] {
             for live in [present(live()), LiveObject::Absent] {
                 let decision = decided(&definition, unreadable(), live);
@@ -366,13 +365,13 @@ mod tests {
                 else {
                     panic!("{decision:?}");
                 };
-                assert_eq!(unmet, ["K c"], "it is said all the same");
+                assert_eq!(unmet, ["K c"], "it is reported");
             }
         }
     }
 
     #[test]
-    fn a_failed_read_beside_a_dependency_that_is_known_to_be_unmet_changes_nothing() {
+    fn unmet_dependency_deletes_the_object_although_another_cannot_be_read() {
         for beside in [unreadable(), unclear()] {
             let dependency_state = DependencyState {
                 unmet: vec!["K b".to_owned()],
@@ -391,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_proven_to_be_the_policys_is_never_deleted() {
+    fn object_without_proof_of_ownership_is_never_deleted() {
         let mut other_kind = live();
         other_kind.metadata.owner_references.as_mut().unwrap()[0].kind = "Tea".to_owned();
         let mut predecessor = live();
@@ -415,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dependency_that_cannot_be_read_this_time_deletes_nothing() {
+    fn dependency_with_a_transient_error_deletes_nothing() {
         let kept = decided(&definition(), unclear(), present(live()));
         assert!(matches!(kept, TemplateDecision::Retry(_)));
         let absent = decided(&definition(), unclear(), LiveObject::Absent);
@@ -426,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_hub_could_not_resolve_is_withdrawn() {
+    fn object_of_an_unresolved_template_is_deleted() {
         let decision = decided(
             &with_hub_error(),
             DependencyState::default(),
@@ -440,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_3_cluster_scoped_objects_of_another_add_on_are_left_alone() {
+    fn fwk_80_cluster_scoped_object_of_another_add_on_is_kept() {
         let kind = served("a/v1", "K", false);
         let mut object = live().metadata;
         assert!(may_delete(&parent(), &object, &kind));
@@ -450,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_that_cannot_be_worked_on() {
+    fn unsupported_and_unserved_kinds_are_errors() {
         let parsed = parsed(&definition());
         let error = |observation: TemplateObservation| {
             observation

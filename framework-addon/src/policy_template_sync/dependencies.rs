@@ -1,4 +1,4 @@
-//! What a template waits for.
+//! The dependencies of templates.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use reeve_api::names::{GROUP, split_api_version};
 use reeve_api::policy::PolicyDependency;
 use serde_json::Value;
 
-/// The object of a dependency. The order is that of the API server's questions, not of messages.
+/// The object of a dependency. Its order is that of the reads, not of messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DependencyObject {
     /// API group.
@@ -28,7 +28,7 @@ impl DependencyObject {
         GroupVersionKind::gvk(&self.group, &self.version, &self.kind)
     }
 
-    /// As messages name it.
+    /// `<Kind> <name>`, as messages have it.
     pub fn described(&self) -> String {
         format!("{} {}", self.kind, self.name)
     }
@@ -37,8 +37,7 @@ impl DependencyObject {
 /// Objects and the compliance that each must have.
 pub type Dependencies = BTreeMap<DependencyObject, String>;
 
-/// Adds a list of dependencies. Answers the names of those that contradict what is there, which
-/// are not added.
+/// Adds a list of dependencies. Returns the names of those that conflict with earlier ones, which are not added.
 pub fn add(
     dependencies_by_object: &mut Dependencies,
     dependencies: &[PolicyDependency],
@@ -60,7 +59,7 @@ pub fn add(
     conflicts
 }
 
-/// Policies live in the namespace of the policy that waits for them, whatever the dependency says.
+/// The object of a dependency. For policies the namespace is that of the dependent policy, whatever the dependency has.
 fn dependency_object(dependency: &PolicyDependency, namespace: &str) -> DependencyObject {
     let (group, version) = split_api_version(&dependency.api_version);
     let is_policy = group == GROUP && dependency.kind.ends_with("Policy");
@@ -78,7 +77,7 @@ fn dependency_object(dependency: &PolicyDependency, namespace: &str) -> Dependen
     }
 }
 
-/// Whether an object is as it must be; `object` is absent if it does not exist.
+/// Whether a dependency is met; `object` is `None` if it does not exist.
 pub fn is_met(
     dependency_object: &DependencyObject,
     compliance: &str,
@@ -86,7 +85,7 @@ pub fn is_met(
 ) -> bool {
     let wants_compliant = compliance == "Compliant";
     match (dependency_object.group.as_str(), object) {
-        // Gatekeeper's templates have no compliance of their own: they exist or they do not.
+        // Constraint templates have no compliance: only their existence counts.
         ("templates.gatekeeper.sh", object) => object.is_some() == wants_compliant,
         (_, None) => false,
         ("constraints.gatekeeper.sh", Some(object)) => {
@@ -130,7 +129,7 @@ mod tests {
     )]
     #[case("apps/v1", "TeaPolicy", Some("x"), "x")]
     #[case("apps/v1", "Deployment", None, "")]
-    fn namespaces(
+    fn policy_dependency_is_in_the_namespace_of_the_policy(
         #[case] api_version: &str,
         #[case] kind: &str,
         #[case] namespace: Option<&str>,
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_named_and_the_first_word_stands() {
+    fn conflicting_dependency_is_returned_and_the_first_kept() {
         let mut dependencies_by_object = Dependencies::new();
         let one = dependency(POLICIES, "Policy", None);
         let mut other = dependency(POLICIES, "Policy", Some("elsewhere"));
@@ -171,7 +170,7 @@ mod tests {
     #[case::violated(CONSTRAINTS, "Compliant", Some(json!({"status": {"totalViolations": 2}})), false)]
     #[case::as_wanted(CONSTRAINTS, "NonCompliant", Some(json!({"status": {"totalViolations": 2}})), true)]
     #[case::not_audited(CONSTRAINTS, "NonCompliant", Some(json!({})), false)]
-    fn judging(
+    fn dependency_is_met_by_compliance_or_existence(
         #[case] api_version: &str,
         #[case] compliance: &str,
         #[case] object: Option<Value>,

@@ -1,4 +1,4 @@
-//! The object that a template describes, and whether the live one is it.
+//! The desired object of a template, and its comparison with the live one.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use super::plan::{Parent, ParsedTemplate};
 use crate::gatekeeper;
 use crate::templates::{owners, parent_label};
 
-/// The object that a template describes, as it is created.
+/// The desired object of a template, as it is created.
 pub fn build(
     parent: &Parent,
     parsed: &ParsedTemplate,
@@ -79,7 +79,7 @@ fn override_remediation(
     }
 }
 
-/// What the API server fills in, so that it does not look like a difference.
+/// Fills the defaults of the API server, so that they are no drift.
 fn fill_defaults(spec: &mut Map<String, Value>, kind: &GroupVersionKind) {
     if gatekeeper::is_constraint_template(kind) {
         fill_legacy_schema(spec, &kind.version);
@@ -111,8 +111,7 @@ fn fill_defaults(spec: &mut Map<String, Value>, kind: &GroupVersionKind) {
     }
 }
 
-/// Whether parameters are checked loosely: the API server fills this in only where there is a `validation`, Gatekeeper
-/// everywhere.
+/// Fills `legacySchema`: the API server defaults it only where there is a `validation`, Gatekeeper everywhere.
 fn fill_legacy_schema(spec: &mut Map<String, Value>, version: &str) {
     let crd = spec.get_mut("crd").and_then(Value::as_object_mut);
     let Some(crd) = crd.and_then(|crd| crd.get_mut("spec")?.as_object_mut()) else {
@@ -138,15 +137,15 @@ fn fill(object: &mut Map<String, Value>, field: &str, default: &str) {
     }
 }
 
-/// The live object with everything the template decides; `None` if it is so already. Labels and
-/// annotations that others have added are no difference by themselves, but go with the next one.
+/// The live object with the desired fields; `None` if nothing differs. Labels and annotations that others have added are no drift,
+/// but the next update removes them.
 pub fn merge_into_live(
     parent: &Parent,
     kind: &ServedKind,
     desired: &DynamicObject,
     live: &DynamicObject,
 ) -> Option<DynamicObject> {
-    // Only a reference that somebody removed is put back; others may have added theirs.
+    // An owner reference is restored only if there is none; others may have added theirs.
     let restore = kind.namespaced
         && owners(&live.metadata).is_empty()
         && parent_label(&live.metadata) == Some(parent.name.as_str());
@@ -300,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_as_a_difference() {
+    fn drift_is_in_spec_labels_annotations_or_missing_owner() {
         assert!(!differs(|_| {}));
         assert!(!differs(|live| label(live, "extra", "y")));
         assert!(differs(|live| label(live, PARENT_POLICY_LABEL, "other")));
@@ -321,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_of_the_api_server_are_no_difference() {
+    fn defaults_of_the_api_server_are_no_drift() {
         let definition = json!({"apiVersion": "policy.open-cluster-management.io/v1", "kind": "ConfigurationPolicy",
             "metadata": {"name": "t"}, "spec": {"pruneObjectBehavior": "", "object-templates": [{"a": 1}]}});
         let (kind, desired, mut live) = live_of(&definition);
@@ -342,7 +341,7 @@ mod tests {
     #[case::v1beta1("v1beta1", json!({"crd": {"spec": {"validation": {"a": 1}}}}), json!({"a": 1, "legacySchema": true}))]
     #[case::given("v1", json!({"crd": {"spec": {"validation": {"legacySchema": true}}}}), json!({"legacySchema": true}))]
     #[case::null("v1", json!({"crd": {"spec": {"validation": null}}}), json!({"legacySchema": false}))]
-    fn rough_edge_27_of_a_constraint_template_only_the_default_is_filled_in(
+    fn fwk_85_only_legacy_schema_is_defaulted_in_a_constraint_template(
         #[case] version: &str,
         #[case] mut spec: Value,
         #[case] expected: Value,
@@ -355,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_keeps_what_the_template_does_not_decide() {
+    fn update_keeps_fields_that_the_template_does_not_set() {
         let definition =
             json!({"apiVersion": "a/v1", "kind": "K", "metadata": {"name": "t"}, "spec": {"a": 1}});
         let (kind, desired, mut live) = live_of(&definition);

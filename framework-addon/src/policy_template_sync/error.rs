@@ -1,5 +1,5 @@
-//! What can be wrong with a template, which its policy's status tells, and what can go wrong around
-//! it, which only the log and the metrics tell.
+//! The errors of template sync: those of a template, which the policy's status shows, and those of a reconcile, which only log and
+//! metrics show.
 
 use kube::core::GroupVersionKind;
 use reeve_runtime::dependencies::ReadError;
@@ -10,28 +10,28 @@ use super::messages;
 use crate::gatekeeper::Integration;
 use crate::metrics::ErrorClass;
 
-/// What the API server found wrong with a write.
+/// The kind of the API server's rejection of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RejectionKind {
-    /// The object itself: the same write would fail again.
+    /// The object is invalid: the same write would fail again.
     Invalid,
-    /// Something else.
+    /// Any other reason.
     Other,
 }
 
-/// What is wrong with one template. The text is what users see after `template-error; `.
+/// An error of one template. Users see the text after `template-error; `.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TemplateError {
     /// Another template has the same name.
     #[error("{}", messages::DUPLICATE_NAMES)]
     DuplicateNames,
-    /// It is no object, or contradicts itself.
+    /// It cannot be decoded.
     #[error("{}", messages::undecodable(.0))]
     Undecodable(String),
     /// Two of its dependencies contradict each other; holds their object's name.
     #[error("{}", messages::undecodable(&messages::conflicting_dependency(.0)))]
     ConflictingDependency(String),
-    /// It has no name; holds its place in the list.
+    /// It has no name; holds its index in the list.
     #[error("{}", messages::nameless(*.0))]
     Nameless(usize),
     /// Its kind is not served.
@@ -44,44 +44,44 @@ pub enum TemplateError {
         /// Whether it may be one of Gatekeeper's.
         integration: Integration,
     },
-    /// Its kind is no policy's.
+    /// Its kind is no kind of templates.
     #[error("{}", messages::unsupported(.0))]
     Unsupported(GroupVersionKind),
-    /// The hub could not resolve its templates; holds the hub's words.
+    /// The hub could not resolve its templates; holds the hub's error.
     #[error("{0}")]
     HubTemplates(String),
     /// The object could not be read.
     #[error("{}", messages::get_failed(.0))]
     Get(String),
-    /// The object is somebody else's.
+    /// The object belongs to another owner.
     #[error("{}", messages::owned_by_other(kind, name, owner.as_deref()))]
     OwnedByOther {
         /// The object's kind.
         kind: String,
         /// The object's name.
         name: String,
-        /// The policy it belongs to, if any.
+        /// The policy that it belongs to, if any.
         owner: Option<String>,
     },
-    /// The API server did not take the new object.
+    /// The API server rejected the new object.
     #[error("{}", messages::create_failed(.0))]
     Create(String, RejectionKind),
-    /// The API server did not take the changed object; holds the template's name first.
+    /// The API server rejected the changed object; holds the template's name first.
     #[error("{}", messages::update_failed(.0, .1))]
     Update(String, String, RejectionKind),
-    /// Gatekeeper has not said what it makes of the constraint template; holds its name and what there is instead.
+    /// The constraint template has no valid `status.created`; holds its name and the reason.
     #[error("{}", messages::no_admission(.0, .1))]
     NoAdmission(String, String),
     /// Gatekeeper cannot use the constraint template; holds its name.
     #[error("{}", messages::not_admitted(.0))]
     NotAdmitted(String),
-    /// It cannot be made an object.
+    /// It cannot be decoded as an object.
     #[error("{}", messages::unmarshal_failed(.0))]
     Unmarshal(String),
 }
 
 impl TemplateError {
-    /// Whose fault it is.
+    /// The class of the error, for the metrics.
     pub fn error_class(&self) -> ErrorClass {
         match self {
             Self::ConflictingDependency(_) => ErrorClass::User("dependency-error"),
@@ -94,9 +94,8 @@ impl TemplateError {
         }
     }
 
-    /// Whether trying again can help although nothing that is watched changes. The policy, its
-    /// template objects and the definitions of kinds are watched; APIs that come from elsewhere and
-    /// admission are not.
+    /// Whether a retry can succeed although no watched object changes. The policy, its template objects and CRDs are watched;
+    /// aggregated APIs and admission webhooks are not.
     pub fn is_retriable(&self) -> bool {
         matches!(
             self,
@@ -108,10 +107,10 @@ impl TemplateError {
     }
 }
 
-/// What went wrong while a template or a policy was worked on. All of these are tried again.
+/// An error of a reconcile. All of these are retried.
 #[derive(Debug, thiserror::Error)]
 pub enum TemplateSyncError {
-    /// A report is out, but the cause may pass.
+    /// The error was reported, and a retry can succeed.
     #[error("template {template}: {error}")]
     Reported {
         /// The template's name.
@@ -119,7 +118,7 @@ pub enum TemplateSyncError {
         /// What was reported.
         error: TemplateError,
     },
-    /// The policy is not what its definition says.
+    /// The policy cannot be decoded.
     #[error("cannot decode the policy: {0}")]
     Policy(#[source] serde_json::Error),
     /// It is not known whether a kind exists.
@@ -135,10 +134,10 @@ pub enum TemplateSyncError {
     Unclear {
         /// The template's name.
         template: String,
-        /// Which, and why.
+        /// The dependency and the reason.
         reason: String,
     },
-    /// What was read of the object is behind.
+    /// The object was changed since it was read.
     #[error("template {template}: the object was changed since it was read")]
     Outdated {
         /// The template's name.
@@ -199,11 +198,11 @@ pub enum TemplateSyncError {
 }
 
 impl TemplateSyncError {
-    /// Whether it only says that somebody else wrote in between, which the watch tells of too.
+    /// Whether it is a conflict with another writer, whose change the watch delivers.
     pub fn is_outdated(&self) -> bool {
         match self {
             Self::Outdated { .. } => true,
-            // Changed since, or gone.
+            // Changed or deleted since it was read.
             Self::Finalizer(error) => {
                 matches!(
                     StatusReason::of(error),
@@ -214,7 +213,7 @@ impl TemplateSyncError {
         }
     }
 
-    /// Whether it only says that objects of a kind may not be listed.
+    /// Whether it means only that objects of a kind may not be listed.
     pub fn is_hidden(&self) -> bool {
         match self {
             Self::List {
@@ -225,8 +224,7 @@ impl TemplateSyncError {
         }
     }
 
-    /// The template to blame and whose fault it is; `None` for what has been counted or passes by
-    /// itself.
+    /// The template and the class of the error; `None` if it was counted already or is a conflict.
     pub fn error_class(&self) -> Option<(&str, ErrorClass)> {
         let system = |template, kind| Some((template, ErrorClass::System(kind)));
         match self {
@@ -247,7 +245,7 @@ impl TemplateSyncError {
     }
 }
 
-/// Everything that went wrong in one reconcile.
+/// The errors of one reconcile.
 #[derive(Debug)]
 pub struct TemplateSyncErrors(pub Vec<TemplateSyncError>);
 

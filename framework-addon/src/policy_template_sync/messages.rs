@@ -6,15 +6,15 @@ use serde_json::Value;
 
 use crate::gatekeeper::{self, Integration};
 
-/// Reason and action of the events for people.
+/// Reason and action of the informational events.
 pub const REASON: &str = "PolicyTemplateSync";
-/// What every error begins with.
+/// The prefix of every error.
 pub const ERROR: &str = "template-error; ";
 /// Two templates have one name.
 pub const DUPLICATE_NAMES: &str = "All policy-template names must be unique within a policy";
-/// What stands for an answer that is not there.
+/// The text for an absent value, as Go prints it.
 pub const NOTHING: &str = "<nil>";
-/// What stands in a message for a value that may be secret.
+/// The text for a value that may be secret.
 pub const WITHHELD: &str = "(withheld)";
 
 /// A template is no object that could be applied.
@@ -22,12 +22,12 @@ pub fn undecodable(reason: &str) -> String {
     format!("Failed to decode policy template with err: {reason}")
 }
 
-/// Why, when it has no kind. `definition` is the template as compact JSON.
+/// The reason if it has no kind. `definition` is the template as compact JSON.
 pub fn kind_missing(definition: &str) -> String {
     format!("Object 'Kind' is missing in '{definition}'")
 }
 
-/// Why, when two of its dependencies contradict each other.
+/// The reason if two of its dependencies conflict.
 pub fn conflicting_dependency(name: &str) -> String {
     format!("dependency on {name} has conflicting compliance states")
 }
@@ -52,7 +52,7 @@ pub fn not_mapped(kind: &GroupVersionKind, found: &str, integration: Integration
     format!("{advice}: {found}")
 }
 
-/// A template's kind is served, but is no policy's.
+/// A template's kind is served, but is no kind of templates.
 pub fn unsupported(kind: &GroupVersionKind) -> String {
     let described = describe(kind);
     if gatekeeper::is_policy(kind) {
@@ -62,19 +62,19 @@ pub fn unsupported(kind: &GroupVersionKind) -> String {
     }
 }
 
-/// The API server did not take a new object.
+/// The API server rejected a new object.
 pub fn create_failed(reason: &str) -> String {
     format!("Failed to create policy template: {reason}")
 }
 
-/// The API server's answer to both kinds of object templates, in words.
+/// A clearer text for the API server's error about both kinds of object templates.
 pub fn both_object_templates(name: &str) -> String {
     format!(
         "ConfigurationPolicy.policy.open-cluster-management.io \"{name}\" is invalid: spec may only contain one of object-templates and object-templates-raw"
     )
 }
 
-/// The end of the API server's answer to both kinds of object templates.
+/// The end of the API server's error about both kinds of object templates.
 pub const BOTH_OBJECT_TEMPLATES: &str =
     "spec\" must validate one and only one schema (oneOf). Found 2 valid alternatives";
 
@@ -83,7 +83,7 @@ pub fn get_failed(reason: &str) -> String {
     format!("Failed to get the object in the policy template: {reason}")
 }
 
-/// The object exists and is somebody else's; `owner` is the policy it belongs to, if any.
+/// The object belongs to another owner; `owner` is the policy that it belongs to, if any.
 pub fn owned_by_other(kind: &str, name: &str, owner: Option<&str>) -> String {
     let place = owner.map_or_else(
         || "outside of a Policy".to_owned(),
@@ -94,12 +94,12 @@ pub fn owned_by_other(kind: &str, name: &str, owner: Option<&str>) -> String {
     )
 }
 
-/// The API server did not take a change.
+/// The API server rejected a change.
 pub fn update_failed(name: &str, reason: &str) -> String {
     format!("Failed to update policy template {name}: {reason}")
 }
 
-/// Gatekeeper has not said what it makes of a constraint template; `reason` is what there is instead.
+/// A constraint template has no valid `status.created`.
 pub fn no_admission(name: &str, reason: &str) -> String {
     format!("Failed to retrieve status.created from ConstraintTemplate {name}: {reason}")
 }
@@ -119,7 +119,7 @@ pub fn constraint_template_updated(name: &str) -> String {
     format!("ConstraintTemplate {name} was updated successfully")
 }
 
-/// The template cannot be made an object.
+/// The template cannot be decoded as an object.
 pub fn unmarshal_failed(reason: &str) -> String {
     format!("Failed to unmarshal the policy template: {reason}")
 }
@@ -134,14 +134,14 @@ pub fn updated(name: &str) -> String {
     format!("Policy template {name} was updated successfully")
 }
 
-/// Dependencies, each `<Kind> <name>`, are not as they must be.
+/// Dependencies, each `<Kind> <name>`, are not met.
 pub fn pending(unmet: &[String]) -> String {
     let (count, all) = (unmet.len(), unmet.join(", "));
     let verb = if count == 1 { "is" } else { "are" };
     format!("Dependencies were not satisfied: {count} {verb} still pending ({all})")
 }
 
-/// The same, where the template says that it does not matter.
+/// The same for a template with `ignorePending`.
 pub fn pending_ignored(unmet: &[String]) -> String {
     format!("{} but ignorePending is true", pending(unmet))
 }

@@ -1,8 +1,8 @@
 //! Template sync: one object on the managed cluster for each template of a policy.
 //!
-//! A round reads the policy's spec ([`plan`]), looks at the cluster ([`observe`]), decides about
-//! each template on its own ([`decide`], [`desired`]), acts ([`act`]), deletes what is no longer
-//! asked for ([`cleanup`]) and reports ([`publish`]). No template's error stops another.
+//! A reconcile parses the policy's spec ([`plan`]), reads the cluster ([`observe`]), decides about each template separately
+//! ([`decide`], [`desired`]), acts ([`act`]), deletes stale objects ([`cleanup`]) and reports ([`publish`]). An error of one template
+//! does not stop the others.
 
 pub mod act;
 pub mod admission;
@@ -43,17 +43,17 @@ pub use trigger::affects_template_objects;
 /// The controller's name in logs, metrics and events.
 pub const CONTROLLER: &str = "policy-template-sync";
 
-/// Keeps template objects.
+/// The reconciler of template sync.
 pub struct TemplateSync {
     caches: Caches,
     reporter: ComplianceReporter,
     metrics: ErrorMetrics,
-    /// Takes policies whose constraints have come to be in place.
+    /// The relay's queue, for policies whose constraints have been applied.
     relay: Option<Queue<String>>,
 }
 
 impl TemplateSync {
-    /// Works on the managed cluster of `caches`. Policies whose constraints have come to be in place go to `relay`.
+    /// Reconciles the managed cluster of `caches`. Policies whose constraints have been applied are enqueued on `relay`.
     pub fn new(caches: Caches, metrics: ErrorMetrics, relay: Option<Queue<String>>) -> Arc<Self> {
         Arc::new(Self {
             reporter: ComplianceReporter::new(&caches, CONTROLLER),
@@ -63,16 +63,16 @@ impl TemplateSync {
         })
     }
 
-    /// What it remembers of templates.
+    /// The state of templates, which the relay reads.
     pub fn sent_reports(&self) -> SentReports {
         self.reporter.sent_reports.clone()
     }
 
-    /// Brings the template objects of one policy in line.
+    /// Reconciles the template objects of one policy.
     pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, TemplateSyncErrors> {
         let policy = match self.caches.managed.policy(&name) {
             Some(Cached::Valid(policy)) => policy,
-            // The watch has logged it; what it asks for is not known, so nothing is changed.
+            // The watch has logged it; its templates are not known, so nothing is changed.
             Some(Cached::Invalid(_)) => return Ok(Action::AwaitChange),
             None => {
                 self.metrics.forget(&name);
@@ -150,7 +150,7 @@ impl TemplateSync {
             };
             match outcome {
                 Ok(outcome) => {
-                    if let Some(after) = outcome.again {
+                    if let Some(after) = outcome.requeue {
                         observed.requeue_after(after);
                     }
                     if outcome.is_applied {
@@ -168,10 +168,10 @@ impl TemplateSync {
             errors.extend(self.remove_finalizer(policy).await.err());
         }
         errors.extend(observed.labelled.into_iter().filter_map(Result::err));
-        (observed.again, errors)
+        (observed.requeue, errors)
     }
 
-    /// Works on one template, unless its kind is being made by another one of the policy.
+    /// Reconciles one template, unless its kind is about to be served by a constraint template of the policy.
     async fn sync_template(
         &self,
         work: TemplateWork<'_>,
@@ -181,7 +181,7 @@ impl TemplateSync {
         if matches!(observation, TemplateObservation::Unmapped(_)) {
             if let Some(left) = self.constraint_kind_wait(work, plan) {
                 return Ok(TemplateOutcome {
-                    again: Some(left),
+                    requeue: Some(left),
                     is_applied: false,
                 });
             }
@@ -212,16 +212,16 @@ impl TemplateSync {
         let mut errors = Vec::new();
         for invalid in &plan.invalid {
             let about = ReportedTemplate::invalid(parent, invalid);
-            let complained = self
+            let reported = self
                 .report_error(policy, &about, invalid.error.clone())
                 .await;
-            errors.extend(complained.err());
+            errors.extend(reported.err());
         }
         errors
     }
 }
 
-/// Whether the policy certainly has no cluster-scoped objects, once the superfluous are deleted.
+/// Whether the policy certainly has no cluster-scoped objects, once the stale ones are deleted.
 fn may_remove_finalizer(plan: &PolicyTemplates, observed: &Observed) -> bool {
     let none = |observation: &Result<TemplateObservation, TemplateSyncError>| match observation {
         Ok(TemplateObservation::Ready(ready)) => ready.kind.namespaced,

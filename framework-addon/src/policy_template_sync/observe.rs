@@ -1,4 +1,4 @@
-//! What the managed cluster says to each template: its kind, its dependencies, its object.
+//! Reads the kind, the dependencies and the object of each template from the managed cluster.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,24 +20,23 @@ use super::plan::{Parent, ParsedTemplate};
 use crate::caches::Reader;
 use crate::kinds::{KIND_SERVED_SOON_RETRY, UNREADABLE_RETRY};
 
-/// A label's value has no more characters: no object can be labelled with a longer name.
+/// The longest value of a label: no object can have the label of a policy with a longer name.
 pub(super) const MAX_LABEL_LENGTH: usize = 63;
-/// How soon to look again at a dependency that could not be read this time.
+/// The delay before the next read of a dependency whose read failed.
 const DEPENDENCY_RETRY: Duration = Duration::from_secs(5);
 
-/// What the cluster says to the templates of a policy.
+/// The observed templates of a policy.
 #[derive(Default)]
 pub struct Observed {
-    /// In the templates' order. A template whose kind is not known to exist or not has an error.
+    /// The observations in the templates' order. A template whose kind could not be looked up has an error.
     pub observations: Vec<Result<TemplateObservation, TemplateSyncError>>,
-    /// All objects that are labelled as the policy's, of every kind that templates may be of. A kind of which that is
-    /// not known has an error.
+    /// All objects with the label of the policy, of every kind of templates. A kind that could not be listed has an error.
     pub labelled: Vec<Result<LabelledObject, TemplateSyncError>>,
-    /// When to look again although nothing that is watched has changed.
-    pub again: Action,
+    /// When to requeue the policy although no watched object has changed.
+    pub requeue: Action,
 }
 
-/// An object that is labelled as the policy's.
+/// An object with the label of the policy.
 #[derive(Clone, Debug)]
 pub struct LabelledObject {
     /// Its kind.
@@ -47,25 +46,25 @@ pub struct LabelledObject {
 }
 
 impl Observed {
-    /// Asks for another look, the soonest one counts.
+    /// Requeues the policy after a delay; the shortest one counts.
     pub fn requeue_after(&mut self, after: Duration) {
-        self.again = self.again.within(after);
+        self.requeue = self.requeue.within(after);
     }
 }
 
-/// What a dependency is found to be.
+/// The result of reading a dependency.
 enum DependencyResult {
     Met,
-    /// Known not to be as it must be.
+    /// The object is known not to match.
     Unmet,
-    /// Nothing is known, and asking again at once would not help.
+    /// The object may not or cannot be read, which a retry does not change.
     Unreadable,
-    /// Nothing is known this time.
+    /// The read failed, for this reason.
     Unclear(String),
 }
 
 impl TemplateSync {
-    /// Looks at all templates. From now on every change of what was read leads here.
+    /// Reads all templates from the cluster. From now on every change of an object that was read enqueues the policy.
     pub(super) async fn observe(&self, parent: &Parent, parsed: &[ParsedTemplate]) -> Observed {
         let reads = self
             .caches
@@ -89,7 +88,7 @@ impl TemplateSync {
         observed
     }
 
-    /// The objects of a kind that are labelled as the policy's.
+    /// The objects of a kind with the label of the policy.
     async fn labelled(
         &self,
         parent: &Parent,
@@ -102,7 +101,7 @@ impl TemplateSync {
         }
         let served = match self.caches.kinds.find(kind).await {
             Ok(served) => served,
-            // No kind, no objects.
+            // If the kind is not served, there are no objects.
             Err(error) if error.is_absent() => return Ok(Vec::new()),
             Err(source) => {
                 let template = String::new();
@@ -117,9 +116,9 @@ impl TemplateSync {
         let selector = format!("{PARENT_POLICY_LABEL}={}", parent.name);
         let objects = match reads.list(&served, namespace, &selector).await {
             Ok(objects) => objects,
-            // No policy has made any that we may not even see.
+            // A kind that may not be listed has no objects of policies.
             Err(error) if matches!(read_failure(&error), DependencyResult::Unreadable) => {
-                tracing::warn!(kind = describe(kind), %error, "cannot be listed for superfluous objects");
+                tracing::warn!(kind = describe(kind), %error, "cannot be listed for stale objects");
                 observed.requeue_after(UNREADABLE_RETRY);
                 return Ok(Vec::new());
             }
@@ -184,7 +183,7 @@ impl TemplateSync {
                     .unreadable
                     .push(dependency_object.described()),
                 DependencyResult::Unclear(reason) => {
-                    // It may not even be watched, so nothing else leads here.
+                    // It may not be watched, so no event would enqueue the policy.
                     observed.requeue_after(DEPENDENCY_RETRY);
                     dependency_state
                         .unclear
@@ -204,9 +203,9 @@ impl TemplateSync {
             },
             Ok(None) => LiveObject::Absent,
             Err(error) => {
-                // The kind may be gone; then the next round must not believe what was learnt.
+                // The kind may no longer be served: the next reconcile must not use the cached discovery.
                 self.caches.kinds.forget_group(&parsed.kind.group);
-                LiveObject::Unreadable(error_text(&error))
+                LiveObject::Unreadable(read_error_text(&error))
             }
         };
         Ok(TemplateObservation::Ready(ObservedObject {
@@ -246,7 +245,7 @@ impl TemplateSync {
             ""
         };
         if kind.namespaced && namespace.is_empty() {
-            // Nothing can have this name; an empty namespace would read all of them.
+            // No object can match; an empty namespace would read all namespaces.
             return DependencyResult::Unmet;
         }
         match reads.get(&kind, namespace, &dependency_object.name).await {
@@ -271,7 +270,7 @@ impl TemplateSync {
     }
 }
 
-/// What a failed read tells of a dependency: never that it is unmet.
+/// The result for a dependency whose read failed. It is never unmet.
 fn read_failure(error: &ReadError) -> DependencyResult {
     match error {
         ReadError::Unwatchable(_) => DependencyResult::Unreadable,
@@ -280,11 +279,11 @@ fn read_failure(error: &ReadError) -> DependencyResult {
         {
             DependencyResult::Unreadable
         }
-        other => DependencyResult::Unclear(error_text(other)),
+        other => DependencyResult::Unclear(read_error_text(other)),
     }
 }
 
-fn error_text(error: &ReadError) -> String {
+fn read_error_text(error: &ReadError) -> String {
     match error {
         ReadError::Refused(error) => status_message(error),
         other => other.to_string(),
@@ -310,7 +309,7 @@ mod tests {
     #[case::broken(rejection_of(500), false)]
     #[case::no_kind(rejection_of(404), false)]
     #[case::ended(ReadError::Ended, false)]
-    fn a_failed_read_never_says_that_a_dependency_is_unmet(
+    fn dependency_whose_read_failed_is_never_unmet(
         #[case] error: ReadError,
         #[case] is_lasting: bool,
     ) {

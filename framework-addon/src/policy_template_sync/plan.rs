@@ -1,4 +1,4 @@
-//! What a policy asks for, read from its spec alone.
+//! Parses the templates of a policy from its spec. It reads nothing else.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,14 +24,14 @@ pub struct Parent {
     pub namespace: String,
     /// Its uid.
     pub uid: String,
-    /// The managed cluster's name, as its label says; may be empty.
+    /// The managed cluster's name from the policy's label; may be empty.
     pub cluster: String,
     /// Its remediation action, in the user's spelling; `None` if it has none.
     pub remediation: Option<String>,
 }
 
 impl Parent {
-    /// The policy in `namespace`, as far as its objects need to know it.
+    /// The fields of the policy in `namespace` that its objects depend on.
     pub fn of(policy: &Replica, spec: &PolicySpec, namespace: &str) -> Self {
         let given = spec.remediation_action.clone();
         Self {
@@ -59,7 +59,7 @@ impl Parent {
     }
 }
 
-/// One template that can be worked on.
+/// A template that can be applied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParsedTemplate {
     /// Its name.
@@ -68,9 +68,9 @@ pub struct ParsedTemplate {
     pub kind: GroupVersionKind,
     /// The object, as it is written.
     pub definition: Value,
-    /// What it waits for.
+    /// Its dependencies with the compliance that each must have.
     pub dependencies_by_object: Dependencies,
-    /// Whether waiting counts as compliant.
+    /// Whether the policy is compliant while it waits for dependencies.
     pub ignores_pending: bool,
 }
 
@@ -83,28 +83,28 @@ impl ParsedTemplate {
     }
 }
 
-/// Something that is wrong with a template whatever the cluster holds.
+/// A template with an error that does not depend on the cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InvalidTemplate {
     /// The name under which it is reported.
     pub template: String,
-    /// What the template says of itself, as far as it can be read.
+    /// The reference to its object, as far as it can be parsed.
     pub related: Option<ObjectReference>,
-    /// What is wrong.
+    /// The error.
     pub error: TemplateError,
 }
 
-/// What a policy asks for.
+/// The parsed templates of a policy.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PolicyTemplates {
-    /// The templates that can be worked on.
+    /// The templates that can be applied.
     pub parsed: Vec<ParsedTemplate>,
-    /// What is wrong with the others.
+    /// The other templates with their errors.
     pub invalid: Vec<InvalidTemplate>,
-    /// Dependencies of the policy itself that contradict earlier ones, and are ignored.
+    /// Dependencies of the policy itself that conflict with earlier ones, and are ignored.
     pub conflicts: Vec<String>,
-    /// Group and kind of every template, valid or not, by its name; `None` when a template does not
-    /// say, so that nothing can be called superfluous.
+    /// Group and kind of every template, valid or not, by its name; `None` if a template lacks one of these, so that no object is
+    /// stale.
     pub expected: Option<HashMap<String, GroupKind>>,
 }
 
@@ -139,7 +139,7 @@ pub fn read(spec: &PolicySpec, namespace: &str) -> PolicyTemplates {
     }
     let duplicates = duplicates(&spec.policy_templates);
     if !duplicates.is_empty() {
-        // Nobody can say which of them is meant, and their answers could not be told apart.
+        // Their reports could not be distinguished.
         plan.parsed.clear();
         plan.expected = None;
         plan.invalid = duplicates.into_iter().map(duplicate).collect();
@@ -203,8 +203,7 @@ fn read_template(
     });
 }
 
-/// A template without a kind as it may be shown: the values of Secrets in it, and of what may be one for want of a kind,
-/// are withheld.
+/// A template without a kind for an error message: the values of Secrets in it, and of objects without a kind, are withheld.
 fn without_secrets(definition: &Value) -> Value {
     let mut shown = definition.clone();
     withhold(&mut shown);
@@ -230,8 +229,7 @@ fn withhold(value: &mut Value) {
     }
 }
 
-/// The names that more than one template has, whatever their kinds: reports tell templates apart
-/// by name.
+/// The names that more than one template has, whatever their kinds: reports identify templates by name.
 fn duplicates(templates: &[PolicyTemplate]) -> Vec<String> {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for name in templates
@@ -318,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_9_errors_are_reported_under_the_name_that_the_status_has() {
+    fn fwk_58_errors_are_reported_under_the_name_in_the_status() {
         let mut conflicting = spec(&[of("A", "t")]);
         let dependency = |compliance: &str| json!({"apiVersion": "v1", "kind": "K", "name": "n", "compliance": compliance});
         conflicting.dependencies =
@@ -332,23 +330,19 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_7_nothing_is_superfluous_while_a_template_does_not_say_what_it_is() {
+    fn fwk_115_no_object_is_stale_while_a_template_has_no_kind() {
         let plan = read(
             &spec(&[of("A", "t"), json!({"metadata": {"name": "u"}})]),
             "c1",
         );
         assert_eq!(plan.expected, None);
-        assert_eq!(
-            plan.parsed.len(),
-            1,
-            "the others are worked on all the same"
-        );
+        assert_eq!(plan.parsed.len(), 1, "the others are applied");
         let text = r#"Failed to decode policy template with err: Object 'Kind' is missing in '{"metadata":{"name":"u"}}'"#;
         assert_eq!(invalid(&plan), [("template-1".to_owned(), text.to_owned())]);
     }
 
     #[test]
-    fn a_message_shows_no_values_of_secrets() {
+    fn error_withholds_values_of_secrets() {
         let secret = json!({"apiVersion": "v1", "kind": "Secret", "data": {"b": "aGlkZGVu"}});
         let template = json!({"apiVersion": "v1", "metadata": {"name": "s"}, "stringData": {"a": "hidden"},
             "spec": {"object-templates": [{"objectDefinition": secret}], "data": {"kind": "ConfigMap", "data": {"c": "shown"}}}});
@@ -362,14 +356,14 @@ mod tests {
     }
 
     #[test]
-    fn rough_edge_12_a_list_is_a_template_without_a_name() {
+    fn fwk_77_list_is_a_template_without_a_name() {
         let list = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "items": []});
         let plan = read(&spec(&[list]), "c1");
         assert_eq!(plan.invalid[0].error, TemplateError::Nameless(0));
     }
 
     #[test]
-    fn contradicting_dependencies_of_the_policy_itself_are_ignored() {
+    fn conflicting_dependencies_of_the_policy_itself_are_ignored() {
         let dependency = |compliance: &str| json!({"apiVersion": "v1", "kind": "K", "name": "n", "compliance": compliance});
         let mut spec = spec(&[of("A", "t")]);
         spec.dependencies =

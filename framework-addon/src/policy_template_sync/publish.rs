@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 //! Reports about templates: to people, and by compliance events to status sync.
+=======
+//! Reports about templates: informational events, and compliance events for status sync.
+>>>>>>> helper-words
 
 use kube::Resource;
 use kube::api::{DynamicObject, Patch, PatchParams};
@@ -20,7 +24,7 @@ use crate::replica::Replica;
 use crate::reporter::{Finding, ReportedTemplate};
 
 impl ReportedTemplate {
-    /// A template that could be read.
+    /// A template that could be parsed.
     pub fn parsed(
         parent: &Parent,
         parsed: &ParsedTemplate,
@@ -39,7 +43,7 @@ impl ReportedTemplate {
         }
     }
 
-    /// A template that could not be read.
+    /// A template that could not be parsed.
     pub fn invalid(parent: &Parent, template: &InvalidTemplate) -> Self {
         Self {
             template: template.template.clone(),
@@ -50,12 +54,12 @@ impl ReportedTemplate {
 }
 
 impl Finding {
-    /// Says what is wrong with a template.
+    /// A finding about a template in error.
     pub fn error(error: &TemplateError) -> Self {
         Self::violation(format!("{}{error}", messages::ERROR))
     }
 
-    /// Says which dependencies, each `<Kind> <name>`, are not as they must be.
+    /// A finding about unmet dependencies, each `<Kind> <name>`.
     pub fn pending(unmet: &[String], ignored: bool) -> Self {
         if ignored {
             return Self::compliant(messages::pending_ignored(unmet));
@@ -68,7 +72,7 @@ impl Finding {
 }
 
 impl TemplateSync {
-    /// Counts and reports what is wrong with a template. An error asks for another try.
+    /// Counts and reports an error of a template. Returns an error if a retry can succeed.
     pub(super) async fn report_error(
         &self,
         policy: &Replica,
@@ -86,7 +90,11 @@ impl TemplateSync {
         Ok(())
     }
 
+<<<<<<< HEAD
     /// Reports why a template's object is not as it should be. From now on this is the word about it.
+=======
+    /// Reports why a template's object is not applied, and records that.
+>>>>>>> helper-words
     pub(super) async fn report_not_applied(
         &self,
         policy: &Replica,
@@ -100,7 +108,11 @@ impl TemplateSync {
         self.report(policy, about, finding).await
     }
 
+<<<<<<< HEAD
     /// Reports, unless that has been done. The compliance event is stored when this returns.
+=======
+    /// Reports a finding, unless it is the newest report. The compliance event is stored when this returns.
+>>>>>>> helper-words
     pub(super) async fn report(
         &self,
         policy: &Replica,
@@ -119,8 +131,8 @@ impl TemplateSync {
         })
     }
 
-    /// The template's object is as it should be. If the last word about it is an older error, its
-    /// controller is asked for a new one: it does not repeat what it has said before.
+    /// Records that the template's object is applied. If the newest report is an older error, the object's compliance is cleared,
+    /// because its controller does not repeat an unchanged report.
     pub(super) async fn record_applied(
         &self,
         work: TemplateWork<'_>,
@@ -135,9 +147,15 @@ impl TemplateSync {
         }
         let sent_reports = &self.reporter.sent_reports;
         let state = sent_reports.of(policy, name);
+<<<<<<< HEAD
         let outdated = sent::stale_report(&self.reporter.reports(policy, name), &state);
         let reset_for =
             outdated.filter(|_| kind.resource.group == GROUP && has_compliance(&live.data));
+=======
+        let stale_event = sent::stale_report(&self.reporter.reports(policy, name), &state);
+        let reset_for =
+            stale_event.filter(|_| kind.resource.group == GROUP && has_compliance(&live.data));
+>>>>>>> helper-words
         if reset_for.is_some() {
             let patch = Patch::Merge(json!({"status": {"compliant": null}}));
             let patched = self
@@ -152,7 +170,7 @@ impl TemplateSync {
         let was_not_applied = state.object_state != TemplateObjectState::Applied;
         if reset_for.is_some() || state.sent.is_some() || was_not_applied {
             sent_reports.change(policy, name, |state| {
-                // What was wrong may be wrong again, and is news then.
+                // The same error has to be reported again when it recurs.
                 state
                     .sent
                     .take_if(|sent| sent::is_stale_message(&sent.message));
@@ -182,7 +200,7 @@ impl TemplateSync {
     }
 }
 
-/// Whether an object carries an answer that could be asked for again.
+/// Whether an object has a compliance that can be cleared.
 pub fn has_compliance(object: &Value) -> bool {
     let compliant = object.pointer("/status/compliant").and_then(Value::as_str);
     compliant.is_some_and(|compliant| !compliant.is_empty())

@@ -50,7 +50,7 @@ pub(super) fn served(api_version: &str, kind: &str, namespaced: bool) -> ServedK
 }
 
 #[test]
-fn reports_read_as_the_history_has_them() {
+fn pending_findings_have_the_texts_of_the_history() {
     let unmet = ["K a".to_owned()];
     let pending = Finding::pending(&unmet, false).message();
     insta::assert_snapshot!(pending, @"Pending; Dependencies were not satisfied: 1 is still pending (K a)");
@@ -63,7 +63,7 @@ fn reports_read_as_the_history_has_them() {
 #[case(json!({"status": {}}), false)]
 #[case(json!({"status": {"compliant": ""}}), false)]
 #[case(json!({"status": {"compliant": "Compliant"}}), true)]
-fn only_an_object_that_has_answered_is_asked_again(#[case] object: Value, #[case] expected: bool) {
+fn compliance_is_cleared_only_if_set(#[case] object: Value, #[case] expected: bool) {
     assert_eq!(has_compliance(&object), expected);
 }
 
@@ -75,7 +75,7 @@ fn only_an_object_that_has_answered_is_asked_again(#[case] object: Value, #[case
 #[case(TemplateError::Update("t".into(), "x".into(), RejectionKind::Invalid), ErrorClass::User("format-error"), false)]
 #[case(TemplateError::Update("t".into(), "x".into(), RejectionKind::Other), ErrorClass::System("patch-error"), true)]
 #[case(TemplateError::Get("x".into()), ErrorClass::System("get-error"), true)]
-fn whose_fault_it_is(
+fn error_has_a_class_and_may_be_retriable(
     #[case] error: TemplateError,
     #[case] error_class: ErrorClass,
     #[case] is_retriable: bool,
@@ -106,7 +106,7 @@ fn labelled(namespaced: bool) -> LabelledObject {
 #[case::cluster_scoped(vec![ready(true), ready(false)], vec![], false)]
 #[case::unsupported(vec![TemplateObservation::Unsupported], vec![], false)]
 #[case::left_over(vec![ready(true)], vec![labelled(false)], false)]
-fn rough_edge_5_the_finalizer_goes_only_when_nothing_can_be_left(
+fn fwk_119_finalizer_is_removed_only_without_cluster_scoped_objects(
     #[case] observations: Vec<TemplateObservation>,
     #[case] labelled: Vec<LabelledObject>,
     #[case] expected: bool,
@@ -114,7 +114,7 @@ fn rough_edge_5_the_finalizer_goes_only_when_nothing_can_be_left(
     let observed = Observed {
         observations: observations.into_iter().map(Ok).collect(),
         labelled: labelled.into_iter().map(Ok).collect(),
-        again: Action::AwaitChange,
+        requeue: Action::AwaitChange,
     };
     assert_eq!(
         may_remove_finalizer(&PolicyTemplates::default(), &observed),
@@ -122,8 +122,8 @@ fn rough_edge_5_the_finalizer_goes_only_when_nothing_can_be_left(
     );
 }
 
-/// How many of two objects `n` of the kind `K`, one of them another policy's, are superfluous to a policy with one template.
-fn superfluous_to(kind: &str, name: &str, is_applied: bool) -> usize {
+/// How many of two objects `n` of the kind `K`, one of them another policy's, are stale for a policy with one template.
+fn count_stale(kind: &str, name: &str, is_applied: bool) -> usize {
     let mut old = labelled(true);
     old.object.metadata.labels =
         Some([(PARENT_POLICY_LABEL.to_owned(), "ns1.pol".to_owned())].into());
@@ -145,26 +145,26 @@ fn superfluous_to(kind: &str, name: &str, is_applied: bool) -> usize {
 #[case::replaced("Other", "n", true, 1)]
 #[case::another_name("K", "m", true, 1)]
 #[case::another_name_in_error("K", "m", false, 1)]
-fn rough_edge_3_object_of_the_former_kind_is_superfluous_once_its_successor_is_applied(
+fn fwk_114_object_of_the_former_kind_is_stale_once_its_successor_is_applied(
     #[case] kind: &str,
     #[case] name: &str,
     #[case] is_applied: bool,
     #[case] expected: usize,
 ) {
     assert_eq!(
-        superfluous_to(kind, name, is_applied),
+        count_stale(kind, name, is_applied),
         expected,
-        "and never what is not proven to be the policy's"
+        "never an object without proof of ownership"
     );
 }
 
 #[test]
-fn rough_edge_3_object_is_kept_when_the_kind_of_its_template_becomes_unknown() {
-    assert_eq!(superfluous_to("Typo", "n", false), 0);
+fn fwk_115_object_is_kept_when_the_kind_of_its_template_becomes_unknown() {
+    assert_eq!(count_stale("Typo", "n", false), 0);
 }
 
 #[test]
-fn rough_edge_3_object_is_kept_when_the_dependencies_of_its_template_contradict() {
+fn fwk_115_object_is_kept_when_the_dependencies_of_its_template_conflict() {
     let dependency = |compliance: &str| json!({"apiVersion": "v1", "kind": "K", "name": "n", "compliance": compliance});
     let spec = json!({
         "disabled": false,

@@ -1,4 +1,4 @@
-//! Which changes of a policy concern its template objects.
+//! Which changes of a policy affect its template objects.
 
 use reeve_api::policy::{PolicySpec, PolicyStatus};
 use reeve_runtime::watch::{Cached, Change};
@@ -6,11 +6,10 @@ use reeve_runtime::watch::{Cached, Change};
 use super::messages::ERROR;
 use crate::replica::Replica;
 
-/// Whether a change of a policy may ask for something new.
+/// Whether a change of a policy enqueues it for template sync.
 ///
-/// Statuses change all the time and mostly do not. They do when an evaluator's late report has
-/// covered up that the policy is waiting or in error: then this controller has to have the last
-/// word.
+/// Most changes are of statuses and do not. A status does when a late report of an evaluator hides that the policy waits for
+/// dependencies or is in error: then template sync has to report again.
 pub fn affects_template_objects(change: &Change<Replica>) -> bool {
     let (Some(Cached::Valid(old)), Some(Cached::Valid(new))) = (&change.old, &change.new) else {
         return true;
@@ -91,7 +90,10 @@ mod tests {
     #[case::error_again(policy(1, &json!([]), &history(&["NonCompliant; template-error; x", "y", "NonCompliant; template-error; x"])), false)]
     #[case::dependency_state(policy(1, &json!([{"apiVersion": "v1", "kind": "K", "name": "n", "compliance": "Compliant"}]), &json!({"compliant": "Pending"})), false)]
     #[case::waited(policy(1, &json!([{"apiVersion": "v1", "kind": "K", "name": "n", "compliance": "Compliant"}]), &json!({"compliant": "Compliant"})), true)]
-    fn changes(#[case] new: Option<Cached<Replica>>, #[case] expected: bool) {
+    fn change_affects_template_objects(
+        #[case] new: Option<Cached<Replica>>,
+        #[case] expected: bool,
+    ) {
         let change = Change {
             key: ObjectKey::new("c1", "ns.p"),
             old: policy(1, &json!([]), &json!({})),

@@ -1,4 +1,4 @@
-//! Creates, updates and deletes the copy.
+//! Creates, updates and deletes the managed cluster's Secret.
 
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -23,7 +23,7 @@ impl SecretSync {
         };
         let created = writes::create(&self.managed.client, &self.managed.namespace, &secret).await;
         match created {
-            // The watch will tell of it.
+            // The watch will deliver it.
             Err(error) if StatusReason::of(&error) == StatusReason::AlreadyExists => Ok(()),
             Err(source) => Err(SecretError::Create {
                 secret: self.managed.key(),
@@ -36,8 +36,8 @@ impl SecretSync {
         }
     }
 
-    /// Writes the values on the version that was read. The rights of the add-on are for updates, not for patches, so the
-    /// rest of the object is read first.
+    /// Writes the values on the version that was read. The add-on's RBAC allows updates, not patches, so the rest of the object is
+    /// read first.
     pub(super) async fn update(
         &self,
         version: Option<String>,
@@ -63,7 +63,7 @@ impl SecretSync {
         Ok(())
     }
 
-    /// Deletes the copy with this uid, once the hub itself has said that it has no such Secret.
+    /// Deletes the Secret with this uid, once the hub's API server has answered that its Secret does not exist.
     pub(super) async fn delete(&self, uid: Option<String>) -> Result<(), SecretError> {
         let on_hub = self.hub.api().get_metadata_opt(ENCRYPTION_SECRET).await;
         let on_hub = on_hub.map_err(|source| SecretError::Confirm {
@@ -71,7 +71,7 @@ impl SecretSync {
             source,
         })?;
         if on_hub.is_some() {
-            // The hub's watch is behind and will tell of it.
+            // The hub's watch lags; its next event enqueues the Secret again.
             return Ok(());
         }
         let preconditions = Preconditions {

@@ -1,15 +1,15 @@
-//! What to do with the copy of the Secret.
+//! Decides about the managed cluster's Secret.
 
 use reeve_runtime::watch::Cached;
 
 use super::{Data, SecretFacts};
 
-/// What to do with the copy.
+/// The decision about the managed cluster's Secret.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SecretAction {
-    /// It is as it should be.
+    /// It equals the hub's, or is being deleted.
     Nothing,
-    /// One of the two cannot be read, so nothing is known.
+    /// One of the two cannot be decoded: it is left as it is.
     Leave,
     /// There is none.
     Create(Data),
@@ -17,17 +17,17 @@ pub enum SecretAction {
     Update {
         /// The resource version that was read.
         version: Option<String>,
-        /// What it becomes.
+        /// The new values.
         data: Data,
     },
     /// The hub has none.
     Delete {
-        /// The copy's uid.
+        /// Its uid.
         uid: Option<String>,
     },
 }
 
-/// Decides from what is known of the Secret on both clusters.
+/// Decides with the cached Secrets of both clusters.
 pub fn decide(
     hub: Option<&Cached<SecretFacts>>,
     managed: Option<&Cached<SecretFacts>>,
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn case_u04_the_copy_follows_the_hub() {
+    fn fwk_51_secret_follows_the_hub() {
         let (hub, same, other) = (facts(b"a", "1"), facts(b"a", "7"), facts(b"b", "7"));
         assert_eq!(decide(None, None), SecretAction::Nothing);
         assert_eq!(decide(Some(&hub), None), SecretAction::Create(data(b"a")));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_left_alone() {
+    fn undecodable_secret_is_left_as_it_is() {
         let invalid = Cached::Invalid("odd".into());
         assert_eq!(
             decide(Some(&invalid), Some(&facts(b"a", "1"))),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_prints_the_key() {
+    fn debug_does_not_print_the_key() {
         let printed = format!("{:?}", facts(b"secret", "1"));
         assert!(!printed.contains("115"), "{printed}");
     }

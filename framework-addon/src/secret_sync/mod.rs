@@ -1,7 +1,7 @@
 //! Secret sync: the key of encrypted values in policies, copied from the cluster's namespace on the hub.
 //!
-//! Only the Secret of that one name is watched on either side, as the rights of the add-on allow no other. Both watches
-//! lead here, so a copy that somebody has changed or deleted is put right at once.
+//! Only the Secret of that name is watched on either cluster, because the add-on's RBAC allows no other. Both watches enqueue it, so
+//! a changed or deleted Secret on the managed cluster is restored at once.
 
 pub mod act;
 pub mod decide;
@@ -29,10 +29,10 @@ use error::SecretError;
 /// The controller's name in logs and metrics.
 pub const CONTROLLER: &str = "secret-sync";
 
-/// Values of a Secret. Nothing prints them.
+/// The values of a Secret, which are never logged.
 pub type Data = BTreeMap<String, ByteString>;
 
-/// What is known of one of the two Secrets.
+/// The cached fields of a Secret.
 #[derive(Clone, PartialEq)]
 pub struct SecretFacts {
     /// Its uid.
@@ -100,7 +100,7 @@ impl Cluster {
     }
 }
 
-/// Copies the Secret.
+/// The reconciler of secret sync.
 pub struct SecretSync {
     hub: Cluster,
     managed: Cluster,
@@ -108,7 +108,7 @@ pub struct SecretSync {
 }
 
 impl SecretSync {
-    /// Starts the watches: from the client and namespace of the hub to those of the managed cluster. Changes go to `queue`.
+    /// Starts the watches, with client and namespace of each cluster. Changes are enqueued on `queue`.
     pub fn start(
         hub: (Client, String),
         managed: (Client, String),
@@ -123,13 +123,13 @@ impl SecretSync {
         })
     }
 
-    /// Waits until both Secrets, or their absence, have been seen.
+    /// Waits until both watches have delivered their first lists.
     pub async fn wait_for_cache_sync(&self) {
         self.hub.secrets.wait_for_cache_sync().await;
         self.managed.secrets.wait_for_cache_sync().await;
     }
 
-    /// Brings the copy in line. There is one Secret, and `name` is its name.
+    /// Reconciles the managed cluster's Secret. There is one Secret, and `name` is its name.
     pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, SecretError> {
         if self.uninstalling.is_on() {
             return Ok(Action::AwaitChange);

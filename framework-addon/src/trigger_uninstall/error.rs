@@ -1,4 +1,4 @@
-//! Why the removal could not be prepared.
+//! The errors of `trigger-uninstall`.
 
 use reeve_runtime::manager::ManagerError;
 use reeve_runtime::object::{ObjectKey, status_message};
@@ -8,7 +8,7 @@ use super::messages;
 /// Why the removal could not be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum UninstallError {
-    /// The flags make no sense; the text says why.
+    /// The flags are invalid, for this reason.
     #[error("{0}")]
     Flags(&'static str),
     /// The command could not start.
@@ -36,7 +36,7 @@ pub enum UninstallError {
         /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
     },
-    /// The time is over, or the command was stopped.
+    /// The timeout is over, or the command was stopped.
     #[error("{}", messages::INCOMPLETE)]
     Incomplete,
 }

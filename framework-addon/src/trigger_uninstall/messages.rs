@@ -3,9 +3,9 @@
 /// A flag of the command is missing.
 pub const FLAGS: &str =
     "--deployment-name, --deployment-namespace, --policy-namespace must all have values";
-/// There is too little time.
+/// The timeout is too short.
 pub const TIMEOUT: &str = "--timeout-seconds must be set to at least 30 seconds";
-/// The time is over.
+/// The timeout is over, or the command was stopped.
 pub const INCOMPLETE: &str = "context canceled before the uninstallation preparation was complete";
 /// Policies are still there.
 pub const WAITING: &str = "waiting for the policies to be gone";

@@ -20,7 +20,7 @@ use error::UninstallError;
 
 /// How long the running add-on may take to see the annotation.
 const OBSERVE_DELAY: Duration = Duration::from_secs(5);
-/// How long between two looks at the policies.
+/// The interval between two lists of the policies.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Runs the command.
@@ -45,7 +45,7 @@ pub async fn run(args: UninstallArgs, stop: CancellationToken) -> Result<(), Uni
     }
 }
 
-/// Whether the flags make sense.
+/// Validates the flags.
 fn check(args: &UninstallArgs) -> Result<(), UninstallError> {
     let needed = [
         &args.deployment_name,
@@ -80,7 +80,7 @@ async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallE
             namespace: namespace.to_owned(),
             source,
         })?;
-        // Without the kind there are no policies.
+        // If the kind is not served, there are no policies.
         let remaining = listed.map_or(0, |list| list.len());
         if remaining == 0 {
             tracing::info!(namespace, "{}", messages::DONE);
