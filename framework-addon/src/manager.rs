@@ -45,11 +45,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     let settings = args.settings(|name| std::env::var(name).ok())?;
     log_ignored_flags(&args);
     let options = client_options(&args, settings.managed_kubeconfig.clone(), settings.rates);
-<<<<<<< HEAD
-    let local = connect(&mut manager, &options, settings.namespace.clone()).await?;
-=======
     let managed_cluster = connect(&mut manager, &options, settings.namespace.clone()).await?;
->>>>>>> helper-words
     let hub = match settings.mode {
         Mode::Managed => {
             let options = client_options(&args, settings.hub_kubeconfig.clone(), Rates::HUB);
@@ -59,13 +55,8 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     };
     let errors = ErrorMetrics::new(manager.metrics());
     let queues = queues(&settings, &manager);
-<<<<<<< HEAD
-    let lease = addon_lease(&args, &local, hub.as_ref());
-    let (caches, watches) = Caches::new(local, hub, settings.integration, &queues);
-=======
     let lease = addon_lease(&args, &managed_cluster, hub.as_ref());
     let (caches, watches) = Caches::new(managed_cluster, hub, settings.integration, &queues);
->>>>>>> helper-words
     caches.objects.register(manager.metrics());
     serve(&args, &settings, (&options, &caches), &mut manager).await?;
     // A standby watches too: it is ready, which a rolling update needs, and takes over at once.
@@ -296,21 +287,6 @@ impl Reconcilers {
             let caches = caches.clone();
             async move { caches.wait_for_cache_sync(required).await }
         };
-<<<<<<< HEAD
-        let local = synced(RequiredClusters::Managed);
-        manager.spawn_workers(queues.templates, workers, local, move |policy| {
-            templates.clone().reconcile(policy)
-        });
-        // Also while the hub cannot be reached: compliance events are read before they expire.
-        let local = synced(RequiredClusters::Managed);
-        manager.spawn_workers(queues.statuses, workers, local, move |policy| {
-            statuses.clone().reconcile(policy)
-        });
-        if let (Some((sync, webhook)), Some(queue)) = (constraints, queues.constraints) {
-            let local = synced(RequiredClusters::Managed);
-            let synced = async move {
-                local.await;
-=======
         let first_lists = synced(RequiredClusters::Managed);
         manager.spawn_workers(queues.templates, workers, first_lists, move |policy| {
             templates.clone().reconcile(policy)
@@ -324,7 +300,6 @@ impl Reconcilers {
             let first_lists = synced(RequiredClusters::Managed);
             let synced = async move {
                 first_lists.await;
->>>>>>> helper-words
                 webhook.wait_for_cache_sync().await;
             };
             manager.spawn_workers(queue, workers, synced, move |policy| {

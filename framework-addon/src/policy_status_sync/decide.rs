@@ -29,11 +29,7 @@ pub enum SyncState {
     },
 }
 
-<<<<<<< HEAD
-/// Compares the two sides. `hub` is absent when there is no hub to report to.
-=======
 /// Compares the replica with the hub's policy. The outer option of `hub` is whether there is a hub.
->>>>>>> helper-words
 #[allow(clippy::option_option)]
 pub fn sync_state(
     managed: Option<Cached<Replica>>,

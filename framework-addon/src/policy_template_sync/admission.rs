@@ -75,13 +75,8 @@ fn has_errors(template: &Value) -> bool {
 }
 
 impl TemplateSync {
-<<<<<<< HEAD
-    /// Reports what Gatekeeper says of a constraint template that is in place. Answers when to look again although nothing
-    /// has changed.
-=======
     /// Reports the state of a constraint template that is applied. Returns when to requeue the policy although no watched object has
     /// changed.
->>>>>>> helper-words
     pub(super) async fn admission(
         &self,
         work: TemplateWork<'_>,

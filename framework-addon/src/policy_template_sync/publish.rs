@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-//! Reports about templates: to people, and by compliance events to status sync.
-=======
 //! Reports about templates: informational events, and compliance events for status sync.
->>>>>>> helper-words
 
 use kube::Resource;
 use kube::api::{DynamicObject, Patch, PatchParams};
@@ -90,11 +86,7 @@ impl TemplateSync {
         Ok(())
     }
 
-<<<<<<< HEAD
-    /// Reports why a template's object is not as it should be. From now on this is the word about it.
-=======
     /// Reports why a template's object is not applied, and records that.
->>>>>>> helper-words
     pub(super) async fn report_not_applied(
         &self,
         policy: &Replica,
@@ -108,11 +100,7 @@ impl TemplateSync {
         self.report(policy, about, finding).await
     }
 
-<<<<<<< HEAD
-    /// Reports, unless that has been done. The compliance event is stored when this returns.
-=======
     /// Reports a finding, unless it is the newest report. The compliance event is stored when this returns.
->>>>>>> helper-words
     pub(super) async fn report(
         &self,
         policy: &Replica,
@@ -147,15 +135,9 @@ impl TemplateSync {
         }
         let sent_reports = &self.reporter.sent_reports;
         let state = sent_reports.of(policy, name);
-<<<<<<< HEAD
-        let outdated = sent::stale_report(&self.reporter.reports(policy, name), &state);
-        let reset_for =
-            outdated.filter(|_| kind.resource.group == GROUP && has_compliance(&live.data));
-=======
         let stale_event = sent::stale_report(&self.reporter.reports(policy, name), &state);
         let reset_for =
             stale_event.filter(|_| kind.resource.group == GROUP && has_compliance(&live.data));
->>>>>>> helper-words
         if reset_for.is_some() {
             let patch = Patch::Merge(json!({"status": {"compliant": null}}));
             let patched = self
