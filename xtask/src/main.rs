@@ -11,6 +11,7 @@ mod record;
 mod rules;
 mod run;
 mod test;
+mod tools;
 
 use std::path::PathBuf;
 
@@ -31,7 +32,7 @@ enum Task {
     /// Formatting, clippy, fresh generated files, arrows between rooms, reachable and short files, no circles of
     /// modules, no citation of a rule that there is not.
     Check {
-        /// Leave out the two slow ones, formatting and clippy.
+        /// Leave out formatting, clippy, and the checks of licences and spelling.
         #[arg(long)]
         quick: bool,
     },
@@ -149,6 +150,7 @@ fn main() -> Result<()> {
                     "-D",
                     "warnings",
                 ])?;
+                tools::check()?;
             }
             generate::check()?;
             arrows::check()?;

@@ -87,8 +87,16 @@ fn compile(target: Option<String>) -> Result<PathBuf> {
              (Debian: apt install musl-tools)"
         );
     }
-    run::cargo(&["build", "--release", "--bin", "reeve", "--target", &target])?;
-    Ok(run::target()?.join(target).join("release/reeve"))
+    run::cargo(&[
+        "build",
+        "--profile",
+        "dist",
+        "--bin",
+        "reeve",
+        "--target",
+        &target,
+    ])?;
+    Ok(run::target()?.join(target).join("dist/reeve"))
 }
 
 fn this_machine() -> Result<Machine> {
