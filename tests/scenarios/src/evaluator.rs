@@ -326,7 +326,7 @@ pub async fn namespace(objects: &Objects, name: &str) -> Result<()> {
     .await
 }
 
-/// Applies the CRDs of the kinds that the cases are told with, which the product does not know.
+/// Applies the CRDs of the kinds that the cases are reported with, which the product does not know.
 pub async fn install_test_crds(plane: &Plane) -> Result<()> {
     let folder = reeve_testkit::workspace().join("tests/scenarios/crds");
     let entries =

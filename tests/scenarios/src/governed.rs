@@ -1,4 +1,4 @@
-//! A policy under test, with its binding and placement, and what is said of it where.
+//! A policy under test, with its binding and placement, and what is observed of it where.
 
 use std::time::Duration;
 
@@ -185,7 +185,7 @@ impl<'a> Governed<'a> {
     }
 
     /// Waits until the newest message of a template, as the hub has it for a cluster, is this one.
-    pub async fn says(&self, cluster: &str, template: &str, message: &str) -> Result<()> {
+    pub async fn reports(&self, cluster: &str, template: &str, message: &str) -> Result<()> {
         let what = format!("{}/{template} on {cluster} says {message:?}", self.name);
         eventually(what, SOON, || async {
             let history = self.history(cluster, template).await?;
@@ -199,7 +199,7 @@ impl<'a> Governed<'a> {
     }
 
     /// Waits until the history of a template contains this message.
-    pub async fn said(&self, cluster: &str, template: &str, message: &str) -> Result<()> {
+    pub async fn observed(&self, cluster: &str, template: &str, message: &str) -> Result<()> {
         let what = format!("{}/{template} on {cluster} said {message:?}", self.name);
         eventually(what, SOON, || async {
             let history = self.history(cluster, template).await?;

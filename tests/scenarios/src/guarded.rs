@@ -289,12 +289,12 @@ impl<'a> Guard<'a> {
     }
 
     /// Waits until this is the newest message of a template on the managed cluster.
-    pub async fn says(&self, template: &str, message: &str) -> Result<()> {
-        self.says_one_of(template, &[message]).await
+    pub async fn reports(&self, template: &str, message: &str) -> Result<()> {
+        self.reports_one_of(template, &[message]).await
     }
 
     /// Waits until the newest message of a template is one of these.
-    pub async fn says_one_of(&self, template: &str, messages: &[&str]) -> Result<()> {
+    pub async fn reports_one_of(&self, template: &str, messages: &[&str]) -> Result<()> {
         let what = format!("{}/{template} says {messages:#?}", self.name);
         within(what, || async {
             let history = self.history(template).await?;
@@ -306,7 +306,7 @@ impl<'a> Guard<'a> {
     }
 
     /// The same on the hub.
-    pub async fn hub_says(&self, template: &str, message: &str) -> Result<()> {
+    pub async fn hub_reports(&self, template: &str, message: &str) -> Result<()> {
         let what = format!(
             "the hub knows that {}/{template} says {message:?}",
             self.name
@@ -358,7 +358,7 @@ impl<'a> Guard<'a> {
     }
 
     /// The messages of [`Guard::events`] about a cluster-scoped template.
-    pub async fn told(&self, template: &str) -> Result<Vec<String>> {
+    pub async fn reported(&self, template: &str) -> Result<Vec<String>> {
         let reason = format!("policy: {template}");
         let events = self.events().await?;
         let about = events.iter().filter(|event| event.data["reason"] == reason);
@@ -452,7 +452,7 @@ pub fn annotated(kind: &str, annotation: &str) -> Value {
     template
 }
 
-/// A constraint of a kind for the `ConfigMap`s of a namespace of its own name, which says `dryrun`.
+/// A constraint of a kind for the `ConfigMap`s of a namespace of its own name, which reports `dryrun`.
 pub fn constraint(kind: &str, name: &str) -> Value {
     json!({
         "apiVersion": CONSTRAINTS, "kind": kind,

@@ -162,7 +162,7 @@ pub fn run_on<W: Send + Sync + 'static>(
     })
 }
 
-/// Runs scenarios on whatever `start` makes, as many at once as wait for each other. A failure prints what `dump` tells.
+/// Runs scenarios on whatever `start` makes, as many at once as wait for each other. A failure prints what `dump` publishes.
 pub fn run_beside<W: Send + Sync + 'static>(
     start: impl Future<Output = Result<W>>,
     dump: Dump<W>,

@@ -8,15 +8,15 @@ mod governed;
 pub mod guarded;
 mod harness;
 mod hub;
+mod observed_status;
 pub mod record;
 mod replicated;
+mod reported_status;
 mod root;
-mod said;
 pub mod script;
 mod site;
 mod subject;
 mod text;
-mod told;
 mod wait;
 
 pub use addon::{ADDON, Addon, Agents, Mode, Place, holds, install, make_namespace};
@@ -28,11 +28,11 @@ pub use harness::{
     run_on_guarded, run_on_hubs, run_on_job_hub, run_on_pair, run_on_plane, run_on_world, scenario,
 };
 pub use hub::{DENIED, Hub, HubKinds, Hubs, Propagator};
+pub use observed_status::{ObservedStatus, Related, same};
 pub use replicated::{CONFIGURATION, POLICY, Replicated, configuration, rule};
+pub use reported_status::{Entry, ReportedStatus};
 pub use root::{Root, annotation, errors, label, objects, plain, policy_spec, version, wants};
-pub use said::{Related, Said, same};
 pub use site::{Choice, Site, Via, on, refused};
 pub use subject::Subject;
 pub use text::{indent, spec};
-pub use told::{Entry, Told};
 pub use wait::{steadily, within};

@@ -9,7 +9,7 @@ use reeve_testkit::{Object, Objects};
 use serde_json::{Value, json};
 
 use crate::wait::within;
-use crate::{Place, Told, holds};
+use crate::{Place, ReportedStatus, holds};
 
 /// API and kind of policies.
 pub const POLICY: (&str, &str) = ("policy.open-cluster-management.io/v1", "Policy");
@@ -274,12 +274,12 @@ impl<'a> Replicated<'a> {
     }
 
     /// The messages of all events about it on the managed cluster.
-    pub async fn said(&self) -> Result<Vec<String>> {
+    pub async fn observed(&self) -> Result<Vec<String>> {
         Ok(messages(&self.events().await?))
     }
 
     /// The messages of all events about it on the hub.
-    pub async fn said_on_hub(&self) -> Result<Vec<String>> {
+    pub async fn observed_on_hub(&self) -> Result<Vec<String>> {
         let place = self.place;
         Ok(messages(
             &events(place.hub, place.hub_namespace, &self.name).await?,
@@ -287,47 +287,54 @@ impl<'a> Replicated<'a> {
     }
 
     /// Waits until some event about it contains this; returns the messages that do.
-    pub async fn says(&self, part: &str) -> Result<Vec<String>> {
+    pub async fn reports(&self, part: &str) -> Result<Vec<String>> {
         within(format!("{} says {part:?}", self.name), || async {
-            let said = self.said().await?;
-            let with: Vec<_> = said.iter().filter(|said| said.contains(part)).collect();
-            ensure!(!with.is_empty(), "it says {said:#?}");
+            let observed = self.observed().await?;
+            let with: Vec<_> = observed
+                .iter()
+                .filter(|observed| observed.contains(part))
+                .collect();
+            ensure!(!with.is_empty(), "it says {observed:#?}");
             Ok(with.into_iter().cloned().collect())
         })
         .await
     }
 
-    /// What its status tells on both sides, which must be the same.
-    pub async fn told(&self) -> Result<Told> {
+    /// What its status publishes on both sides, which must be the same.
+    pub async fn reported(&self) -> Result<ReportedStatus> {
         let status = |policy: Object| policy.data.get("status").cloned().unwrap_or_default();
         let (hub, copy) = (self.on_hub().await?, self.copy().await?);
         let (hub, copy) = (status(hub), status(copy));
         ensure!(hub == copy, "the hub's is {hub:#}, the copy's {copy:#}");
-        Ok(Told(copy))
+        Ok(ReportedStatus(copy))
     }
 
     /// Waits until both statuses tell what satisfies a condition.
-    pub async fn until(&self, what: &str, ok: impl Fn(&Told) -> bool) -> Result<Told> {
+    pub async fn until(
+        &self,
+        what: &str,
+        ok: impl Fn(&ReportedStatus) -> bool,
+    ) -> Result<ReportedStatus> {
         within(format!("{}: {what}", self.name), || async {
-            let told = self.told().await?;
-            ensure!(ok(&told), "its status is {told}");
-            Ok(told)
+            let reported = self.reported().await?;
+            ensure!(ok(&reported), "its status is {reported}");
+            Ok(reported)
         })
         .await
     }
 
     /// Waits until both statuses have this overall compliance.
-    pub async fn is(&self, compliance: &str) -> Result<Told> {
-        self.until(compliance, |told| told.compliance() == compliance)
+    pub async fn is(&self, compliance: &str) -> Result<ReportedStatus> {
+        self.until(compliance, |reported| reported.compliance() == compliance)
             .await
     }
 
     /// The copy's status satisfies a condition, and goes on doing so.
-    pub async fn stays(&self, what: &str, ok: impl Fn(&Told) -> bool) -> Result<()> {
+    pub async fn stays(&self, what: &str, ok: impl Fn(&ReportedStatus) -> bool) -> Result<()> {
         holds(what, || async {
             let status = self.copy().await?.data.get("status").cloned();
-            let told = Told(status.unwrap_or_default());
-            ensure!(ok(&told), "its status is {told}");
+            let reported = ReportedStatus(status.unwrap_or_default());
+            ensure!(ok(&reported), "its status is {reported}");
             Ok(())
         })
         .await

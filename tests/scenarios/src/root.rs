@@ -244,14 +244,14 @@ impl<'a> Root<'a> {
         error.context("an error that was there")
     }
 
-    /// Plays the addon: the replica on a cluster says this. Waits for the replica first.
-    pub async fn says(&self, cluster: &str, compliance: &str) -> Result<()> {
-        self.says_all(cluster, json!({ "compliant": compliance }))
+    /// Plays the addon: the replica on a cluster reports this. Waits for the replica first.
+    pub async fn reports(&self, cluster: &str, compliance: &str) -> Result<()> {
+        self.reports_all(cluster, json!({ "compliant": compliance }))
             .await
     }
 
-    /// Like [`Root::says`], with a whole status.
-    pub async fn says_all(&self, cluster: &str, status: Value) -> Result<()> {
+    /// Like [`Root::reports`], with a whole status.
+    pub async fn reports_all(&self, cluster: &str, status: Value) -> Result<()> {
         self.until(cluster, "it is there", |_| Ok(())).await?;
         let namespace = self.site.cluster(cluster);
         let name = self.replica_name();
@@ -280,8 +280,8 @@ impl<'a> Root<'a> {
         self.site.delete(&replica.to_string()).await
     }
 
-    /// Messages of the events about it that contain this, once for every time they were told.
-    pub async fn told(&self, part: &str) -> Result<Vec<String>> {
+    /// Messages of the events about it that contain this, once for every time they were reported.
+    pub async fn reported(&self, part: &str) -> Result<Vec<String>> {
         let events = self.site.events(KIND, &self.name).await?.into_iter();
         Ok(events
             .map(|(_, _, message)| message)

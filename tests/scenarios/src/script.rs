@@ -1,4 +1,4 @@
-//! Plays Gatekeeper: makes the kinds of templates as they come, and audits when a scenario says so.
+//! Plays Gatekeeper: makes the kinds of templates as they come, and audits when a scenario reports so.
 
 use std::time::Duration;
 

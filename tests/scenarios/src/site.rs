@@ -209,7 +209,7 @@ impl<'a> Site<'a> {
     }
 
     /// Waits until a `PolicySet` has this status.
-    pub async fn set_says(&self, name: &str, want: Value) -> Result<()> {
+    pub async fn set_reports(&self, name: &str, want: Value) -> Result<()> {
         within(format!("the set {name} has its status"), || async {
             same("its status", self.set_status(name).await?, want.clone())
         })
@@ -244,7 +244,7 @@ impl<'a> Site<'a> {
     }
 
     /// The events about an object of this namespace: type, reason and message, with short names of
-    /// clusters, once for every time they were told.
+    /// clusters, once for every time they were reported.
     pub async fn events(&self, kind: &str, name: &str) -> Result<Vec<(String, String, String)>> {
         let api: Api<Event> = Api::namespaced(self.client(), &self.name);
         let fields = format!("involvedObject.kind={kind},involvedObject.name={name}");
@@ -252,7 +252,7 @@ impl<'a> Site<'a> {
             .list(&ListParams::default().fields(&fields))
             .await
             .context("listing events")?;
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for event in events {
             let series = event.series.and_then(|series| series.count);
             let times = series.or(event.count).unwrap_or(1).max(1);
@@ -263,10 +263,10 @@ impl<'a> Site<'a> {
                 message,
             );
             for _ in 0..times {
-                told.push(line.clone());
+                reported.push(line.clone());
             }
         }
-        Ok(told)
+        Ok(reported)
     }
 }
 
@@ -298,7 +298,7 @@ impl Choice<'_> {
         Ok(())
     }
 
-    /// What a binding says of it.
+    /// What a binding reports of it.
     pub fn reference(&self) -> Value {
         let (group, kind) = match self.via {
             Via::Placement => (CLUSTERS, "Placement"),

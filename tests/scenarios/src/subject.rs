@@ -10,7 +10,7 @@ use reeve_testkit::Objects;
 use serde_json::{Value, json};
 
 use crate::evaluator::MANAGED;
-use crate::{Evaluator, Said, indent, steadily, within};
+use crate::{Evaluator, ObservedStatus, indent, steadily, within};
 
 const API: &str = "policy.open-cluster-management.io/v1";
 const KIND: &str = "ConfigurationPolicy";
@@ -18,7 +18,7 @@ const KIND: &str = "ConfigurationPolicy";
 /// How long a deletion may take.
 const GONE: Duration = Duration::from_mins(1);
 
-/// A policy of a parent policy (`<name>-parent`), and what it says.
+/// A policy of a parent policy (`<name>-parent`), and what it reports.
 pub struct Subject<'a> {
     cluster: &'a Objects,
     namespace: &'a str,
@@ -40,7 +40,7 @@ impl<'a> Subject<'a> {
         &self.name
     }
 
-    /// Applies it with this spec, whatever it was before: what a spec no longer says is gone.
+    /// Applies it with this spec, whatever it was before: what a spec no longer reports is gone.
     pub async fn apply(&self, spec: &str) -> Result<()> {
         self.apply_with(&[], spec).await
     }
@@ -104,53 +104,57 @@ spec:
         found.with_context(|| format!("the policy {} is gone", self.name))
     }
 
-    /// What it says now.
-    pub async fn said(&self) -> Result<Said> {
+    /// What it reports now.
+    pub async fn observed(&self) -> Result<ObservedStatus> {
         Ok(status(&self.read().await?))
     }
 
-    /// Waits until it has been evaluated as it now is, and says what satisfies a condition.
-    pub async fn until(&self, what: &str, holds: impl Fn(&Said) -> bool) -> Result<Said> {
+    /// Waits until it has been evaluated as it now is, and reports what satisfies a condition.
+    pub async fn until(
+        &self,
+        what: &str,
+        holds: impl Fn(&ObservedStatus) -> bool,
+    ) -> Result<ObservedStatus> {
         within(format!("{}: {what}", self.name), || async {
             let policy = self.read().await?;
-            let said = status(&policy);
-            let evaluated = said.0["lastEvaluatedGeneration"].as_i64();
+            let observed = status(&policy);
+            let evaluated = observed.0["lastEvaluatedGeneration"].as_i64();
             ensure!(
-                evaluated == policy.metadata.generation && holds(&said),
-                "its generation is {:?}, its status is {said}",
+                evaluated == policy.metadata.generation && holds(&observed),
+                "its generation is {:?}, its status is {observed}",
                 policy.metadata.generation
             );
-            Ok(said)
+            Ok(observed)
         })
         .await
     }
 
     /// Waits until it has this compliance.
-    pub async fn is(&self, compliance: &str) -> Result<Said> {
-        self.until(compliance, |said| said.compliance() == compliance)
+    pub async fn is(&self, compliance: &str) -> Result<ObservedStatus> {
+        self.until(compliance, |observed| observed.compliance() == compliance)
             .await
     }
 
     /// Waits until its first object template has this message.
-    pub async fn says(&self, message: &str) -> Result<Said> {
-        self.until(&format!("says {message:?}"), |said| {
-            said.message(0) == message
+    pub async fn reports(&self, message: &str) -> Result<ObservedStatus> {
+        self.until(&format!("says {message:?}"), |observed| {
+            observed.message(0) == message
         })
         .await
     }
 
     /// Waits until its first object template has a message that contains every part, in order.
-    pub async fn mentions(&self, parts: &[&str]) -> Result<Said> {
+    pub async fn mentions(&self, parts: &[&str]) -> Result<ObservedStatus> {
         let what = format!("mentions {parts:?}");
-        self.until(&what, |said| contains(said.message(0), parts))
+        self.until(&what, |observed| contains(observed.message(0), parts))
             .await
     }
 
-    /// What it says satisfies a condition, and goes on doing so.
-    pub async fn stays(&self, what: &str, holds: impl Fn(&Said) -> bool) -> Result<()> {
+    /// What it reports satisfies a condition, and goes on doing so.
+    pub async fn stays(&self, what: &str, holds: impl Fn(&ObservedStatus) -> bool) -> Result<()> {
         steadily(format!("{}: {what}", self.name), || async {
-            let said = self.said().await?;
-            ensure!(holds(&said), "its status is {said}");
+            let observed = self.observed().await?;
+            ensure!(holds(&observed), "its status is {observed}");
             Ok(())
         })
         .await
@@ -158,7 +162,7 @@ spec:
 
     /// It has this compliance, and keeps it.
     pub async fn stays_with(&self, compliance: &str) -> Result<()> {
-        self.stays(compliance, |said| said.compliance() == compliance)
+        self.stays(compliance, |observed| observed.compliance() == compliance)
             .await
     }
 
@@ -187,7 +191,7 @@ spec:
     }
 
     /// Waits until an event on its parent has a message that satisfies a condition.
-    pub async fn told_parent(&self, what: &str, holds: impl Fn(&str) -> bool) -> Result<()> {
+    pub async fn reported_parent(&self, what: &str, holds: impl Fn(&str) -> bool) -> Result<()> {
         within(
             format!("{} tells its parent: {what}", self.name),
             || async {
@@ -243,8 +247,8 @@ spec:
     }
 }
 
-fn status(policy: &DynamicObject) -> Said {
-    Said(policy.data.get("status").cloned().unwrap_or_default())
+fn status(policy: &DynamicObject) -> ObservedStatus {
+    ObservedStatus(policy.data.get("status").cloned().unwrap_or_default())
 }
 
 /// Whether a text contains every part, one after the other.

@@ -51,10 +51,10 @@ async fn answer(place: Place<'_>, name: &str, compliance: &str) -> Result<()> {
 }
 
 async fn pending(policy: &Replicated<'_>, template: &str, text: &str) -> Result<()> {
-    let told = policy.is("Pending").await?;
+    let reported = policy.is("Pending").await?;
     ensure!(
-        told.newest(template) == format!("Pending; {text}"),
-        "{told}"
+        reported.newest(template) == format!("Pending; {text}"),
+        "{reported}"
     );
     Ok(())
 }
@@ -75,7 +75,7 @@ pub(crate) async fn waits(world: Arc<Agents>, mode: Mode) -> Result<()> {
     ensure!(policy.find(CONFIGURATION, name).await?.is_none());
     dependency(place, wanted, "NonCompliant").await?;
     policy
-        .stays("Pending", |told| told.compliance() == "Pending")
+        .stays("Pending", |reported| reported.compliance() == "Pending")
         .await?;
     answer(place, wanted, "Compliant").await?;
     policy.template(name, |_| true).await?;
@@ -96,12 +96,12 @@ pub(crate) async fn ignored(world: Arc<Agents>, mode: Mode) -> Result<()> {
     );
     spec["policy-templates"][0]["ignorePending"] = json!(true);
     policy.apply_spec(&spec).await?;
-    let told = policy.is("Compliant").await?;
+    let reported = policy.is("Compliant").await?;
     let text = format!(
         "Compliant; Dependencies were not satisfied: 1 is still pending \
          (ConfigurationPolicy {wanted}) but ignorePending is true"
     );
-    ensure!(told.newest(name) == text, "{told}");
+    ensure!(reported.newest(name) == text, "{reported}");
     dependency(policy.place(), wanted, "Compliant").await?;
     policy.template(name, |_| true).await?;
     Ok(())
@@ -142,7 +142,7 @@ pub(crate) async fn both_levels(world: Arc<Agents>, mode: Mode) -> Result<()> {
         wanted[1], wanted[0]
     );
     policy
-        .until("both are named", |told| told.newest(name) == two)
+        .until("both are named", |reported| reported.newest(name) == two)
         .await?;
     answer(place, wanted[0], "Compliant").await?;
     answer(place, wanted[1], "Compliant").await?;
@@ -163,8 +163,8 @@ pub(crate) async fn of_each(world: Arc<Agents>, mode: Mode) -> Result<()> {
         .await?;
     policy.template(names[1], |_| true).await?;
     policy.report(names[1], "NonCompliant; violation").await?;
-    let told = policy.is("NonCompliant").await?;
-    ensure!(told.compliance_of(names[0]) == "Pending", "{told}");
+    let reported = policy.is("NonCompliant").await?;
+    ensure!(reported.compliance_of(names[0]) == "Pending", "{reported}");
     policy.report(names[1], "Compliant; fine").await?;
     policy.is("Pending").await?;
     Ok(())
@@ -179,16 +179,16 @@ pub(crate) async fn last_word(world: Arc<Agents>, mode: Mode) -> Result<()> {
     policy.is("Pending").await?;
     policy.report(name, "Compliant; late").await?;
     policy
-        .until("Pending again", |told| {
-            told.compliance() == "Pending"
-                && told
+        .until("Pending again", |reported| {
+            reported.compliance() == "Pending"
+                && reported
                     .messages(name)
                     .iter()
-                    .any(|said| said == "Compliant; late")
+                    .any(|observed| observed == "Compliant; late")
         })
         .await?;
     policy
-        .stays("Pending", |told| told.compliance() == "Pending")
+        .stays("Pending", |reported| reported.compliance() == "Pending")
         .await
 }
 
@@ -208,8 +208,11 @@ pub(crate) async fn sibling(world: Arc<Agents>, mode: Mode) -> Result<()> {
     policy.report(names[0], "Compliant; fine").await?;
     policy.is("Compliant").await?;
     policy.report(names[0], "NonCompliant; violation").await?;
-    let told = policy.is("NonCompliant").await?;
-    ensure!(told.compliance_of(names[1]) == "Compliant", "{told}");
+    let reported = policy.is("NonCompliant").await?;
+    ensure!(
+        reported.compliance_of(names[1]) == "Compliant",
+        "{reported}"
+    );
     ensure!(policy.find(CONFIGURATION, names[1]).await?.is_none());
     Ok(())
 }
@@ -225,10 +228,12 @@ pub(crate) async fn before_hub_error(world: Arc<Agents>, mode: Mode) -> Result<(
         .apply_spec(&spec(&absent, &[(template, &[])]))
         .await?;
     policy.is("Pending").await?;
-    let said = policy.said().await?;
+    let observed = policy.observed().await?;
     ensure!(
-        !said.iter().any(|said| said.contains("no such function")),
-        "{said:#?}"
+        !observed
+            .iter()
+            .any(|observed| observed.contains("no such function")),
+        "{observed:#?}"
     );
     Ok(())
 }
@@ -257,7 +262,7 @@ pub(crate) async fn namespaces(world: Arc<Agents>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-/// FWK-95: what waits is deleted with what it has created, as its own spec says.
+/// FWK-95: what waits is deleted with what it has created, as its own spec reports.
 pub(crate) async fn prunes(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let (name, wanted) = ("rough-edge-08-prunes", "rough-edge-08-wanted");
     let policy = world.place(mode)?.policy(name);
@@ -288,8 +293,8 @@ pub(crate) async fn prunes(world: Arc<Agents>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-/// FWK-98: that something waits is told, however often that fails at first.
-pub(crate) async fn told_in_the_end(world: Arc<Agents>, mode: Mode) -> Result<()> {
+/// FWK-98: that something waits is reported, however often that fails at first.
+pub(crate) async fn reported_in_the_end(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let (name, wanted) = ("rough-edge-23-told", "rough-edge-23-wanted");
     let policy = world.place(mode)?.policy(name);
     let place = policy.place();
@@ -311,7 +316,7 @@ pub(crate) async fn told_in_the_end(world: Arc<Agents>, mode: Mode) -> Result<()
     .await?;
     answer(place, wanted, "NonCompliant").await?;
     policy
-        .stays("not Pending", |told| told.compliance() != "Pending")
+        .stays("not Pending", |reported| reported.compliance() != "Pending")
         .await?;
     place.managed.delete(&refusal).await?;
     policy.is("Pending").await?;
@@ -365,11 +370,13 @@ pub(crate) async fn kind_arrives(world: Arc<Agents>) -> Result<()> {
     ));
     let one = text(&format!("1 is still pending (LateRule {name})"));
     policy
-        .until("both are waited for", |told| told.newest(name) == two)
+        .until("both are waited for", |reported| {
+            reported.newest(name) == two
+        })
         .await?;
     answer(place, wanted, "Compliant").await?;
     policy
-        .until("one is waited for", |told| told.newest(name) == one)
+        .until("one is waited for", |reported| reported.newest(name) == one)
         .await?;
     // A template of the kind waits for it too.
     let of_kind = place.policy("rough-edge-33-arrives");
@@ -378,10 +385,10 @@ pub(crate) async fn kind_arrives(world: Arc<Agents>) -> Result<()> {
         "metadata": { "name": name }, "spec": {}
     });
     of_kind.apply("", &[template]).await?;
-    of_kind.says("Mapping not found").await?;
+    of_kind.reports("Mapping not found").await?;
     install(place.managed, "laterules.yaml").await?;
     of_kind
-        .says("policy-template kind is not supported")
+        .reports("policy-template kind is not supported")
         .await?;
     // Now it is a kind of templates.
     let (api, kind) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
@@ -447,7 +454,7 @@ pub(crate) async fn at_rest(world: Arc<Agents>, mode: Mode) -> Result<()> {
     .await
 }
 
-/// A group that cannot be asked about for a while says nothing when it can be asked again.
+/// A group that cannot be asked about for a while reports nothing when it can be asked again.
 pub(crate) async fn group_cannot_be_asked(world: Arc<Agents>) -> Result<()> {
     let name = "rough-edge-34-group";
     let policy = world.place(Mode::Default)?.policy(name);
@@ -509,16 +516,19 @@ pub(crate) async fn word_from_the_future(world: Arc<Agents>, mode: Mode) -> Resu
     let late = "Compliant; late";
     policy.event(&event, name, late, (later, 1)).await?;
     policy
-        .until("Pending again", |told| {
-            let messages = told.messages(name);
-            told.compliance() == "Pending" && messages.iter().any(|said| said == late)
+        .until("Pending again", |reported| {
+            let messages = reported.messages(name);
+            reported.compliance() == "Pending" && messages.iter().any(|observed| observed == late)
         })
         .await?;
-    let pending = |said: &&String| said.starts_with("Pending; ");
+    let pending = |observed: &&String| observed.starts_with("Pending; ");
     policy
-        .stays("Pending", |told| told.compliance() == "Pending")
+        .stays("Pending", |reported| reported.compliance() == "Pending")
         .await?;
-    let said = policy.said().await?;
-    ensure!(said.iter().filter(pending).count() == 2, "{said:#?}");
+    let observed = policy.observed().await?;
+    ensure!(
+        observed.iter().filter(pending).count() == 2,
+        "{observed:#?}"
+    );
     Ok(())
 }

@@ -1,18 +1,18 @@
-//! What is wrong with templates, and how it is told.
+//! What is wrong with templates, and how it is reported.
 
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
 use reeve_scenarios::{
-    Agents, CONFIGURATION, Mode, Replicated, Told, configuration, holds, rule, within,
+    Agents, CONFIGURATION, Mode, Replicated, ReportedStatus, configuration, holds, rule, within,
 };
 use serde_json::{Value, json};
 
 const HUB_ERROR: &str = "policy.open-cluster-management.io/hub-templates-error";
 
 /// A policy with these templates, and the messages about it that contain this.
-async fn says<'a>(
+async fn reports<'a>(
     world: &'a Agents,
     mode: Mode,
     name: &str,
@@ -21,7 +21,7 @@ async fn says<'a>(
 ) -> Result<Replicated<'a>> {
     let policy = world.place(mode)?.policy(name);
     policy.apply("inform", templates).await?;
-    policy.says(part).await?;
+    policy.reports(part).await?;
     Ok(policy)
 }
 
@@ -36,7 +36,7 @@ pub(crate) async fn duplicates(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "case-c10-duplicate";
     let templates = [configuration(name, "inform"), rule("Rule", name)];
     let error = "template-error; All policy-template names must be unique within a policy";
-    let policy = says(&world, mode, name, &templates, error).await?;
+    let policy = reports(&world, mode, name, &templates, error).await?;
     policy.is("NonCompliant").await?;
     ensure!(policy.find(CONFIGURATION, name).await?.is_none());
     ensure!(policy.find(super::templates::RULE, name).await?.is_none());
@@ -47,12 +47,17 @@ pub(crate) async fn undecodable(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "case-c10-kind";
     let error =
         "template-error; Failed to decode policy template with err: Object 'Kind' is missing in";
-    let policy = says(&world, mode, name, &[without_kind(name)?], error).await?;
-    let told = policy.is("NonCompliant").await?;
-    ensure!(told.templates() == ["template-0"], "{told}");
+    let policy = reports(&world, mode, name, &[without_kind(name)?], error).await?;
+    let reported = policy.is("NonCompliant").await?;
+    ensure!(reported.templates() == ["template-0"], "{reported}");
     let count = || async {
-        let said = policy.said().await?;
-        anyhow::Ok(said.iter().filter(|said| said.contains(error)).count())
+        let observed = policy.observed().await?;
+        anyhow::Ok(
+            observed
+                .iter()
+                .filter(|observed| observed.contains(error))
+                .count(),
+        )
     };
     within("people are told too", || async {
         ensure!(count().await? >= 2, "not yet");
@@ -74,9 +79,9 @@ pub(crate) async fn nested_kind(world: Arc<Agents>, mode: Mode) -> Result<()> {
         "spec": { "kind": CONFIGURATION.1, "remediationAction": "inform", "severity": "low" }
     });
     let error = "NonCompliant; template-error;";
-    let policy = says(&world, mode, name, &[nested], error).await?;
-    let told = policy.is("NonCompliant").await?;
-    ensure!(told.newest("template-0").contains(error), "{told}");
+    let policy = reports(&world, mode, name, &[nested], error).await?;
+    let reported = policy.is("NonCompliant").await?;
+    ensure!(reported.newest("template-0").contains(error), "{reported}");
     Ok(())
 }
 
@@ -90,8 +95,8 @@ pub(crate) async fn raw_is_good(world: Arc<Agents>, mode: Mode) -> Result<()> {
     policy.apply("inform", &[raw]).await?;
     policy.template(name, |_| true).await?;
     policy
-        .stays("not NonCompliant", |told| {
-            told.compliance() != "NonCompliant"
+        .stays("not NonCompliant", |reported| {
+            reported.compliance() != "NonCompliant"
         })
         .await
 }
@@ -101,10 +106,10 @@ pub(crate) async fn nameless(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let mut template = configuration("", "inform");
     template["metadata"] = json!({});
     let error = "template-error; Failed to parse or get name from policy template at index 0";
-    let policy = says(&world, mode, name, &[template], error).await?;
+    let policy = reports(&world, mode, name, &[template], error).await?;
     // FWK-58: the error reaches the status.
-    let told = policy.is("NonCompliant").await?;
-    ensure!(told.newest("template-0").contains(error), "{told}");
+    let reported = policy.is("NonCompliant").await?;
+    ensure!(reported.newest("template-0").contains(error), "{reported}");
     Ok(())
 }
 
@@ -117,7 +122,7 @@ pub(crate) async fn list(world: Arc<Agents>, mode: Mode) -> Result<()> {
     });
     let templates = [list, configuration(name, "inform")];
     let error = "template-error; Failed to parse or get name from policy template at index 0";
-    let policy = says(&world, mode, name, &templates, error).await?;
+    let policy = reports(&world, mode, name, &templates, error).await?;
     policy.template(name, |_| true).await?;
     Ok(())
 }
@@ -140,13 +145,13 @@ pub(crate) async fn conflicting(world: Arc<Agents>, mode: Mode) -> Result<()> {
         }]
     });
     policy.apply_spec(&spec).await?;
-    let told = policy.is("NonCompliant").await?;
+    let reported = policy.is("NonCompliant").await?;
     let error = "NonCompliant; template-error; Failed to decode policy template with err: \
                  dependency on rough-edge-09-dependency has conflicting compliance states";
-    ensure!(told.templates() == [name], "{told}");
-    ensure!(told.newest(name) == error, "{told}");
+    ensure!(reported.templates() == [name], "{reported}");
+    ensure!(reported.newest(name) == error, "{reported}");
     policy
-        .stays("said once", |told| told.history(name).len() == 1)
+        .stays("said once", |reported| reported.history(name).len() == 1)
         .await
 }
 
@@ -161,16 +166,16 @@ pub(crate) async fn unknown_kind(world: Arc<Agents>, mode: Mode) -> Result<()> {
                   the resource version was not found: ";
     let error = format!("{prefix}xxxxx.example.com/v1, Kind=Yyyyy");
     let templates = [unknown("xxxxx.example.com/v1", "Yyyyy")];
-    let policy = says(&world, mode, name, &templates, &error).await?;
-    let told = policy.is("NonCompliant").await?;
+    let policy = reports(&world, mode, name, &templates, &error).await?;
+    let reported = policy.is("NonCompliant").await?;
     ensure!(
-        told.newest(name) == format!("NonCompliant; {error}"),
-        "{told}"
+        reported.newest(name) == format!("NonCompliant; {error}"),
+        "{reported}"
     );
     let version = CONFIGURATION.0;
     policy.apply("inform", &[unknown(version, "Yyyyy")]).await?;
     let error = format!("{prefix}no matching kind was found: {version}, Kind=Yyyyy");
-    policy.says(&error).await?;
+    policy.reports(&error).await?;
     Ok(())
 }
 
@@ -180,10 +185,13 @@ pub(crate) async fn no_version(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let odd = json!({ "kind": "Yyyyy", "metadata": { "name": "rough-edge-11-odd" } });
     let templates = [odd, configuration(name, "inform")];
     let error = "template-error; Mapping not found";
-    let policy = says(&world, mode, name, &templates, error).await?;
+    let policy = reports(&world, mode, name, &templates, error).await?;
     policy.template(name, |_| true).await?;
-    let told = policy.is("NonCompliant").await?;
-    ensure!(told.newest("rough-edge-11-odd").contains(error), "{told}");
+    let reported = policy.is("NonCompliant").await?;
+    ensure!(
+        reported.newest("rough-edge-11-odd").contains(error),
+        "{reported}"
+    );
     Ok(())
 }
 
@@ -191,12 +199,12 @@ pub(crate) async fn invalid_name(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "case10_invalid-name";
     let error = "template-error; Failed to create policy template:";
     let templates = [configuration(name, "inform")];
-    let policy = says(&world, mode, "case-c10-invalid-name", &templates, error).await?;
-    let told = policy.is("NonCompliant").await?;
-    ensure!(told.templates() == [name], "{told}");
+    let policy = reports(&world, mode, "case-c10-invalid-name", &templates, error).await?;
+    let reported = policy.is("NonCompliant").await?;
+    ensure!(reported.templates() == [name], "{reported}");
     policy
-        .stays("said once or twice", |told| {
-            (1..=2).contains(&told.history(name).len())
+        .stays("said once or twice", |reported| {
+            (1..=2).contains(&reported.history(name).len())
         })
         .await
 }
@@ -209,17 +217,18 @@ pub(crate) async fn unsupported(world: Arc<Agents>, mode: Mode) -> Result<()> {
     });
     let error = "template-error; policy-template kind is not supported: \
                  apiextensions.k8s.io/v1, Kind=CustomResourceDefinition";
-    let policy = says(&world, mode, name, &[definition], error).await?;
+    let policy = reports(&world, mode, name, &[definition], error).await?;
     // FWK-60: the error reaches the status, of kinds that are no policies too.
     let map = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": name } });
     policy.apply("inform", &[map]).await?;
-    let told = policy
-        .until("a Pod is no policy", |told| {
-            told.newest(name)
+    let reported = policy
+        .until("a Pod is no policy", |reported| {
+            reported
+                .newest(name)
                 .contains("kind is not supported: /v1, Kind=Pod")
         })
         .await?;
-    ensure!(told.compliance() == "NonCompliant", "{told}");
+    ensure!(reported.compliance() == "NonCompliant", "{reported}");
     Ok(())
 }
 
@@ -246,10 +255,10 @@ pub(crate) async fn taken(world: Arc<Agents>, mode: Mode) -> Result<()> {
         "Template name must be unique. Policy template with kind: {kind} name: {name} already exists in policy {}",
         first.name()
     );
-    second.says(&error).await?;
-    let ours = |told: &Told| {
-        told.compliance() == "NonCompliant"
-            && told
+    second.reports(&error).await?;
+    let ours = |reported: &ReportedStatus| {
+        reported.compliance() == "NonCompliant"
+            && reported
                 .messages(name)
                 .iter()
                 .all(|message| message.contains("Template name must be unique"))
@@ -277,8 +286,11 @@ pub(crate) async fn taken(world: Arc<Agents>, mode: Mode) -> Result<()> {
     second.until("only its own history", ours).await?;
     let now = first.template(name, |_| true).await?;
     ensure!(now.uid() == before.uid());
-    let told = first.told().await?;
-    ensure!(told.messages(name) == ["Compliant; of the first"], "{told}");
+    let reported = first.reported().await?;
+    ensure!(
+        reported.messages(name) == ["Compliant; of the first"],
+        "{reported}"
+    );
     Ok(())
 }
 
@@ -293,7 +305,7 @@ pub(crate) async fn taken_by_nobody(world: Arc<Agents>, mode: Mode) -> Result<()
     policy
         .apply("enforce", &[configuration(name, "inform")])
         .await?;
-    policy.says(error).await?;
+    policy.reports(error).await?;
     policy.is("NonCompliant").await?;
     let object = policy.template(name, |_| true).await?;
     ensure!(object.owner_references().is_empty() && object.labels().is_empty());
@@ -316,7 +328,7 @@ pub(crate) async fn middle(world: Arc<Agents>, mode: Mode) -> Result<()> {
         configuration(names[2], "inform"),
     ];
     let error = "template-error; Mapping not found";
-    let policy = says(&world, mode, "case-c10-middle", &templates, error).await?;
+    let policy = reports(&world, mode, "case-c10-middle", &templates, error).await?;
     policy.template(names[0], |_| true).await?;
     policy.template(names[2], |_| true).await?;
     Ok(())
@@ -341,7 +353,7 @@ pub(crate) async fn asked_again(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let mut bad = configuration(name, "inform");
     bad["spec"]["severity"] = json!("unheard-of");
     policy.apply("inform", &[bad]).await?;
-    policy.says("Failed to update policy template").await?;
+    policy.reports("Failed to update policy template").await?;
     policy.is("NonCompliant").await?;
     let answer = |object: &reeve_testkit::Object| object.data["status"]["compliant"].clone();
     holds("the answer stays during the error", || async {
@@ -369,11 +381,11 @@ pub(crate) async fn hub_error(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "case-c10-hub-error";
     let templates = [with_hub_error(name)];
     let error = "template-error; must be aligned with the sky";
-    let policy = says(&world, mode, name, &templates, error).await?;
+    let policy = reports(&world, mode, name, &templates, error).await?;
     policy.is("NonCompliant").await?;
     ensure!(policy.find(CONFIGURATION, name).await?.is_none());
-    let doubled = |said: &String| said.contains("NonCompliant; NonCompliant; ");
-    ensure!(!policy.said().await?.iter().any(doubled));
+    let doubled = |observed: &String| observed.contains("NonCompliant; NonCompliant; ");
+    ensure!(!policy.observed().await?.iter().any(doubled));
     Ok(())
 }
 
@@ -426,11 +438,11 @@ pub(crate) async fn refused_specs(world: Arc<Agents>, mode: Mode) -> Result<()> 
     ] {
         let name = template["metadata"]["name"].as_str().unwrap_or_default();
         let name = name.to_owned();
-        let policy = says(&world, mode, &name, &[template], part).await?;
-        let told = policy.is("NonCompliant").await?;
-        ensure!(told.newest(&name).contains(part), "{told}");
+        let policy = reports(&world, mode, &name, &[template], part).await?;
+        let reported = policy.is("NonCompliant").await?;
+        ensure!(reported.newest(&name).contains(part), "{reported}");
         let prefix = "NonCompliant; template-error; Failed to create policy template: ";
-        ensure!(told.newest(&name).starts_with(prefix), "{told}");
+        ensure!(reported.newest(&name).starts_with(prefix), "{reported}");
     }
     Ok(())
 }
@@ -445,13 +457,13 @@ pub(crate) async fn refused_update(world: Arc<Agents>, mode: Mode) -> Result<()>
     let mut unknown = configuration(name, "inform");
     unknown["spec"]["unknownField"] = json!("x");
     policy.apply("inform", &[unknown]).await?;
-    let told = policy.is("NonCompliant").await?;
-    let newest = told.newest(name);
+    let reported = policy.is("NonCompliant").await?;
+    let newest = reported.newest(name);
     let want = format!("NonCompliant; template-error; Failed to update policy template {name}: ");
-    ensure!(newest.starts_with(&want), "{told}");
+    ensure!(newest.starts_with(&want), "{reported}");
     ensure!(
         newest.contains("strict decoding error: unknown field \"spec.unknownField\""),
-        "{told}"
+        "{reported}"
     );
     Ok(())
 }
@@ -462,8 +474,11 @@ pub(crate) async fn empty(world: Arc<Agents>, mode: Mode) -> Result<()> {
     // Nothing to do is done.
     policy.is("Compliant").await?;
     holds("there is no error", || async {
-        let said = policy.said().await?;
-        ensure!(!said.iter().any(|said| said.contains("error")), "{said:#?}");
+        let observed = policy.observed().await?;
+        ensure!(
+            !observed.iter().any(|observed| observed.contains("error")),
+            "{observed:#?}"
+        );
         Ok(())
     })
     .await
@@ -477,23 +492,24 @@ pub(crate) async fn reordered(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let good = configuration(names[1], "inform");
     let error = "Failed to create policy template";
     let templates = [bad.clone(), good.clone()];
-    let policy = says(&world, mode, "rough-edge-18-order", &templates, error).await?;
+    let policy = reports(&world, mode, "rough-edge-18-order", &templates, error).await?;
     policy.report(names[1], "Compliant; fine").await?;
     policy
-        .until("both have answered", |told| {
-            told.compliance_of(names[0]) == "NonCompliant"
-                && told.compliance_of(names[1]) == "Compliant"
+        .until("both have answered", |reported| {
+            reported.compliance_of(names[0]) == "NonCompliant"
+                && reported.compliance_of(names[1]) == "Compliant"
         })
         .await?;
     policy.apply("inform", &[good, bad]).await?;
     policy
-        .until("in the new order", |told| {
-            told.templates() == [names[1], names[0]]
+        .until("in the new order", |reported| {
+            reported.templates() == [names[1], names[0]]
         })
         .await?;
     policy
-        .stays("each has its own history", |told| {
-            told.messages(names[1]) == ["Compliant; fine"] && told.history(names[0]).len() == 1
+        .stays("each has its own history", |reported| {
+            reported.messages(names[1]) == ["Compliant; fine"]
+                && reported.history(names[0]).len() == 1
         })
         .await
 }
@@ -505,14 +521,14 @@ pub(crate) async fn long_texts(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let long = "100%s ü ".repeat(300);
     template["spec"]["long"] = json!(long);
     let part = "template-error; Failed to decode policy template";
-    let policy = says(&world, mode, name, &[template], part).await?;
-    let told = policy.is("NonCompliant").await?;
-    let newest = told.newest("template-0");
-    ensure!(newest.contains(long.trim_end()), "{told}");
+    let policy = reports(&world, mode, name, &[template], part).await?;
+    let reported = policy.is("NonCompliant").await?;
+    let newest = reported.newest("template-0");
+    ensure!(newest.contains(long.trim_end()), "{reported}");
     within("people are told as much as fits", || async {
-        let said = policy.said().await?;
-        let short = said.iter().find(|said| said.starts_with(part));
-        let short = short.with_context(|| format!("{said:#?}"))?;
+        let observed = policy.observed().await?;
+        let short = observed.iter().find(|observed| observed.starts_with(part));
+        let short = short.with_context(|| format!("{observed:#?}"))?;
         ensure!(short.len() <= 1024 && short.contains("100%s ü "), "{short}");
         Ok(())
     })
@@ -527,7 +543,7 @@ pub(crate) async fn not_folded(world: Arc<Agents>, mode: Mode) -> Result<()> {
     policy.apply("inform", &templates).await?;
     for name in names {
         policy
-            .says(&format!("Policy template {name} created successfully"))
+            .reports(&format!("Policy template {name} created successfully"))
             .await?;
     }
     Ok(())

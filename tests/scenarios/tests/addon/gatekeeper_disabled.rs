@@ -8,7 +8,7 @@ use serde_json::json;
 
 const INTEGRATION: &str = "the Gatekeeper integration is disabled";
 
-pub(crate) async fn told(world: Arc<Agents>, mode: Mode) -> Result<()> {
+pub(crate) async fn reported(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let policy = world.place(mode)?.policy("case-c19-disabled");
     let template = json!({
         "apiVersion": "templates.gatekeeper.sh/v1", "kind": "ConstraintTemplate",
@@ -20,20 +20,20 @@ pub(crate) async fn told(world: Arc<Agents>, mode: Mode) -> Result<()> {
     });
     policy.apply("inform", &[template, constraint]).await?;
     let names = ["case-c19-template", "case-c19-constraint"];
-    let told = policy
-        .until("both are told of", |told| {
-            names.iter().all(|name| !told.newest(name).is_empty())
+    let reported = policy
+        .until("both are told of", |reported| {
+            names.iter().all(|name| !reported.newest(name).is_empty())
         })
         .await?;
-    ensure!(told.compliance() == "NonCompliant", "{told}");
+    ensure!(reported.compliance() == "NonCompliant", "{reported}");
     let want = format!(
         "NonCompliant; template-error; A Gatekeeper policy-template was provided, but {INTEGRATION}: \
          the resource version was not found: templates.gatekeeper.sh/v1, Kind=ConstraintTemplate"
     );
-    ensure!(told.newest(names[0]) == want, "{told}");
-    let newest = told.newest(names[1]);
-    ensure!(newest.contains(INTEGRATION), "{told}");
-    // Of a kind that is cluster-scoped wherever it is served, the namespace is not said.
+    ensure!(reported.newest(names[0]) == want, "{reported}");
+    let newest = reported.newest(names[1]);
+    ensure!(newest.contains(INTEGRATION), "{reported}");
+    // Of a kind that is cluster-scoped wherever it is served, the namespace is not observed.
     let events = policy.events().await?;
     let reasons = events
         .iter()

@@ -1,4 +1,4 @@
-//! What the metrics page says.
+//! What the metrics page reports.
 
 use std::sync::Arc;
 

@@ -62,7 +62,9 @@ pub(crate) async fn status_reverted(world: Arc<Agents>, mode: Mode) -> Result<()
         plane
             .patch_status(api, kind, Some(namespace), policy.name(), wrong.clone())
             .await?;
-        policy.until("as before", |told| *told == before).await?;
+        policy
+            .until("as before", |reported| *reported == before)
+            .await?;
     }
     Ok(())
 }
@@ -77,7 +79,7 @@ pub(crate) async fn follows(world: Arc<Agents>, mode: Mode) -> Result<()> {
         "Policy {name} was synchronized to cluster namespace {}",
         place.namespace
     );
-    policy.says(&created).await?;
+    policy.reports(&created).await?;
     let enforce = json!({ "spec": { "remediationAction": "enforce" } });
     policy.patch(enforce).await?;
     policy.copied().await?;
@@ -85,7 +87,7 @@ pub(crate) async fn follows(world: Arc<Agents>, mode: Mode) -> Result<()> {
         "Policy {name} was updated in cluster namespace {}",
         place.namespace
     );
-    policy.says(&updated).await?;
+    policy.reports(&updated).await?;
     let annotations = json!({ "metadata": { "annotations": { "example.com/a": "1" } } });
     policy.patch(annotations).await?;
     within("the annotation is copied", || async {
@@ -127,7 +129,7 @@ pub(crate) async fn refused_update(world: Arc<Agents>, mode: Mode) -> Result<()>
     let place = policy.place();
     let templates = [configuration("rough-edge-24-refused", "inform")];
     policy.apply("inform", &templates).await?;
-    // Nobody may disable it; the probe says from when on.
+    // Nobody may disable it; the probe reports from when on.
     let name = format!("rough-edge-24-{}", place.namespace);
     let rules = json!([{
         "apiGroups": ["policy.open-cluster-management.io"], "apiVersions": ["v1"],
@@ -168,10 +170,10 @@ pub(crate) async fn refused_update(world: Arc<Agents>, mode: Mode) -> Result<()>
     })
     .await?;
     let updates = || async {
-        let said = policy.said().await?;
+        let observed = policy.observed().await?;
         let update = format!("Policy {} was updated in cluster namespace", policy.name());
-        let is_update = |said: &&String| said.starts_with(&update);
-        anyhow::Ok(said.iter().filter(is_update).count())
+        let is_update = |observed: &&String| observed.starts_with(&update);
+        anyhow::Ok(observed.iter().filter(is_update).count())
     };
     let before = updates().await?;
     policy
@@ -270,8 +272,8 @@ pub(crate) async fn others_write(world: Arc<Agents>, mode: Mode) -> Result<()> {
     }
     policy.report(name, "Compliant; done").await?;
     policy
-        .until("Compliant with the newest history", |told| {
-            told.compliance() == "Compliant" && told.history(name).len() == 10
+        .until("Compliant with the newest history", |reported| {
+            reported.compliance() == "Compliant" && reported.history(name).len() == 10
         })
         .await?;
     policy.copied().await?;

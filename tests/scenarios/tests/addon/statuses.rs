@@ -31,7 +31,7 @@ pub(crate) async fn follows_events(world: Arc<Agents>, mode: Mode) -> Result<()>
     policy.report(name, "Compliant; no violation").await?;
     policy.is("Compliant").await?;
     policy
-        .says("status was updated in cluster namespace")
+        .reports("status was updated in cluster namespace")
         .await?;
     let place = policy.place();
     if place.copies() {
@@ -40,8 +40,8 @@ pub(crate) async fn follows_events(world: Arc<Agents>, mode: Mode) -> Result<()>
             place.hub_namespace
         );
         reeve_scenarios::within("the hub has the news", || async {
-            let said = policy.said_on_hub().await?;
-            ensure!(said.contains(&want), "{said:#?}");
+            let observed = policy.observed_on_hub().await?;
+            ensure!(observed.contains(&want), "{observed:#?}");
             Ok(())
         })
         .await?;
@@ -54,10 +54,13 @@ pub(crate) async fn follows_events(world: Arc<Agents>, mode: Mode) -> Result<()>
     let event = policy
         .report(name, "NonCompliant; there is violation")
         .await?;
-    let told = policy.is("NonCompliant").await?;
-    ensure!(told.templates() == [name], "{told}");
-    let history = told.history(name);
-    ensure!(history.len() == 1 && history[0].event == event, "{told}");
+    let reported = policy.is("NonCompliant").await?;
+    ensure!(reported.templates() == [name], "{reported}");
+    let history = reported.history(name);
+    ensure!(
+        history.len() == 1 && history[0].event == event,
+        "{reported}"
+    );
     ensure!(history[0].message == "NonCompliant; there is violation");
     Ok(())
 }
@@ -75,7 +78,9 @@ pub(crate) async fn hub_restored(world: Arc<Agents>, mode: Mode) -> Result<()> {
         .hub
         .patch_status(POLICY.0, POLICY.1, Some(place.hub_namespace), name, cleared)
         .await?;
-    policy.until("as before", |told| *told == before).await?;
+    policy
+        .until("as before", |reported| *reported == before)
+        .await?;
     Ok(())
 }
 
@@ -95,13 +100,17 @@ pub(crate) async fn ten_at_most(world: Arc<Agents>, mode: Mode) -> Result<()> {
         (newest - 9..=newest).rev().map(of).collect()
     };
     policy
-        .until("the newest ten", |told| told.messages(name) == expected(12))
+        .until("the newest ten", |reported| {
+            reported.messages(name) == expected(12)
+        })
         .await?;
     policy.report(name, "NonCompliant; number 13").await?;
-    let told = policy
-        .until("the newest ten", |told| told.messages(name) == expected(13))
+    let reported = policy
+        .until("the newest ten", |reported| {
+            reported.messages(name) == expected(13)
+        })
         .await?;
-    ensure!(told.compliance() == "NonCompliant", "{told}");
+    ensure!(reported.compliance() == "NonCompliant", "{reported}");
     Ok(())
 }
 
@@ -112,10 +121,10 @@ pub(crate) async fn unknown_template(world: Arc<Agents>, mode: Mode) -> Result<(
         .report("case-c03-unknown-c", "Compliant; fine")
         .await?;
     policy
-        .stays("unknown", |told| told.compliance().is_empty())
+        .stays("unknown", |reported| reported.compliance().is_empty())
         .await?;
-    let told = policy.told().await?;
-    ensure!(told.templates() == names, "{told}");
+    let reported = policy.reported().await?;
+    ensure!(reported.templates() == names, "{reported}");
     Ok(())
 }
 
@@ -128,18 +137,19 @@ pub(crate) async fn all_must_answer(world: Arc<Agents>, mode: Mode) -> Result<()
         let policy = with(&world, mode, &policy, &names).await?;
         policy.report(one, "Compliant; fine").await?;
         policy
-            .until("one has answered", |told| {
-                told.compliance_of(one) == "Compliant" && told.compliance_of(other).is_empty()
+            .until("one has answered", |reported| {
+                reported.compliance_of(one) == "Compliant"
+                    && reported.compliance_of(other).is_empty()
             })
             .await?;
         policy
-            .stays("unknown", |told| told.compliance().is_empty())
+            .stays("unknown", |reported| reported.compliance().is_empty())
             .await?;
         policy.report(other, "Compliant; fine").await?;
         policy.is("Compliant").await?;
         policy.report(one, "NonCompliant; violation").await?;
-        let told = policy.is("NonCompliant").await?;
-        ensure!(told.compliance_of(other) == "Compliant", "{told}");
+        let reported = policy.is("NonCompliant").await?;
+        ensure!(reported.compliance_of(other) == "Compliant", "{reported}");
         policy.report(one, "Compliant; fine").await?;
         policy.is("Compliant").await?;
         policy.report(other, "NonCompliant; violation").await?;
@@ -157,8 +167,8 @@ pub(crate) async fn removed_template(world: Arc<Agents>, mode: Mode) -> Result<(
     policy
         .apply("inform", &[configuration(names[1], "inform")])
         .await?;
-    let told = policy.is("Compliant").await?;
-    ensure!(told.templates() == names[1..], "{told}");
+    let reported = policy.is("Compliant").await?;
+    ensure!(reported.templates() == names[1..], "{reported}");
     Ok(())
 }
 
@@ -195,21 +205,23 @@ pub(crate) async fn merges(world: Arc<Agents>, mode: Mode) -> Result<()> {
     policy.forget_events().await?;
     policy.report(name, "NonCompliant; second").await?;
     policy.report(name, "NonCompliant; third").await?;
-    let length = |want: usize| move |told: &reeve_scenarios::Told| told.history(name).len() == want;
+    let length = |want: usize| {
+        move |reported: &reeve_scenarios::ReportedStatus| reported.history(name).len() == want
+    };
     policy.until("three", length(3)).await?;
 
     let old = ("2024-08-22T16:26:56.163850Z", "NonCompliant; long ago");
     let new = ("2048-08-22T16:26:56.163850Z", "NonCompliant; in the future");
     write_history(&policy, name, &[new, old]).await?;
-    let told = policy.until("five", length(5)).await?;
-    let history = told.history(name);
+    let reported = policy.until("five", length(5)).await?;
+    let history = reported.history(name);
     let event = |at: &str| -> Result<String> {
         let at: Timestamp = at.parse()?;
         Ok(reeve_runtime::events::event_name(name, at))
     };
-    ensure!(history[0].event == event(new.0)?, "{told}");
-    ensure!(history[4].event == event(old.0)?, "{told}");
-    ensure!(history[0].at == "2048-08-22T16:26:56Z", "{told}");
+    ensure!(history[0].event == event(new.0)?, "{reported}");
+    ensure!(history[4].event == event(old.0)?, "{reported}");
+    ensure!(history[0].at == "2048-08-22T16:26:56Z", "{reported}");
 
     // The same report as an event too.
     let at = new.0.parse()?;
@@ -218,8 +230,11 @@ pub(crate) async fn merges(world: Arc<Agents>, mode: Mode) -> Result<()> {
 
     let extra = ("2036-08-22T16:26:56.163850Z", "NonCompliant; later");
     write_history(&policy, name, &[new, extra, old]).await?;
-    let told = policy.until("six", length(6)).await?;
-    ensure!(told.history(name)[1].event == event(extra.0)?, "{told}");
+    let reported = policy.until("six", length(6)).await?;
+    ensure!(
+        reported.history(name)[1].event == event(extra.0)?,
+        "{reported}"
+    );
 
     write_history(&policy, name, &[new, old]).await?;
     policy.stays("six", length(6)).await?;
@@ -259,8 +274,8 @@ pub(crate) async fn event_names_of_history(world: Arc<Agents>, mode: Mode) -> Re
         &[(&newest, entries[0].1), (&oldest, entries[1].1)],
     )
     .await?;
-    let told = policy.is("NonCompliant").await?;
-    let events: Vec<String> = told
+    let reported = policy.is("NonCompliant").await?;
+    let events: Vec<String> = reported
         .history(name)
         .into_iter()
         .map(|entry| entry.event)
@@ -269,7 +284,7 @@ pub(crate) async fn event_names_of_history(world: Arc<Agents>, mode: Mode) -> Re
         "case4-test-policy.2296a049fe5e2a08",
         "case4-test-policy.1813dd024f3c2a08",
     ];
-    ensure!(events == want, "{told}");
+    ensure!(events == want, "{reported}");
     Ok(())
 }
 
@@ -300,8 +315,8 @@ pub(crate) async fn messages(world: Arc<Agents>, mode: Mode) -> Result<()> {
         let name = format!("case-c06-{number}");
         let policy = with(&world, mode, &name, &[&name]).await?;
         policy.report(&name, message).await?;
-        let told = policy.is(compliance).await?;
-        ensure!(told.messages(&name) == [want], "{told}");
+        let reported = policy.is(compliance).await?;
+        ensure!(reported.messages(&name) == [want], "{reported}");
     }
     Ok(())
 }
@@ -320,7 +335,7 @@ pub(crate) async fn same_second(world: Arc<Agents>, mode: Mode) -> Result<()> {
         policy.event(&event, name, message, (at, 1)).await?;
         policy.is(compliance).await?;
         policy
-            .stays(compliance, |told| told.compliance() == compliance)
+            .stays(compliance, |reported| reported.compliance() == compliance)
             .await?;
     }
     Ok(())
@@ -335,12 +350,12 @@ pub(crate) async fn not_sticky(world: Arc<Agents>, mode: Mode) -> Result<()> {
     policy.is("NonCompliant").await?;
     let templates = [names[1], names[2]].map(|name| configuration(name, "inform"));
     policy.apply("inform", &templates).await?;
-    let told = policy
-        .until("the violation is gone", |told| {
-            told.templates() == names[1..] && told.compliance() != "NonCompliant"
+    let reported = policy
+        .until("the violation is gone", |reported| {
+            reported.templates() == names[1..] && reported.compliance() != "NonCompliant"
         })
         .await?;
-    ensure!(told.compliance_of(names[2]).is_empty(), "{told}");
+    ensure!(reported.compliance_of(names[2]).is_empty(), "{reported}");
     Ok(())
 }
 
@@ -364,8 +379,8 @@ pub(crate) async fn counted_up(world: Arc<Agents>, mode: Mode) -> Result<()> {
     // A word of hexadecimal digits is no time.
     let letters = format!("{name}.cafe");
     policy.event(&letters, name, other, (at(30)?, 1)).await?;
-    let told = policy.is("Compliant").await?;
-    ensure!(told.history(name)[0].event == letters, "{told}");
+    let reported = policy.is("Compliant").await?;
+    ensure!(reported.history(name)[0].event == letters, "{reported}");
     Ok(())
 }
 
@@ -381,7 +396,7 @@ pub(crate) async fn no_flapping(world: Arc<Agents>, mode: Mode) -> Result<()> {
     }
     let want = ["c", "b", "a"].map(|letter| format!("NonCompliant; {letter}"));
     policy
-        .until("by name", |told| told.messages(name) == want)
+        .until("by name", |reported| reported.messages(name) == want)
         .await?;
     let version = |object: &Object| object.resource_version();
     let before = version(&policy.on_hub().await?);
@@ -414,7 +429,10 @@ pub(crate) async fn without_last_timestamp(world: Arc<Agents>, mode: Mode) -> Re
         "reportingController": "scenarios", "reportingInstance": "scenarios-1"
     });
     place.managed.apply(&event.to_string()).await?;
-    let told = policy.is("NonCompliant").await?;
-    ensure!(told.history(name)[0].at == "2026-05-07T21:09:35Z", "{told}");
+    let reported = policy.is("NonCompliant").await?;
+    ensure!(
+        reported.history(name)[0].at == "2026-05-07T21:09:35Z",
+        "{reported}"
+    );
     Ok(())
 }

@@ -54,7 +54,7 @@ pub(crate) async fn created(world: Arc<Agents>, mode: Mode) -> Result<()> {
     ensure!(owners.len() == 1 && owners[0].uid == uid, "{owners:?}");
     ensure!(owners[0].controller == Some(true) && owners[0].block_owner_deletion == Some(true));
     policy
-        .says(&format!("Policy template {name} created successfully"))
+        .reports(&format!("Policy template {name} created successfully"))
         .await?;
     policy.delete().await?;
     policy.no_object(CONFIGURATION, name).await
@@ -77,7 +77,7 @@ pub(crate) async fn parent_overrides(world: Arc<Agents>, mode: Mode) -> Result<(
         .template(name, |object| action(object) == "enforce")
         .await?;
     policy
-        .says(&format!("Policy template {name} was updated successfully"))
+        .reports(&format!("Policy template {name} was updated successfully"))
         .await?;
     Ok(())
 }
@@ -203,7 +203,7 @@ pub(crate) async fn others_objects(world: Arc<Agents>, mode: Mode) -> Result<()>
     for (policy, spec) in [("unmet", unmet), ("broken", broken)] {
         let policy = place.policy(&format!("rough-edge-01-{policy}"));
         policy.apply_spec(&spec).await?;
-        policy.says("already exists outside of a Policy").await?;
+        policy.reports("already exists outside of a Policy").await?;
         holds("the object is left alone", || async {
             let object = policy.template(name, |_| true).await?;
             ensure!(object.uid() == before.uid());
@@ -226,7 +226,7 @@ pub(crate) async fn finalizer_spares_others(world: Arc<Agents>, mode: Mode) -> R
     let templates = [&ours, &theirs].map(|name| rule("ClusterRule", name));
     policy.apply("", &templates).await?;
     policy.object(CLUSTER_RULE, &ours, |_| true).await?;
-    policy.says("already exists outside of a Policy").await?;
+    policy.reports("already exists outside of a Policy").await?;
     policy.delete().await?;
     policy.gone().await?;
     policy.no_object(CLUSTER_RULE, &ours).await?;
@@ -259,7 +259,7 @@ pub(crate) async fn kind_becomes_unknown(world: Arc<Agents>, mode: Mode) -> Resu
     let mut typo = configuration(name, "inform");
     typo["kind"] = json!("ConfigurationPolitsy");
     policy.apply("inform", &[typo]).await?;
-    policy.says("template-error; Mapping not found").await?;
+    policy.reports("template-error; Mapping not found").await?;
     holds("the object of the earlier revision is there", || async {
         let found = policy.find(CONFIGURATION, name).await?;
         let found = found.context("it was deleted")?;
@@ -276,7 +276,7 @@ pub(crate) async fn kind_becomes_unknown(world: Arc<Agents>, mode: Mode) -> Resu
     refused["spec"]["remediationAction"] = json!("perhaps");
     policy.apply("", &[refused]).await?;
     policy
-        .says("template-error; Failed to create policy template")
+        .reports("template-error; Failed to create policy template")
         .await?;
     holds("the predecessor is there", || async {
         let found = policy.find(RULE, name).await?;
@@ -361,7 +361,7 @@ pub(crate) async fn finalizer_stays(world: Arc<Agents>, mode: Mode) -> Result<()
     bad["metadata"]["labels"] = json!({ "bad": "no label value!" });
     pending["policy-templates"][0]["objectDefinition"] = bad;
     policy.apply_spec(&pending).await?;
-    policy.says("Failed to update policy template").await?;
+    policy.reports("Failed to update policy template").await?;
     ensure!(policy.copy().await?.finalizers() == [FINALIZER]);
     policy.delete().await?;
     policy.gone().await?;
@@ -377,7 +377,7 @@ pub(crate) async fn deleted_with_duplicates(world: Arc<Agents>, mode: Mode) -> R
     policy.object(CLUSTER_RULE, &name, |_| true).await?;
     policy.apply("", &[template.clone(), template]).await?;
     policy
-        .says("All policy-template names must be unique within a policy")
+        .reports("All policy-template names must be unique within a policy")
         .await?;
     policy.delete().await?;
     policy.gone().await?;
@@ -395,7 +395,7 @@ pub(crate) async fn unreadable_is_kept(world: Arc<Agents>, mode: Mode) -> Result
     let mut broken = configuration(name, "inform");
     broken.as_object_mut().context("no object")?.remove("kind");
     policy.apply("inform", &[broken]).await?;
-    policy.says("Failed to decode policy template").await?;
+    policy.reports("Failed to decode policy template").await?;
     holds("the object is kept", || async {
         let object = policy.find(CONFIGURATION, name).await?;
         ensure!(object.is_some_and(|object| object.uid() == before.uid()));
@@ -430,7 +430,7 @@ pub(crate) async fn long_name(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let hub = policy.place().hub;
     hub.apply(&unlabelled.to_string()).await?;
     policy.copied().await?;
-    policy.says("Failed to create policy template").await?;
+    policy.reports("Failed to create policy template").await?;
     policy.delete().await?;
     policy.gone().await
 }

@@ -70,8 +70,8 @@ impl<'a> Own<'a> {
     /// Waits until it has learnt for this many times that it is being uninstalled.
     async fn knows(&self, times: usize) -> Result<()> {
         within("it knows", || async {
-            let told = self.addon.log().matches(BEGINS).count();
-            ensure!(told == times, "it has said so {told} times");
+            let reported = self.addon.log().matches(BEGINS).count();
+            ensure!(reported == times, "it has said so {reported} times");
             Ok(())
         })
         .await

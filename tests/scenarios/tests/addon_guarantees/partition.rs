@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use crate::steps::{
-    NAMESPACE, SOON, clusters, delete, expire, history_is, policy, put, report, told,
+    NAMESPACE, SOON, clusters, delete, expire, history_is, policy, put, report, reported,
 };
 
 const POLICIES: usize = 40;
@@ -32,7 +32,7 @@ pub(crate) async fn refused() -> Result<()> {
     Box::pin(play(Cut::Refused, Duration::from_mins(1))).await
 }
 
-/// Nothing arrives, and nobody is told.
+/// Nothing arrives, and nobody is reported.
 pub(crate) async fn silent() -> Result<()> {
     Box::pin(play(Cut::Silent, Duration::from_secs(30))).await
 }
@@ -159,7 +159,7 @@ impl Story<'_> {
             let (name, template) = of(number);
             history_is(self.managed, (&name, &template), &expected()).await?;
         }
-        // As after an hour: what the events said is in the statuses.
+        // As after an hour: what the events observed is in the statuses.
         expire(self.managed.client()).await?;
         sleep_until(begin + self.absence).await;
         Ok(())
@@ -185,8 +185,8 @@ impl Story<'_> {
             for number in 0..DELETED {
                 let name = of(number).0;
                 let (there, here) = (
-                    told(self.hub, &name).await?,
-                    told(self.managed, &name).await?,
+                    reported(self.hub, &name).await?,
+                    reported(self.managed, &name).await?,
                 );
                 ensure!(
                     there.0 == here.0,

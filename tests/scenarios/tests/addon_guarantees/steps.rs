@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{Event, ObjectReference};
 use kube::api::{Api, ListParams, PostParams};
 use kube::{Client, ResourceExt as _};
 use reeve_runtime::events::{event_name, unique_now};
-use reeve_scenarios::{POLICY, Told, make_namespace};
+use reeve_scenarios::{POLICY, ReportedStatus, make_namespace};
 use reeve_testkit::{Object, Plane, PlaneOptions, eventually};
 use serde_json::{Value, json};
 
@@ -72,10 +72,10 @@ pub(crate) async fn policy(plane: &Plane, name: &str) -> Result<Object> {
     found.with_context(|| format!("{name} is not there"))
 }
 
-/// What a policy's status tells on one of the clusters.
-pub(crate) async fn told(plane: &Plane, name: &str) -> Result<Told> {
+/// What a policy's status publishes on one of the clusters.
+pub(crate) async fn reported(plane: &Plane, name: &str) -> Result<ReportedStatus> {
     let policy = policy(plane, name).await?;
-    Ok(Told(policy.data["status"].clone()))
+    Ok(ReportedStatus(policy.data["status"].clone()))
 }
 
 /// Reports as an evaluator does.
@@ -132,7 +132,7 @@ pub(crate) async fn history_is(
         format!("the history of {name} is {messages:?}"),
         SOON,
         || async {
-            let seen = told(plane, name).await?.messages(template);
+            let seen = reported(plane, name).await?.messages(template);
             ensure!(seen == messages, "it is {seen:?}");
             Ok(())
         },

@@ -12,7 +12,7 @@ use crate::{Planes, SOON};
 
 const LOCAL: (&str, &str) = ("OSDK_FORCE_RUN_MODE", "local");
 
-/// Runs the program, which must end with this code, and says what it wrote.
+/// Runs the program, which must end with this code, and reports what it wrote.
 async fn failure(code: i32, args: &[&str], env: &[(&str, &str)]) -> Result<String> {
     let mut program = Component::spawn(ADDON, args, env)?;
     let status = program.wait(SOON).await;

@@ -34,7 +34,7 @@ pub(crate) async fn not_twice(planes: Arc<Planes>) -> Result<()> {
         let status = policy.context("absent")?.data["status"].clone();
         anyhow::Ok(status)
     };
-    let told = |compliance: &'static str, index: usize| async move {
+    let reported = |compliance: &'static str, index: usize| async move {
         eventually(
             format!("template {index} is {compliance}"),
             SOON,
@@ -49,8 +49,8 @@ pub(crate) async fn not_twice(planes: Arc<Planes>) -> Result<()> {
         )
         .await
     };
-    told("NonCompliant", 0).await?;
-    told("Pending", 1).await?;
+    reported("NonCompliant", 0).await?;
+    reported("Pending", 1).await?;
     let objects = || async {
         let (api, kind) = CONFIGURATION;
         managed.list(api, kind, Some(namespace)).await

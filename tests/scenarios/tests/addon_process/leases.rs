@@ -1,4 +1,4 @@
-//! The lease that says that the add-on is alive. A process finds its namespace in a file that only Pods have, so this
+//! The lease that reports that the add-on is alive. A process finds its namespace in a file that only Pods have, so this
 //! is the library's part of it.
 
 use std::sync::Arc;

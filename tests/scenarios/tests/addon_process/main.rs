@@ -29,7 +29,7 @@ pub(crate) struct Setup {
 }
 
 impl Planes {
-    /// Makes the namespaces, and says which flags an add-on for them has.
+    /// Makes the namespaces, and reports which flags an add-on for them has.
     pub(crate) async fn setup(&self, namespace: &str) -> Result<Setup> {
         reeve_scenarios::make_namespace(&self.hub, namespace).await?;
         reeve_scenarios::make_namespace(&self.managed, namespace).await?;

@@ -12,7 +12,7 @@ use tempfile::tempdir;
 
 use crate::{Planes, Setup};
 
-/// What the page says when credentials have changed.
+/// What the page reports when credentials have changed.
 const FAILED: &str = "[-]healthz failed: reason withheld";
 
 /// Starts an add-on, changes a file and changes it back.

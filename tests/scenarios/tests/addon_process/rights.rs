@@ -99,7 +99,7 @@ async fn suffice(planes: &Planes, user: &str) -> Result<()> {
     let_go(planes, user).await
 }
 
-/// The command has the rights of the add-on, which does not run here: it is told by its name, as all others are.
+/// The command has the rights of the add-on, which does not run here: it is reported by its name, as all others are.
 async fn let_go(planes: &Planes, user: &str) -> Result<()> {
     let managed = &planes.managed;
     let deployment = json!({
@@ -144,7 +144,7 @@ fn policy(namespace: &str, name: &str, spec: &Value) -> String {
 }
 
 /// Waits until the policy's newest message about its first template contains this.
-async fn says(plane: &Plane, namespace: &str, name: &str, part: &str) -> Result<()> {
+async fn reports(plane: &Plane, namespace: &str, name: &str, part: &str) -> Result<()> {
     eventually(format!("{name} says {part:?}"), SOON, || async {
         let policy = plane.get(POLICY.0, POLICY.1, Some(namespace), name).await?;
         let policy = policy.context("absent")?;
@@ -234,7 +234,7 @@ async fn play(planes: &Planes, namespace: &str) -> Result<()> {
         &spec(json!([{ "objectDefinition": bad }])),
     ))
     .await?;
-    says(hub, namespace, name, "Failed to update policy template").await?;
+    reports(hub, namespace, name, "Failed to update policy template").await?;
     hub.apply(&policy(namespace, name, &enforced)).await?;
     there("asked for an answer", |data| {
         data["status"]["compliant"].is_null()
@@ -247,7 +247,7 @@ async fn play(planes: &Planes, namespace: &str) -> Result<()> {
     }]);
     hub.apply(&policy(namespace, name, &waiting)).await?;
     there("deleted", Value::is_null).await?;
-    says(hub, namespace, name, "Pending; ").await?;
+    reports(hub, namespace, name, "Pending; ").await?;
     // So is what is no longer asked for.
     hub.apply(&policy(namespace, name, &enforced)).await?;
     there("created again", |data| data["spec"].is_object()).await?;
@@ -257,12 +257,12 @@ async fn play(planes: &Planes, namespace: &str) -> Result<()> {
     for (plane, event) in [(managed, "synchronized"), (hub, "status was updated")] {
         eventually(format!("an event says {event}"), SOON, || async {
             let events = plane.list("v1", "Event", Some(namespace)).await?;
-            let told = events.iter().any(|it| {
+            let reported = events.iter().any(|it| {
                 it.data["message"]
                     .as_str()
                     .is_some_and(|text| text.contains(event))
             });
-            ensure!(told, "{} events", events.len());
+            ensure!(reported, "{} events", events.len());
             Ok(())
         })
         .await?;
@@ -285,7 +285,7 @@ async fn forbidden(planes: &Planes, namespace: &str) -> Result<()> {
     let hub = &planes.hub;
     hub.apply(&policy(namespace, name, &spec)).await?;
     let error = "policy-template kind is not supported: apps/v1, Kind=Deployment";
-    says(hub, namespace, name, error).await?;
+    reports(hub, namespace, name, error).await?;
 
     let name = "forbidden-dependency";
     let spec = json!({
@@ -301,8 +301,8 @@ async fn forbidden(planes: &Planes, namespace: &str) -> Result<()> {
     hub.apply(&policy(namespace, name, &spec)).await?;
     let text =
         "Dependencies were not satisfied: 1 is still pending (ConfigMap forbidden-dependency)";
-    says(hub, namespace, name, text).await?;
-    // What may not be read is not asked for again and again: nothing tells when it may.
+    reports(hub, namespace, name, text).await?;
+    // What may not be read is not asked for again and again: nothing publishes when it may.
     let mark = planes.managed.audit()?.mark()?;
     let asked = || -> Result<usize> {
         let events = planes.managed.audit()?.since(mark)?;

@@ -42,9 +42,9 @@ async fn target(world: &Pair, policies: &str) -> Result<()> {
     );
     let created = "Compliant; notification - namespaces [case21-target] was created successfully";
     policy
-        .told_parent(created, |message| message == created)
+        .reported_parent(created, |message| message == created)
         .await?;
-    let history = policy.said().await?.history();
+    let history = policy.observed().await?.history();
     ensure!(
         history.iter().any(|message| message == created),
         "the history is {history:#?}"
@@ -87,7 +87,7 @@ data: {a: '{{ fromConfigMap "case21-target" "source" "a" }}'}
     Ok(())
 }
 
-/// Whoever rotates the kubeconfig gets a new process: the kubelet starts one when the old one says that
+/// Whoever rotates the kubeconfig gets a new process: the kubelet starts one when the old one reports that
 /// it is not healthy.
 pub(crate) async fn changed_kubeconfig(world: Arc<Pair>) -> Result<()> {
     let folder = tempfile::tempdir().context("a folder for a kubeconfig")?;

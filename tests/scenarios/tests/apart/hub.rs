@@ -73,9 +73,9 @@ pub(crate) async fn without(world: Arc<Pair>) -> Result<()> {
         policy.apply(&wanting(policies, "anything")).await?;
         let message = "the governance-standalone-hub-templating addon must be enabled to resolve hub templates on \
                        the managed cluster";
-        let said = policy.says(message).await?;
-        same("the reason", said.reason(0), ERROR)?;
-        same("the compliance", said.compliance(), "NonCompliant")?;
+        let observed = policy.reports(message).await?;
+        same("the reason", observed.reason(0), ERROR)?;
+        same("the compliance", observed.compliance(), "NonCompliant")?;
         // Somebody who switches templates off gets the text as it is.
         let literal = spec(
             "enforce",
@@ -112,9 +112,9 @@ pub(crate) async fn templates(world: Arc<Pair>) -> Result<()> {
 async fn resolved(world: &Pair, policies: &str) -> Result<()> {
     let policy = Subject::new(&world.managed, policies, "case43-templates");
     policy.apply(&wanting(policies, "late")).await?;
-    let said = policy.mentions(&["failed to resolve the template"]).await?;
-    same("the reason", said.reason(0), ERROR)?;
-    same("the compliance", said.compliance(), "NonCompliant")?;
+    let observed = policy.mentions(&["failed to resolve the template"]).await?;
+    same("the reason", observed.reason(0), ERROR)?;
+    same("the compliance", observed.compliance(), "NonCompliant")?;
     world
         .other
         .apply(&source(policies, "late", "first"))
@@ -156,8 +156,8 @@ async fn resolved(world: &Pair, policies: &str) -> Result<()> {
 /// The source is gone, comes back, and then the policy goes.
 async fn unresolved(world: &Pair, policies: &str, policy: &Subject<'_>) -> Result<()> {
     world.other.delete(&source(policies, "late", "")).await?;
-    let said = policy.mentions(&["failed to resolve the template"]).await?;
-    same("the compliance", said.compliance(), "NonCompliant")?;
+    let observed = policy.mentions(&["failed to resolve the template"]).await?;
+    same("the compliance", observed.compliance(), "NonCompliant")?;
     within("the cache is gone", || async {
         same(
             "the cache",
@@ -260,16 +260,16 @@ pub(crate) async fn away(world: Arc<Pair>) -> Result<()> {
     let far = start(&world, policies, &nowhere(&world, folder.path())?).await?;
     far.vouch(has(&world, policies, "source", "value").await)?;
     far.vouch(policy.is("Compliant").await)?;
-    // A change cannot be resolved, which is said; what is cached may still be of use.
+    // A change cannot be resolved, which is observed; what is cached may still be of use.
     policy
         .patch(json!({ "spec": { "severity": "high" } }))
         .await?;
-    let said = far.vouch(
+    let observed = far.vouch(
         policy
-            .until("the hub is needed", |said| said.reason(0) == ERROR)
+            .until("the hub is needed", |observed| observed.reason(0) == ERROR)
             .await,
     )?;
-    same("the compliance", said.compliance(), "NonCompliant")?;
+    same("the compliance", observed.compliance(), "NonCompliant")?;
     let kept = steadily("the cache is kept", || async {
         cached(&world, policies, &policy)
             .await?
@@ -310,7 +310,7 @@ pub(crate) async fn deletion(world: Arc<Pair>) -> Result<()> {
     controller.vouch(outcome)
 }
 
-/// 18 and 36: what was resolved holds until the last word is said, and is not written down again while
+/// 18 and 36: what was resolved holds until the last word is observed, and is not written down again while
 /// it is the same.
 pub(crate) async fn resolved_once(world: Arc<Pair>) -> Result<()> {
     let policies = "rough-edge-18-policies";
@@ -333,14 +333,16 @@ pub(crate) async fn resolved_once(world: Arc<Pair>) -> Result<()> {
         // The first of these messages follows the one that it was missing within one evaluation.
         let want =
             format!("NonCompliant; violation - configmaps [map] not found in namespace {policies}");
-        policy.told_parent(&want, |message| message == want).await?;
         policy
-            .told_parent("all is well", |message| message == "Compliant; all is well")
+            .reported_parent(&want, |message| message == want)
             .await?;
-        let told = policy.parent_messages().await?;
+        policy
+            .reported_parent("all is well", |message| message == "Compliant; all is well")
+            .await?;
+        let reported = policy.parent_messages().await?;
         ensure!(
-            !told.iter().any(|message| message.contains("{{hub")),
-            "the parent was told {told:#?}"
+            !reported.iter().any(|message| message.contains("{{hub")),
+            "the parent was told {reported:#?}"
         );
 
         let version =

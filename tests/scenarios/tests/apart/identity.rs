@@ -47,9 +47,9 @@ async fn may_not_list(world: &Pair, policies: &str) -> Result<()> {
         unnamed
             .apply(&(spec("inform", &[("mustnothave", &object)]) + interval))
             .await?;
-        let said = unnamed.mentions(&["limitranges is forbidden"]).await?;
-        same("the compliance", said.compliance(), "NonCompliant")?;
-        same("the reason", said.reason(0), "api error")?;
+        let observed = unnamed.mentions(&["limitranges is forbidden"]).await?;
+        same("the compliance", observed.compliance(), "NonCompliant")?;
+        same("the reason", observed.reason(0), "api error")?;
 
         let named = Subject::new(
             &world.managed,
@@ -66,8 +66,8 @@ async fn may_not_list(world: &Pair, policies: &str) -> Result<()> {
             "Error retrieving an object for object-template at index [0]: ",
             "is forbidden",
         ];
-        let said = named.mentions(&parts).await?;
-        same("the compliance", said.compliance(), "NonCompliant")?;
+        let observed = named.mentions(&parts).await?;
+        same("the compliance", observed.compliance(), "NonCompliant")?;
     }
     Ok(())
 }
@@ -100,8 +100,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: rough-2-
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: rough-2}]
 ";
 
-/// What the parent could not be told is told as soon as it can be, without anything else having changed.
-pub(crate) async fn told_later(world: Arc<Pair>) -> Result<()> {
+/// What the parent could not be reported is reported as soon as it can be, without anything else having changed.
+pub(crate) async fn reported_later(world: Arc<Pair>) -> Result<()> {
     let policies = "rough-edge-2-policies";
     namespace(&world.managed, policies).await?;
     world.managed.apply(SILENT).await?;
@@ -113,9 +113,11 @@ pub(crate) async fn told_later(world: Arc<Pair>) -> Result<()> {
         policy
             .apply(&spec("inform", &[("musthave", object)]))
             .await?;
-        // The status tells no more than the parent was told.
+        // The status publishes no more than the parent was reported.
         policy
-            .stays("it says nothing", |said| said.compliance().is_empty())
+            .stays("it says nothing", |observed| {
+                observed.compliance().is_empty()
+            })
             .await?;
         same(
             "what the parent was told",

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         case43_hub_templates: hub::templates,
         case43_secrets_of_the_hub: hub::secrets,
         case43_a_hub_that_is_away: hub::away,
-        cfg_151_what_could_not_be_told_is_told_later: identity::told_later,
+        cfg_151_what_could_not_be_reported_is_reported_later: identity::reported_later,
         read_only_verdicts_say_that_they_are_not_verified: readonly::looks,
         cfg_97_a_refused_list_is_not_absence: identity::refused,
         cfg_36_deletion_does_not_wait_for_the_hub: hub::deletion,

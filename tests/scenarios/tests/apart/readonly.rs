@@ -21,7 +21,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: read-onl
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: read-only}]
 ";
 
-/// Inform still works, by comparison alone, and says so.
+/// Inform still works, by comparison alone, and reports so.
 pub(crate) async fn looks(world: Arc<Pair>) -> Result<()> {
     let policies = "read-only-policies";
     namespace(&world.managed, policies).await?;
@@ -45,20 +45,20 @@ async fn story(world: &Pair, policies: &str) -> Result<()> {
     same_port
         .apply(&spec("inform", &[("musthave", &service("80"))]))
         .await?;
-    let said = same_port.is("Compliant").await?;
+    let observed = same_port.is("Compliant").await?;
     let found = format!("services [web] found as specified in namespace {policies}");
-    same("the message", said.message(0), found.as_str())?;
+    same("the message", observed.message(0), found.as_str())?;
 
     let other = Subject::new(&world.managed, policies, "read-only-other");
     other
         .apply(&spec("inform", &[("musthave", &service("81"))]))
         .await?;
-    let said = other.is("NonCompliant").await?;
+    let observed = other.is("NonCompliant").await?;
     let note = format!(
         "services [web] found but not as specified in namespace {policies}. This was not verified by a dry run, as the controller may not request updates of the objects."
     );
-    same("the message", said.message(0), note.as_str())?;
-    let properties = &said.0["relatedObjects"][0]["properties"];
+    same("the message", observed.message(0), note.as_str())?;
+    let properties = &observed.0["relatedObjects"][0]["properties"];
     let why = properties["unverified"]
         .as_str()
         .context("no reason is given")?;

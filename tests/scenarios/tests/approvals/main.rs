@@ -248,12 +248,12 @@ async fn forged(hub: Arc<Hub>) -> Result<()> {
                     .iter()
                     .filter(|event| event.data["regarding"]["name"] == name)
                     .collect();
-                let said = about.iter().any(|event| {
+                let observed = about.iter().any(|event| {
                     let note = event.data["note"].as_str().unwrap_or_default();
                     event.data["reason"] == "AddonCSRNotApproved" && note.contains(why)
                 });
                 ensure!(
-                    said,
+                    observed,
                     "{:?}",
                     about
                         .iter()

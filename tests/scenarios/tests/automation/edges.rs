@@ -19,11 +19,11 @@ pub(crate) async fn several(hub: Arc<Hub>) -> Result<()> {
     let first = automation(&site, "first", "everyEvent", json!({})).await?;
     let second = automation(&site, "second", "everyEvent", json!({})).await?;
     let disabled = automation(&site, "disabled", "disabled", json!({})).await?;
-    root.says("m1", "NonCompliant").await?;
+    root.reports("m1", "NonCompliant").await?;
     for automation in [&once, &first, &second] {
         automation.targets_are(&[&["m1"]]).await?;
     }
-    root.says("m2", "NonCompliant").await?;
+    root.reports("m2", "NonCompliant").await?;
     for automation in [&first, &second] {
         automation.targets_are(&[&["m1"], &["m2"]]).await?;
     }
@@ -41,7 +41,7 @@ pub(crate) async fn within_a_second(hub: Arc<Hub>) -> Result<()> {
     let automation = automation(&site, "automation", "everyEvent", delay).await?;
     automation.targets_are(&[&CLUSTERS]).await?;
     // As fast as it can be seen: mostly within the second of the start.
-    root.says("m2", "Compliant").await?;
+    root.reports("m2", "Compliant").await?;
     within("the change is noted", || async {
         // While its first job is not noted yet, the automation looks at nothing else.
         let event = automation.event("m2").await?;
@@ -50,18 +50,18 @@ pub(crate) async fn within_a_second(hub: Arc<Hub>) -> Result<()> {
         Ok(())
     })
     .await?;
-    root.says("m2", "NonCompliant").await?;
+    root.reports("m2", "NonCompliant").await?;
     violated_on(&root, &CLUSTERS).await?;
     automation.targets_stay(&[&CLUSTERS, &["m2"]]).await
 }
 
-/// 52: a limit may be any number; it limits what is told, not what is done.
+/// 52: a limit may be any number; it limits what is reported, not what is done.
 pub(crate) async fn limits(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-52").await?;
     let root = policy(&site).await?;
     all_say(&root, &CLUSTERS, "NonCompliant").await?;
     violated_on(&root, &CLUSTERS).await?;
-    for (name, limit, told) in [
+    for (name, limit, reported) in [
         ("huge", 70_000_u64, 3),
         ("one", 1, 1),
         ("unlimited", 0, 3),
@@ -74,7 +74,7 @@ pub(crate) async fn limits(hub: Arc<Hub>) -> Result<()> {
         let spec = &jobs.first().context("the job is gone")?.data["spec"];
         let violations = spec["extra_vars"]["policy_violations"].as_object();
         let violations = violations.map_or(0, serde_json::Map::len);
-        ensure!(violations == told, "{name}: {violations} are told of");
+        ensure!(violations == reported, "{name}: {violations} are told of");
     }
     Ok(())
 }
@@ -118,7 +118,7 @@ pub(crate) async fn owners_of_others(hub: Arc<Hub>) -> Result<()> {
     let automation =
         automation_with(&site, "automation", "everyEvent", json!({}), metadata).await?;
     owners_are(&automation, &["ConfigMap", "Policy"]).await?;
-    root.says("m1", "NonCompliant").await?;
+    root.reports("m1", "NonCompliant").await?;
     automation.targets_are(&[&["m1"]]).await?;
     same(
         "the owners",
@@ -140,7 +140,7 @@ pub(crate) async fn long_names(hub: Arc<Hub>) -> Result<()> {
     let long = automation(&site, &name, "everyEvent", json!({})).await?;
     let alike = name.replace("-end", "-eno");
     let other = automation(&site, &alike, "disabled", json!({})).await?;
-    root.says("m2", "NonCompliant").await?;
+    root.reports("m2", "NonCompliant").await?;
     long.targets_are(&[&["m2"]]).await?;
     other.rerun().await?;
     other.targets_stay(&[&["m2"]]).await?;
@@ -160,6 +160,6 @@ pub(crate) async fn late_policy(hub: Arc<Hub>) -> Result<()> {
     for automation in [&disabled, &every] {
         owners_are(automation, &["Policy"]).await?;
     }
-    root.says("m1", "NonCompliant").await?;
+    root.reports("m1", "NonCompliant").await?;
     every.targets_are(&[&["m1"]]).await
 }

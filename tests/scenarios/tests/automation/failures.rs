@@ -94,12 +94,12 @@ pub(crate) async fn status_refused(hub: Arc<Hub>) -> Result<()> {
     let automation = automation(&site, "automation", "everyEvent", json!({})).await?;
     let probe = crate::play::automation(&site, "probe", "disabled", json!({})).await?;
     let refusal = StatusReason::begin(&site, "policyautomations/status", &probe).await?;
-    root.says("m1", "NonCompliant").await?;
+    root.reports("m1", "NonCompliant").await?;
     root.is("NonCompliant").await?;
     one_job(&automation).await?;
     refusal.end(&probe).await?;
     automation.targets_stay(&[&["m1"]]).await?;
-    root.says("m2", "NonCompliant").await?;
+    root.reports("m2", "NonCompliant").await?;
     automation.targets_stay(&[&["m1"], &["m2"]]).await
 }
 
@@ -118,11 +118,11 @@ pub(crate) async fn mode_refused(hub: Arc<Hub>) -> Result<()> {
     })
     .await?;
     let refusal = StatusReason::begin(&site, "policyautomations", &probe).await?;
-    root.says("m1", "NonCompliant").await?;
+    root.reports("m1", "NonCompliant").await?;
     root.is("NonCompliant").await?;
     one_job(&automation).await?;
     // Whatever happens meanwhile.
-    root.says("m2", "NonCompliant").await?;
+    root.reports("m2", "NonCompliant").await?;
     one_job(&automation).await?;
     refusal.end(&probe).await?;
     automation.mode_is("disabled").await?;
@@ -144,10 +144,10 @@ pub(crate) async fn event_meanwhile(hub: Arc<Hub>) -> Result<()> {
     let automation = automation(&site, "automation", "everyEvent", json!({})).await?;
     let probe = crate::play::automation(&site, "probe", "disabled", json!({})).await?;
     let refusal = StatusReason::begin(&site, "policyautomations/status", &probe).await?;
-    root.says("m1", "NonCompliant").await?;
+    root.reports("m1", "NonCompliant").await?;
     root.is("NonCompliant").await?;
     one_job(&automation).await?;
-    root.says("m2", "NonCompliant").await?;
+    root.reports("m2", "NonCompliant").await?;
     violated_on(&root, &["m1", "m2"]).await?;
     refusal.end(&probe).await?;
     each_once(&automation, &["m1", "m2"]).await
@@ -160,7 +160,7 @@ pub(crate) async fn edited_meanwhile(hub: Arc<Hub>) -> Result<()> {
     let automation = automation(&site, "automation", "everyEvent", json!({})).await?;
     let probe = crate::play::automation(&site, "probe", "disabled", json!({})).await?;
     let refusal = StatusReason::begin(&site, "policyautomations/status", &probe).await?;
-    root.says("m1", "NonCompliant").await?;
+    root.reports("m1", "NonCompliant").await?;
     root.is("NonCompliant").await?;
     for ttl in [1000, 2000] {
         let edit = json!({ "spec": { "automationDef": { "jobTtl": ttl } } });

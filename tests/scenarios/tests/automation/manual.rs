@@ -73,7 +73,7 @@ pub(crate) async fn goes_with_the_policy(hub: Arc<Hub>) -> Result<()> {
     }
     let root = policy(&site).await?;
     let automation = automation(&site, "automation", "everyEvent", json!({})).await?;
-    root.says("m1", "NonCompliant").await?;
+    root.reports("m1", "NonCompliant").await?;
     automation.targets_are(&[&["m1"]]).await?;
     root.delete().await?;
     within("automation and jobs are gone", || async {

@@ -23,7 +23,7 @@ pub(crate) async fn disabled(hub: Arc<Hub>) -> Result<()> {
     automation.targets_stay(&[]).await
 }
 
-/// What a cluster's addon says of a violation.
+/// What a cluster's addon reports of a violation.
 fn violation() -> Value {
     let history = json!([
         { "lastTimestamp": "2026-11-21T10:00:02Z", "message": "NonCompliant; it is not there", "eventName": "a.1" },
@@ -65,7 +65,7 @@ pub(crate) async fn once(hub: Arc<Hub>) -> Result<()> {
     root.is("Compliant").await?;
     automation.targets_stay(&[]).await?;
 
-    root.says_all("m1", violation()).await?;
+    root.reports_all("m1", violation()).await?;
     automation.mode_is("disabled").await?;
     automation.targets_are(&[&["m1"]]).await?;
     all_say(&root, &["m2", "m3"], "NonCompliant").await?;
@@ -173,7 +173,7 @@ fn complete(site: &Site<'_>, job: &Object, automation: &Object) -> Result<()> {
 }
 
 /// The clusters notice one after another, 200 ms apart: the job does not wait for the second. The first 200 ms begin
-/// when the root tells of the first violation, because a busy machine may need them for that alone.
+/// when the root publishes of the first violation, because a busy machine may need them for that alone.
 pub(crate) async fn first_of_several(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "case-e19-first").await?;
     let root = policy(&site).await?;
@@ -186,11 +186,11 @@ pub(crate) async fn first_of_several(hub: Arc<Hub>) -> Result<()> {
         Ok(())
     })
     .await?;
-    root.says("m1", "NonCompliant").await?;
+    root.reports("m1", "NonCompliant").await?;
     violated_on(&root, &["m1"]).await?;
     for cluster in ["m2", "m3"] {
         tokio::time::sleep(Duration::from_millis(200)).await;
-        root.says(cluster, "NonCompliant").await?;
+        root.reports(cluster, "NonCompliant").await?;
     }
     automation.targets_stay(&[&["m1"]]).await
 }
@@ -203,14 +203,14 @@ pub(crate) async fn every_event(hub: Arc<Hub>) -> Result<()> {
     all_say(&root, &CLUSTERS, "Compliant").await?;
     root.is("Compliant").await?;
     automation.targets_stay(&[]).await?;
-    root.says("m3", "NonCompliant").await?;
+    root.reports("m3", "NonCompliant").await?;
     automation.targets_stay(&[&["m3"]]).await?;
     let jobs = automation.jobs().await?;
     let spec = &jobs.first().context("the job is gone")?.data["spec"];
     same("its time to live", spec["job_ttl"].clone(), json!(3600))?;
-    let told = &spec["extra_vars"]["policy_violations"][site.cluster("m3")]["compliant"];
-    same("the violation", told.clone(), json!("NonCompliant"))?;
-    root.says("m3", "Compliant").await?;
+    let reported = &spec["extra_vars"]["policy_violations"][site.cluster("m3")]["compliant"];
+    same("the violation", reported.clone(), json!("NonCompliant"))?;
+    root.reports("m3", "Compliant").await?;
     root.is("Compliant").await?;
     automation.targets_stay(&[&["m3"]]).await?;
     same(
@@ -218,9 +218,9 @@ pub(crate) async fn every_event(hub: Arc<Hub>) -> Result<()> {
         automation.event("m3").await?,
         Value::Null,
     )?;
-    root.says("m3", "NonCompliant").await?;
+    root.reports("m3", "NonCompliant").await?;
     automation.targets_are(&[&["m3"], &["m3"]]).await?;
-    root.says("m1", "NonCompliant").await?;
+    root.reports("m1", "NonCompliant").await?;
     automation.targets_stay(&[&["m3"], &["m3"], &["m1"]]).await
 }
 
@@ -241,11 +241,11 @@ pub(crate) async fn delayed(hub: Arc<Hub>) -> Result<()> {
     let automation = automation(&site, "automation", "everyEvent", delay).await?;
     all_say(&root, &CLUSTERS, "Compliant").await?;
     root.is("Compliant").await?;
-    root.says("m3", "NonCompliant").await?;
+    root.reports("m3", "NonCompliant").await?;
     automation.targets_are(&[&["m3"]]).await?;
     let event = remembered(&automation, "m3").await?;
     for compliance in ["Compliant", "NonCompliant"] {
-        root.says("m3", compliance).await?;
+        root.reports("m3", compliance).await?;
         root.is(compliance).await?;
     }
     automation.targets_stay(&[&["m3"]]).await?;
@@ -260,9 +260,9 @@ pub(crate) async fn delayed(hub: Arc<Hub>) -> Result<()> {
     entry["automationStartTime"] = json!(earlier.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
     let moved = json!({ "status": { "clustersWithEvent": { (site.cluster("m3")): entry } } });
     automation.patch_status(moved).await?;
-    root.says("m3", "Compliant").await?;
+    root.reports("m3", "Compliant").await?;
     root.is("Compliant").await?;
-    root.says("m3", "NonCompliant").await?;
+    root.reports("m3", "NonCompliant").await?;
     automation.targets_stay(&[&["m3"], &["m3"]]).await
 }
 
@@ -274,11 +274,11 @@ pub(crate) async fn after_the_delay(hub: Arc<Hub>) -> Result<()> {
     let automation = automation(&site, "automation", "everyEvent", delay).await?;
     all_say(&root, &CLUSTERS, "Compliant").await?;
     root.is("Compliant").await?;
-    root.says("m1", "NonCompliant").await?;
+    root.reports("m1", "NonCompliant").await?;
     automation.targets_are(&[&["m1"]]).await?;
     let first = remembered(&automation, "m1").await?;
     for compliance in ["Compliant", "NonCompliant"] {
-        root.says("m1", compliance).await?;
+        root.reports("m1", compliance).await?;
         root.is(compliance).await?;
     }
     // One that stays violated meanwhile is no event.

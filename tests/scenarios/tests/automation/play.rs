@@ -40,7 +40,7 @@ pub(crate) async fn policy<'a>(site: &'a Site<'a>) -> Result<Root<'a>> {
 /// The clusters say this, one after another.
 pub(crate) async fn all_say(root: &Root<'_>, clusters: &[&str], compliance: &str) -> Result<()> {
     for cluster in clusters {
-        root.says(cluster, compliance).await?;
+        root.reports(cluster, compliance).await?;
     }
     Ok(())
 }

@@ -28,21 +28,22 @@ spec: {{name: {words}}}
     policy
         .apply(&recording("inform", "Log", &fake("wanted")))
         .await?;
-    let said = policy.is("NonCompliant").await?;
-    same("the diff in the status", said.related()[0].diff(), "")?;
+    let observed = policy.is("NonCompliant").await?;
+    same("the diff in the status", observed.related()[0].diff(), "")?;
     logged(&world).await?;
 
     policy
         .apply(&recording("inform", "InStatus", &fake("wanted")))
         .await?;
-    let said = policy
-        .until("the diff is in the status", |said| {
-            said.related()
+    let observed = policy
+        .until("the diff is in the status", |observed| {
+            observed
+                .related()
                 .first()
                 .is_some_and(|related| !related.diff().is_empty())
         })
         .await?;
-    let related = said.related();
+    let related = observed.related();
     let diff = related[0].diff();
     ensure!(
         diff.starts_with("--- case39/fake : existing\n+++ case39/fake : updated\n@@ "),
@@ -57,8 +58,9 @@ spec: {{name: {words}}}
         .apply(&recording("inform", "None", &fake("wanted")))
         .await?;
     policy
-        .until("no diff", |said| {
-            said.related()
+        .until("no diff", |observed| {
+            observed
+                .related()
                 .first()
                 .is_some_and(|related| related.diff().is_empty())
         })
@@ -118,8 +120,8 @@ pub(crate) async fn censored(world: Arc<Evaluator>) -> Result<()> {
     policy
         .apply(&spec("inform", &[("musthave", &secret("bmV3"))]))
         .await?;
-    let said = policy.is("NonCompliant").await?;
-    let related = said.related();
+    let observed = policy.is("NonCompliant").await?;
+    let related = observed.related();
     let diff = related.first().context("no related object")?.diff();
     let text = "# The difference is redacted because it contains sensitive data. To override, the \
                 spec[\"object-templates\"][].recordDiff field must be set to \"InStatus\" for the difference to be \
@@ -132,7 +134,7 @@ pub(crate) async fn censored(world: Arc<Evaluator>) -> Result<()> {
 async fn never_compliant(policy: &reeve_scenarios::Subject<'_>) -> Result<()> {
     steadily("it never says that it is Compliant", || async {
         for messages in [
-            policy.said().await?.history(),
+            policy.observed().await?.history(),
             policy.parent_messages().await?,
         ] {
             let good = messages
@@ -155,20 +157,20 @@ pub(crate) async fn status_on_creation(world: Arc<Evaluator>) -> Result<()> {
     policy
         .apply(&spec("enforce", &[("musthave", &namespace("Terminating"))]))
         .await?;
-    let said = policy
-        .until("its diff is about the phase", |said| {
-            let related = said.related();
+    let observed = policy
+        .until("its diff is about the phase", |observed| {
+            let related = observed.related();
             related.first().is_some_and(|it| {
                 it.diff()
                     .contains("\n-  phase: Active\n+  phase: Terminating\n")
             })
         })
         .await?;
-    same("the compliance", said.compliance(), "NonCompliant")?;
+    same("the compliance", observed.compliance(), "NonCompliant")?;
     never_compliant(&policy).await?;
     let created = "namespaces [case34] was created successfully, the status of the object will be verified in the \
                    next evaluation";
-    let history = policy.said().await?.history();
+    let history = policy.observed().await?.history();
     ensure!(
         history.iter().any(|message| message.ends_with(created)),
         "the history is {history:#?}"

@@ -98,9 +98,13 @@ pub(crate) async fn templated_name(world: Arc<Evaluator>) -> Result<()> {
                 + "namespaceSelector: {include: ['rough-6-*']}\n"),
         )
         .await?;
-    let said = policy.is("Compliant").await?;
+    let observed = policy.is("Compliant").await?;
     let want = namespaces.map(|namespace| format!("ConfigMap {namespace}/fixed"));
-    same("the related objects", said.related_objects(), want.to_vec())?;
+    same(
+        "the related objects",
+        observed.related_objects(),
+        want.to_vec(),
+    )?;
     for namespace in namespaces {
         ensure!(
             world
@@ -219,8 +223,8 @@ pub(crate) async fn failed_prune(world: Arc<Evaluator>) -> Result<()> {
     let before = "ConfigMap rough-19/before".to_owned();
     let after = "ConfigMap rough-19/after".to_owned();
     policy
-        .stays("it remembers the old object", |said| {
-            let related = said.related_objects();
+        .stays("it remembers the old object", |observed| {
+            let related = observed.related_objects();
             related.contains(&before) && related.contains(&after)
         })
         .await?;
@@ -229,8 +233,8 @@ pub(crate) async fn failed_prune(world: Arc<Evaluator>) -> Result<()> {
         .patch("v1", "ConfigMap", Some("rough-19"), "before", release)
         .await?;
     policy
-        .until("the old object is forgotten", |said| {
-            said.related_objects() == [after.clone()]
+        .until("the old object is forgotten", |observed| {
+            observed.related_objects() == [after.clone()]
         })
         .await?;
     Ok(())
@@ -244,8 +248,8 @@ pub(crate) async fn failed_creation(world: Arc<Evaluator>) -> Result<()> {
     policy
         .apply(&(spec("enforce", &[("musthave", map)]) + "pruneObjectBehavior: DeleteIfCreated\n"))
         .await?;
-    let said = policy.mentions(&["cannot be created", "not found"]).await?;
-    let related = said.related();
+    let observed = policy.mentions(&["cannot be created", "not found"]).await?;
+    let related = observed.related();
     same("the number of related objects", related.len(), 1)?;
     let properties = &related[0].properties;
     ensure!(
@@ -255,7 +259,7 @@ pub(crate) async fn failed_creation(world: Arc<Evaluator>) -> Result<()> {
     policy.remove().await
 }
 
-/// 16: items that make no sense are said to make none.
+/// 16: items that make no sense are observed to make none.
 pub(crate) async fn raw_nonsense(world: Arc<Evaluator>) -> Result<()> {
     let policy = world.policy("rough-edge-16-raw");
     let sound = "- complianceType: musthave
@@ -272,13 +276,13 @@ pub(crate) async fn raw_nonsense(world: Arc<Evaluator>) -> Result<()> {
                 "remediationAction: inform\nobject-templates-raw: |\n{raw}"
             ))
             .await?;
-        let said = policy
+        let observed = policy
             .is("NonCompliant")
             .await
             .with_context(|| nonsense.clone())?;
         same(
             "the reason",
-            said.reason(said.details() - 1),
+            observed.reason(observed.details() - 1),
             "Error processing template",
         )?;
     }
@@ -316,11 +320,11 @@ spec:
     let unknown = "couldn't find mapping resource with kind Leaflet in API version rough30.example.com/v1, please \
                    check if you have CRD deployed";
     for _ in 0..2 {
-        policy.says(unknown).await?;
+        policy.reports(unknown).await?;
         world.apply(definition).await?;
-        policy.says("leaflets [leaflet] not found").await?;
+        policy.reports("leaflets [leaflet] not found").await?;
         world.delete(definition).await?;
     }
-    policy.says(unknown).await?;
+    policy.reports(unknown).await?;
     Ok(())
 }

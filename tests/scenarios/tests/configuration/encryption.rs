@@ -53,12 +53,12 @@ pub(crate) async fn decryption(world: Arc<Evaluator>) -> Result<()> {
     early
         .apply_with(&[(ANNOTATION, IV)], &map("early", BY_FIRST_KEY))
         .await?;
-    let said = early
+    let observed = early
         .mentions(&["failed to get the encryption key from Secret managed/policy-encryption-key: "])
         .await?;
     same(
         "the reason",
-        said.reason(0),
+        observed.reason(0),
         "Template encryption configuration error",
     )?;
     world
@@ -109,16 +109,19 @@ async fn bad_input(world: &Evaluator) -> Result<()> {
     // Ten bytes.
     let message =
         format!("The \"{ANNOTATION}\" annotation value is not a valid initialization vector");
-    let said = annotated("MDEyMzQ1Njc4OQ==").await?.says(&message).await?;
-    same("the compliance", said.compliance(), "NonCompliant")?;
+    let observed = annotated("MDEyMzQ1Njc4OQ==")
+        .await?
+        .reports(&message)
+        .await?;
+    same("the compliance", observed.compliance(), "NonCompliant")?;
     let message = format!("the policy annotation of \"{ANNOTATION}\" is not Base64: ");
-    let said = annotated("not-base64!")
+    let observed = annotated("not-base64!")
         .await?
         .mentions(&[&message])
         .await?;
     same(
         "the reason",
-        said.reason(0),
+        observed.reason(0),
         "Template encryption configuration error",
     )?;
 
@@ -128,10 +131,10 @@ async fn bad_input(world: &Evaluator) -> Result<()> {
     let bad = world.policy("case16-bad-key");
     bad.apply_with(&[(ANNOTATION, IV)], &map("bad-key", BY_OTHER_KEY))
         .await?;
-    let said = bad
-        .says("The \"policy-encryption-key\" Secret contains an invalid AES key")
+    let observed = bad
+        .reports("The \"policy-encryption-key\" Secret contains an invalid AES key")
         .await?;
-    same("the compliance", said.compliance(), "NonCompliant")
+    same("the compliance", observed.compliance(), "NonCompliant")
 }
 
 /// A key that comes is noticed by the policies that have values to decrypt, and so is a rotation.

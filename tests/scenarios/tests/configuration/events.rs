@@ -1,4 +1,4 @@
-//! CFG-155: what is told to the parent, what the policy's own events say, and the history.
+//! CFG-155: what is reported to the parent, what the policy's own events say, and the history.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ spec:
     )
 }
 
-/// Waits until the parent was told exactly this, oldest first, and the history says the same. Then it
+/// Waits until the parent was reported exactly this, oldest first, and the history reports the same. Then it
 /// stays so.
-async fn told(policy: &Subject<'_>, want: &[&str]) -> Result<()> {
+async fn reported(policy: &Subject<'_>, want: &[&str]) -> Result<()> {
     let exactly = || async {
-        let told = policy.parent_messages().await?;
-        ensure!(told == want, "the parent was told {told:#?}");
-        let mut history = policy.said().await?.history();
+        let reported = policy.parent_messages().await?;
+        ensure!(reported == want, "the parent was told {reported:#?}");
+        let mut history = policy.observed().await?.history();
         history.reverse();
         ensure!(
             history == want,
@@ -97,7 +97,7 @@ pub(crate) async fn always_compliant(world: Arc<Evaluator>) -> Result<()> {
         .await?;
     policy.is("Compliant").await?;
     let text = "pods [always] missing as expected in namespace case15";
-    told(&policy, &[&format!("Compliant; notification - {text}")]).await?;
+    reported(&policy, &[&format!("Compliant; notification - {text}")]).await?;
     own_events(&policy, &[&format!("Compliant: {text}")]).await
 }
 
@@ -109,7 +109,7 @@ pub(crate) async fn never_compliant(world: Arc<Evaluator>) -> Result<()> {
         .await?;
     policy.is("NonCompliant").await?;
     let text = "pods [never] not found in namespace case15";
-    told(&policy, &[&format!("NonCompliant; violation - {text}")]).await?;
+    reported(&policy, &[&format!("NonCompliant; violation - {text}")]).await?;
     own_events(&policy, &[&format!("NonCompliant: {text}")]).await
 }
 
@@ -123,7 +123,7 @@ pub(crate) async fn becomes_compliant(world: Arc<Evaluator>) -> Result<()> {
     let missing = "pods [becomes] not found in namespace case15";
     let created = "pods [becomes] was created successfully in namespace case15";
     let found = "pods [becomes] found as specified in namespace case15";
-    told(
+    reported(
         &policy,
         &[
             &format!("NonCompliant; violation - {missing}"),
@@ -159,7 +159,7 @@ pub(crate) async fn becomes_non_compliant(world: Arc<Evaluator>) -> Result<()> {
     policy.is("NonCompliant").await?;
     let missing = "pods [falls] missing as expected in namespace case15";
     let found = "pods [falls] found in namespace case15";
-    told(
+    reported(
         &policy,
         &[
             &format!("Compliant; notification - {missing}"),

@@ -25,31 +25,31 @@ pub(crate) async fn unknown_field(world: Arc<Evaluator>) -> Result<()> {
     let creating = format!(
         "configmaps [case23] in namespace case23 is missing, and cannot be created, reason: `{STRICT}`"
     );
-    let said = policy.says(&creating).await?;
-    same("the reason", said.reason(0), "K8s creation error")?;
-    let (history, told) = (said.history(), policy.parent_messages().await?);
+    let observed = policy.reports(&creating).await?;
+    same("the reason", observed.reason(0), "K8s creation error")?;
+    let (history, reported) = (observed.history(), policy.parent_messages().await?);
     steadily("it is said once", || async {
         same(
             "the history",
-            policy.said().await?.history(),
+            policy.observed().await?.history(),
             history.clone(),
         )?;
         same(
             "what the parent was told",
             policy.parent_messages().await?,
-            told.clone(),
+            reported.clone(),
         )
     })
     .await?;
 
     world.apply(&config_map("case23", "case23", "")).await?;
     let updating = format!("Error validating the object case23, the error is `{STRICT}`");
-    let said = policy.says(&updating).await?;
+    let observed = policy.reports(&updating).await?;
     let mut longer = vec![format!("NonCompliant; violation - {updating}")];
     longer.extend(history);
-    same("the history", said.history(), longer.clone())?;
+    same("the history", observed.history(), longer.clone())?;
     policy
-        .stays("one entry more", |said| said.history() == longer)
+        .stays("one entry more", |observed| observed.history() == longer)
         .await
 }
 
@@ -94,8 +94,8 @@ pub(crate) async fn updated(world: Arc<Evaluator>) -> Result<()> {
     }
     let updated = "configmaps [case27-map] was updated successfully in namespace case27";
     let found = "configmaps [case27-map] found as specified in namespace case27";
-    policy.says(found).await?;
-    let history = policy.said().await?.history();
+    policy.reports(found).await?;
+    let history = policy.observed().await?.history();
     let want = [found, updated].map(|text| format!("Compliant; notification - {text}"));
     same("the newest history", history.get(..2), Some(&want[..]))?;
     within("the policy has an event of the update", || async {
@@ -111,9 +111,9 @@ pub(crate) async fn updated(world: Arc<Evaluator>) -> Result<()> {
 async fn settles(world: &Evaluator, policy: &Subject<'_>, violations: usize) -> Result<()> {
     policy.is("Compliant").await?;
     let few = || async {
-        let history = policy.said().await?.history();
-        let told = policy.parent_messages().await?;
-        for messages in [&history, &told] {
+        let history = policy.observed().await?.history();
+        let reported = policy.parent_messages().await?;
+        for messages in [&history, &reported] {
             let bad = messages
                 .iter()
                 .filter(|message| message.starts_with("NonCompliant"))
@@ -122,7 +122,7 @@ async fn settles(world: &Evaluator, policy: &Subject<'_>, violations: usize) -> 
         }
         same(
             "the compliance",
-            policy.said().await?.compliance(),
+            policy.observed().await?.compliance(),
             "Compliant",
         )
     };
@@ -187,8 +187,8 @@ object-templates:
         )
         .await?;
     policy
-        .until("it names the last namespace", |said| {
-            said.message(0).ends_with(&names[79])
+        .until("it names the last namespace", |observed| {
+            observed.message(0).ends_with(&names[79])
         })
         .await?;
     let cut = |messages: &[String]| {
@@ -197,12 +197,12 @@ object-templates:
             .any(|message| message.len() == 4096 && message.ends_with("...[truncated]"))
     };
     within("the messages are cut", || async {
-        let (history, told) = (
-            policy.said().await?.history(),
+        let (history, reported) = (
+            policy.observed().await?.history(),
             policy.parent_messages().await?,
         );
         ensure!(cut(&history), "the history is {history:#?}");
-        ensure!(cut(&told), "the parent was told {told:#?}");
+        ensure!(cut(&reported), "the parent was told {reported:#?}");
         Ok(())
     })
     .await
@@ -231,12 +231,12 @@ stringData: {user: admin, password: 'very secret'}
         &json!({ "user": "YWRtaW4=", "password": "dmVyeSBzZWNyZXQ=" }),
     )?;
     policy
-        .stays("never updated", |said| {
-            !said
+        .stays("never updated", |observed| {
+            !observed
                 .history()
                 .iter()
                 .any(|message| message.contains("updated"))
-                && said.compliance() == "Compliant"
+                && observed.compliance() == "Compliant"
         })
         .await
 }
@@ -297,8 +297,8 @@ pub(crate) async fn empty_maps(world: Arc<Evaluator>) -> Result<()> {
             &[("musthave", &deployment("nodeSelector: {}"))],
         ))
         .await?;
-    let said = policy.is("Compliant").await?;
-    let related = said.related();
+    let observed = policy.is("Compliant").await?;
+    let related = observed.related();
     let properties = &related.first().context("no related object")?.properties;
     same(
         "matchesAfterDryRun",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use reeve_scenarios::{Evaluator, Said, same, steadily, within};
+use reeve_scenarios::{Evaluator, ObservedStatus, same, steadily, within};
 use serde_json::json;
 
 fn policy(interval: &str, remediation: &str, compliance_type: &str, name: &str) -> String {
@@ -21,15 +21,18 @@ object-templates:
     )
 }
 
-async fn evaluated_after(policy: &reeve_scenarios::Subject<'_>, earlier: &Said) -> Result<Said> {
+async fn evaluated_after(
+    policy: &reeve_scenarios::Subject<'_>,
+    earlier: &ObservedStatus,
+) -> Result<ObservedStatus> {
     within("it is evaluated again", || async {
-        let said = policy.said().await?;
+        let observed = policy.observed().await?;
         ensure!(
-            said.evaluated() > earlier.evaluated(),
+            observed.evaluated() > earlier.evaluated(),
             "last at {}",
-            said.evaluated()
+            observed.evaluated()
         );
-        Ok(said)
+        Ok(observed)
     })
     .await
 }
@@ -80,14 +83,16 @@ pub(crate) async fn never(world: Arc<Evaluator>) -> Result<()> {
         .await?;
     let message = "configmaps [never] was created successfully in namespace case17. This policy will \
                    not be evaluated again due to spec.evaluationInterval.compliant being set to \"never\".";
-    let said = under_test.says(message).await?;
+    let observed = under_test.reports(message).await?;
     // Not even when what it looks at changes.
     let edit = json!({ "data": { "a": "edited" } });
     world
         .patch("v1", "ConfigMap", Some("case17"), "never", edit)
         .await?;
     under_test
-        .stays("evaluated once", |now| now.evaluated() == said.evaluated())
+        .stays("evaluated once", |now| {
+            now.evaluated() == observed.evaluated()
+        })
         .await
 }
 
@@ -104,11 +109,13 @@ pub(crate) async fn never_while_non_compliant(world: Arc<Evaluator>) -> Result<(
         .await?;
     let message = "configmaps [never-bad] not found in namespace case17. This policy will not be \
                    evaluated again due to spec.evaluationInterval.noncompliant being set to \"never\".";
-    let said = under_test.says(message).await?;
+    let observed = under_test.reports(message).await?;
     let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: never-bad, namespace: case17}, data: {a: x}}";
     world.apply(map).await?;
     under_test
-        .stays("evaluated once", |now| now.evaluated() == said.evaluated())
+        .stays("evaluated once", |now| {
+            now.evaluated() == observed.evaluated()
+        })
         .await?;
     // A change of the policy is another matter.
     under_test.remediate("enforce").await?;
@@ -170,7 +177,11 @@ pub(crate) async fn nonsense(world: Arc<Evaluator>) -> Result<()> {
             Ok(())
         })
         .await?;
-        same("the history", under_test.said().await?.history().len(), 1)?;
+        same(
+            "the history",
+            under_test.observed().await?.history().len(),
+            1,
+        )?;
     }
     Ok(())
 }

@@ -69,7 +69,7 @@ roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: some}}
     policy
         .apply(&spec("inform", &[("mustonlyhave", &without)]))
         .await?;
-    let said = policy.is("NonCompliant").await?;
+    let observed = policy.is("NonCompliant").await?;
     let read = || async {
         world
             .get(RBAC, "RoleBinding", Some("case2"), "binding")
@@ -92,7 +92,7 @@ roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: some}}
 -  name: user
  \n"
     );
-    let related = said.related();
+    let related = observed.related();
     same(
         "the diff",
         related.first().context("no related object")?.diff(),
@@ -144,11 +144,11 @@ pub(crate) async fn missing_kinds(world: Arc<Evaluator>) -> Result<()> {
             .apply(&(spec("inform", &[("musthave", &object)]) + selector))
             .await?;
         let message = unmapped(kind, api_version);
-        let said = policy.says(&message).await?;
-        same("the reason", said.reason(0), "K8s error")?;
+        let observed = policy.reports(&message).await?;
+        same("the reason", observed.reason(0), "K8s error")?;
         policy
-            .stays(&message, |said| {
-                said.compliance() == "NonCompliant" && said.message(0) == message
+            .stays(&message, |observed| {
+                observed.compliance() == "NonCompliant" && observed.message(0) == message
             })
             .await?;
     }
@@ -188,10 +188,10 @@ spec: {channel: fast}
     policy
         .apply(&spec("inform", &[("musthave", patch)]))
         .await?;
-    let said = policy
-        .says("clusterversions [version] found as specified")
+    let observed = policy
+        .reports("clusterversions [version] found as specified")
         .await?;
-    same("the compliance", said.compliance(), "Compliant")
+    same("the compliance", observed.compliance(), "Compliant")
 }
 
 const SECURITY: &str = "security.openshift.io/v1";
@@ -294,10 +294,14 @@ pub(crate) async fn api_server(world: Arc<Evaluator>) -> Result<()> {
     steadily("both are content with the one object", || async {
         same(
             "the encryption",
-            encryption.said().await?.compliance(),
+            encryption.observed().await?.compliance(),
             "Compliant",
         )?;
-        same("the profile", tls.said().await?.compliance(), "Compliant")
+        same(
+            "the profile",
+            tls.observed().await?.compliance(),
+            "Compliant",
+        )
     })
     .await
 }
@@ -347,18 +351,23 @@ pub(crate) async fn no_api_version(world: Arc<Evaluator>) -> Result<()> {
             &[("musthave", bad), ("musthave", unknown)],
         ))
         .await?;
-    let said = policy
-        .until("both templates are looked at", |said| said.details() == 2)
+    let observed = policy
+        .until("both templates are looked at", |observed| {
+            observed.details() == 2
+        })
         .await?;
-    same("the compliance", said.compliance(), "NonCompliant")?;
+    same("the compliance", observed.compliance(), "NonCompliant")?;
     let message = format!(
         "NonCompliant; violation - The kind and apiVersion fields are required on the object template at index 0 in \
          policy case35-nothing; violation - {}",
         unmapped("NotThere", "example.com/v1")
     );
     within("the parent is told of both", || async {
-        let told = policy.parent_messages().await?;
-        ensure!(told.last() == Some(&message), "it was told {told:#?}");
+        let reported = policy.parent_messages().await?;
+        ensure!(
+            reported.last() == Some(&message),
+            "it was told {reported:#?}"
+        );
         Ok(())
     })
     .await

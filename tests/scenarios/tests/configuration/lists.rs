@@ -187,7 +187,7 @@ pub(crate) async fn whitespace(world: Arc<Evaluator>) -> Result<()> {
         )?;
         same(
             "the compliance",
-            policy.said().await?.compliance(),
+            policy.observed().await?.compliance(),
             "Compliant",
         )
     })
@@ -217,10 +217,10 @@ spec:
     policy
         .apply(&spec("enforce", &[("musthave", &deployment("1024Mi"))]))
         .await?;
-    let said = policy.is("Compliant").await?;
+    let observed = policy.is("Compliant").await?;
     policy
         .stays("Compliant, and never updated", |now| {
-            now.history() == said.history()
+            now.history() == observed.history()
         })
         .await?;
     let requests = "- {name: c, image: c, resources: {requests: {memory: 1024Mi}}, \

@@ -41,8 +41,8 @@ fn objects(related: &[Related]) -> Vec<String> {
 
 async fn relates(policy: &Subject<'_>, want: &[&str]) -> Result<()> {
     policy
-        .until(&format!("relates {want:?}"), |said| {
-            objects(&said.related()) == want
+        .until(&format!("relates {want:?}"), |observed| {
+            objects(&observed.related()) == want
         })
         .await?;
     Ok(())
@@ -141,12 +141,16 @@ const NO_NAMESPACE: &str = "namespaced object case19 of kind ConfigMap has no na
 pub(crate) async fn no_selector(world: Arc<Evaluator>) -> Result<()> {
     let policy = world.policy("case19-empty");
     policy.apply(&config_map("{}", "watch")).await?;
-    let said = policy.says(NO_NAMESPACE).await?;
-    same("the compliance", said.compliance(), "NonCompliant")?;
+    let observed = policy.reports(NO_NAMESPACE).await?;
+    same("the compliance", observed.compliance(), "NonCompliant")?;
     let settled = world.settled(policy.name()).await?;
     world.namespaces(&["case19-unrelated"]).await?;
     steadily("a namespace is no reason to look", || async {
-        same("the message", policy.said().await?.message(0), NO_NAMESPACE)?;
+        same(
+            "the message",
+            policy.observed().await?.message(0),
+            NO_NAMESPACE,
+        )?;
         same(
             "the evaluations",
             world.evaluations(policy.name()).await?,
@@ -245,11 +249,11 @@ pub(crate) async fn results(world: Arc<Evaluator>) -> Result<()> {
     let policy = world.policy("case19-table");
     for (selector, message) in table {
         policy.apply(&config_map(selector, "watch")).await?;
-        let said = policy
-            .says(&message)
+        let observed = policy
+            .reports(&message)
             .await
             .with_context(|| selector.to_owned())?;
-        same("the compliance", said.compliance(), "NonCompliant")?;
+        same("the compliance", observed.compliance(), "NonCompliant")?;
     }
     Ok(())
 }
@@ -285,22 +289,22 @@ pub(crate) async fn behaviour(world: Arc<Evaluator>) -> Result<()> {
     labelled(&world, "case19-b2", json!({ "case19-behaviour": "" })).await?;
     policy.apply(&config_map(selector, "2h")).await?;
     let missing = |names: &str| format!("configmaps [case19] not found in namespaces: {names}");
-    policy.says(&missing("case19-b1, case19-b2")).await?;
+    policy.reports(&missing("case19-b1, case19-b2")).await?;
 
     labelled(&world, "case19-b3", json!({ "case19-behaviour": "" })).await?;
     policy
-        .says(&missing("case19-b1, case19-b2, case19-b3"))
+        .reports(&missing("case19-b1, case19-b2, case19-b3"))
         .await?;
     let settled = world.settled(policy.name()).await?;
     world.namespaces(&["case19-b4"]).await?;
     not_evaluated(&world, &policy, settled).await?;
     labelled(&world, "case19-b4", json!({ "case19-behaviour": "" })).await?;
     policy
-        .says(&missing("case19-b1, case19-b2, case19-b3, case19-b4"))
+        .reports(&missing("case19-b1, case19-b2, case19-b3, case19-b4"))
         .await?;
     labelled(&world, "case19-b3", json!({ "case19-behaviour": null })).await?;
     policy
-        .says(&missing("case19-b1, case19-b2, case19-b4"))
+        .reports(&missing("case19-b1, case19-b2, case19-b4"))
         .await?;
 
     let settled = world.settled(policy.name()).await?;
@@ -311,7 +315,7 @@ pub(crate) async fn behaviour(world: Arc<Evaluator>) -> Result<()> {
     // Without a selector, and with one that nobody can read: looked at once each.
     let settled = world.settled(policy.name()).await?;
     policy.apply(&config_map("{}", "2h")).await?;
-    policy.says(NO_NAMESPACE).await?;
+    policy.reports(NO_NAMESPACE).await?;
     let after = evaluated_once_more(&world, &policy, settled).await?;
     same("the evaluations", after, settled + 1.0)?;
     policy
@@ -345,13 +349,13 @@ metadata: {name: anchor, namespace: rough-33-b, finalizers: [example.com/hold]}
         ))
         .await?;
     policy
-        .says("configmaps [case19] not found in namespaces: rough-33-a, rough-33-b")
+        .reports("configmaps [case19] not found in namespaces: rough-33-a, rough-33-b")
         .await?;
     world
         .delete("{apiVersion: v1, kind: Namespace, metadata: {name: rough-33-b}}")
         .await?;
     policy
-        .says("configmaps [case19] not found in namespace rough-33-a")
+        .reports("configmaps [case19] not found in namespace rough-33-a")
         .await?;
     let release = json!({ "metadata": { "finalizers": null } });
     world

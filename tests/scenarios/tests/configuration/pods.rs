@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use reeve_scenarios::{Evaluator, Said, spec, steadily, within};
+use reeve_scenarios::{Evaluator, ObservedStatus, spec, steadily, within};
 use serde_json::json;
 
 /// A Pod `name` of a namespace with a container whose fields follow.
@@ -114,26 +114,26 @@ pub(crate) async fn must_not_have(world: Arc<Evaluator>) -> Result<()> {
         .apply(&spec("inform", &[("mustnothave", &partial)]))
         .await?;
     policy
-        .says("pods [pod] found in namespace case1-not")
+        .reports("pods [pod] found in namespace case1-not")
         .await?;
-    ensure!(policy.said().await?.compliance() == "NonCompliant");
+    ensure!(policy.observed().await?.compliance() == "NonCompliant");
     // Live fields that are not in the policy are too many.
     policy
         .apply(&spec("inform", &[("mustonlyhave", &whole)]))
         .await?;
     policy
-        .says("pods [pod] found but not as specified in namespace case1-not")
+        .reports("pods [pod] found but not as specified in namespace case1-not")
         .await?;
-    ensure!(policy.said().await?.compliance() == "NonCompliant");
+    ensure!(policy.observed().await?.compliance() == "NonCompliant");
     Ok(())
 }
 
-fn cannot_be_created(said: &Said, because: &str) -> bool {
-    let message = said.message(0);
+fn cannot_be_created(observed: &ObservedStatus, because: &str) -> bool {
+    let message = observed.message(0);
     let rest = message
         .split_once("cannot be created")
         .map_or("", |(_, rest)| rest);
-    said.compliance() == "NonCompliant" && rest.contains(because)
+    observed.compliance() == "NonCompliant" && rest.contains(because)
 }
 
 pub(crate) async fn namespace_comes_later(world: Arc<Evaluator>) -> Result<()> {
@@ -144,10 +144,10 @@ pub(crate) async fn namespace_comes_later(world: Arc<Evaluator>) -> Result<()> {
         .await?;
     let because = "namespaces \"case1-later\" not found";
     policy
-        .until(because, |said| cannot_be_created(said, because))
+        .until(because, |observed| cannot_be_created(observed, because))
         .await?;
     policy
-        .stays("missing", |said| cannot_be_created(said, because))
+        .stays("missing", |observed| cannot_be_created(observed, because))
         .await?;
     world.namespaces(&["case1-later"]).await?;
     policy.is("Compliant").await?;
@@ -172,7 +172,7 @@ metadata: {name: anchor, namespace: case1-goes, finalizers: [example.com/hold]}
         .await?;
     let because = " in namespace case1-goes because it is being terminated";
     policy
-        .until(because, |said| cannot_be_created(said, because))
+        .until(because, |observed| cannot_be_created(observed, because))
         .await?;
 
     let release = json!({ "metadata": { "finalizers": null } });
@@ -189,7 +189,9 @@ metadata: {name: anchor, namespace: case1-goes, finalizers: [example.com/hold]}
         )
         .await?;
     policy
-        .until("not found", |said| cannot_be_created(said, "not found"))
+        .until("not found", |observed| {
+            cannot_be_created(observed, "not found")
+        })
         .await?;
     world.namespaces(&["case1-goes"]).await?;
     policy.is("Compliant").await?;

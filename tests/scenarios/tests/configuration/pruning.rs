@@ -45,7 +45,7 @@ async fn is_gone(world: &Evaluator, namespace: &str, name: &str) -> Result<()> {
 
 /// The properties of the only related object.
 async fn properties(policy: &Subject<'_>) -> Result<Value> {
-    let related = policy.said().await?.related();
+    let related = policy.observed().await?.related();
     same("the number of related objects", related.len(), 1)?;
     Ok(related.into_iter().next().context("none")?.properties)
 }
@@ -69,8 +69,8 @@ async fn enforced<'a>(
 pub(crate) async fn related(world: Arc<Evaluator>) -> Result<()> {
     let (created, live) = enforced(&world, "None", "related-created").await?;
     created
-        .until("created by the policy, of this UID", |said| {
-            let related = said.related();
+        .until("created by the policy, of this UID", |observed| {
+            let related = observed.related();
             related.len() == 1
                 && related[0].properties["createdByPolicy"] == true
                 && related[0].properties["uid"] == json!(live.metadata.uid)
@@ -179,19 +179,19 @@ pub(crate) async fn held_by_a_finalizer(world: Arc<Evaluator>) -> Result<()> {
         .await?;
     subject.delete().await?;
     let message = "Failed to delete objects: /v1, Kind=Pod \"held\" in namespace case20";
-    let said = within("it is Terminating", || async {
-        let said = subject.said().await?;
-        ensure!(said.compliance() == "Terminating", "it says {said}");
-        Ok(said)
+    let observed = within("it is Terminating", || async {
+        let observed = subject.observed().await?;
+        ensure!(observed.compliance() == "Terminating", "it says {observed}");
+        Ok(observed)
     })
     .await?;
-    same("the message", said.message(0), message)?;
+    same("the message", observed.message(0), message)?;
     same(
         "the reason",
-        said.reason(0),
+        observed.reason(0),
         "Error cleaning up child objects",
     )?;
-    same("the detail", said.compliance_of(0), "Terminating")?;
+    same("the detail", observed.compliance_of(0), "Terminating")?;
     subject.stays_with("Terminating").await?;
     let release = json!({ "metadata": { "finalizers": null } });
     world
@@ -238,8 +238,8 @@ pub(crate) async fn deleted_by_hand(world: Arc<Evaluator>) -> Result<()> {
     subject.is("Compliant").await?;
     let uid = json!(second.metadata.uid);
     subject
-        .until("it is the policy's own", |said| {
-            let related = said.related();
+        .until("it is the policy's own", |observed| {
+            let related = observed.related();
             related.len() == 1
                 && related[0].properties["uid"] == uid
                 && related[0].properties["createdByPolicy"] == true

@@ -91,13 +91,13 @@ pub(crate) async fn unwatchable(world: Arc<Evaluator>) -> Result<()> {
     let policy = world.policy("case45b-components");
     let templates = [("musthave", STATUS), ("musthave", LOOKING)];
     policy.apply(&spec("inform", &templates)).await?;
-    let said = policy
-        .until("both are looked at", |said| said.details() == 2)
+    let observed = policy
+        .until("both are looked at", |observed| observed.details() == 2)
         .await?;
-    same("the compliance", said.compliance(), "NonCompliant")?;
+    same("the compliance", observed.compliance(), "NonCompliant")?;
     let first =
         "Error with object-template at index [0], it may require evaluationInterval to be set: ";
-    let (one, two) = (said.message(0), said.message(1));
+    let (one, two) = (observed.message(0), observed.message(1));
     ensure!(
         one.starts_with(first) && one.ends_with(UNWATCHABLE),
         "the first says {one}"
@@ -109,19 +109,19 @@ pub(crate) async fn unwatchable(world: Arc<Evaluator>) -> Result<()> {
         spec(action, &templates) + "evaluationInterval: {compliant: 5s, noncompliant: 5s}\n"
     };
     policy.apply(&polling("inform")).await?;
-    let said = policy
-        .until("the first is found", |said| {
-            said.compliance_of(0) == "Compliant"
+    let observed = policy
+        .until("the first is found", |observed| {
+            observed.compliance_of(0) == "Compliant"
         })
         .await?;
     same(
         "the first",
-        said.message(0),
+        observed.message(0),
         "componentstatuses [etcd-0] found as specified",
     )?;
     same(
         "the second",
-        said.message(1),
+        observed.message(1),
         "configmaps [looking] not found in namespace case45b",
     )?;
     policy.apply(&polling("enforce")).await?;
@@ -142,11 +142,11 @@ pub(crate) async fn unlisted(world: Arc<Evaluator>) -> Result<()> {
             &[("mustnothave", "{apiVersion: v1, kind: ComponentStatus}")],
         ))
         .await?;
-    let said = policy
+    let observed = policy
         .mentions(&["cannot be watched: watch not supported on this resource"])
         .await?;
-    same("the compliance", said.compliance(), "NonCompliant")?;
-    same("the reason", said.reason(0), "unwatchable resource")
+    same("the compliance", observed.compliance(), "NonCompliant")?;
+    same("the reason", observed.reason(0), "unwatchable resource")
 }
 
 pub(crate) async fn storm(world: Arc<Evaluator>) -> Result<()> {

@@ -37,8 +37,8 @@ pub(crate) async fn range(world: Arc<Evaluator>) -> Result<()> {
     }
     let policy = world.policy("case30-range");
     policy.apply(&raw("enforce", RANGE)).await?;
-    let said = policy.is("Compliant").await?;
-    same("the number of details", said.details(), 2)?;
+    let observed = policy.is("Compliant").await?;
+    same("the number of details", observed.details(), 2)?;
     for name in ["one", "two"] {
         let live = world
             .get("v1", "ConfigMap", Some("case30"), name)
@@ -83,19 +83,23 @@ pub(crate) async fn errors(world: Arc<Evaluator>) -> Result<()> {
         ),
     ] {
         policy.apply(&raw("enforce", text)).await?;
-        let said = policy.mentions(&[part]).await?;
-        same("the compliance", said.compliance(), "NonCompliant")?;
-        same("the number of details", said.details(), 1)?;
-        same("the reason", said.reason(0), "Error processing template")?;
+        let observed = policy.mentions(&[part]).await?;
+        same("the compliance", observed.compliance(), "NonCompliant")?;
+        same("the number of details", observed.details(), 1)?;
+        same(
+            "the reason",
+            observed.reason(0),
+            "Error processing template",
+        )?;
     }
     // Not YAML at all, and nothing that a template could mend.
     policy
         .apply(&raw("enforce", "- complianceType: *odd\n"))
         .await?;
-    let said = policy
+    let observed = policy
         .mentions(&["Error parsing object-templates-raw YAML: "])
         .await?;
-    same("the compliance", said.compliance(), "NonCompliant")
+    same("the compliance", observed.compliance(), "NonCompliant")
 }
 
 pub(crate) async fn empty(world: Arc<Evaluator>) -> Result<()> {
@@ -106,10 +110,10 @@ pub(crate) async fn empty(world: Arc<Evaluator>) -> Result<()> {
             &RANGE.replace("case30=chosen", "case30=nobody"),
         ))
         .await?;
-    let said = policy.is("Compliant").await?;
+    let observed = policy.is("Compliant").await?;
     let message = "case30-empty contains no object templates to check, and thus has no violations";
-    same("the message", said.message(0), message)?;
-    same("the reason", said.reason(0), "No object templates")?;
+    same("the message", observed.message(0), message)?;
+    same("the reason", observed.reason(0), "No object templates")?;
     let want = format!("Compliant; notification - {message}");
     steadily("the parent is told once", || async {
         same(

@@ -45,9 +45,9 @@ async fn read(world: &Evaluator, name: &str) -> Result<Object> {
 /// Waits until the only related object is like this, and the policy Compliant.
 async fn relates(policy: &Subject<'_>, what: &str, holds: impl Fn(&Related) -> bool) -> Result<()> {
     policy
-        .until(what, |said| {
-            let related = said.related();
-            said.compliance() == "Compliant" && related.len() == 1 && holds(&related[0])
+        .until(what, |observed| {
+            let related = observed.related();
+            observed.compliance() == "Compliant" && related.len() == 1 && holds(&related[0])
         })
         .await?;
     Ok(())
@@ -63,17 +63,21 @@ pub(crate) async fn immutable(world: Arc<Evaluator>) -> Result<()> {
         .await?;
     let message = "deployments [there] in namespace case40 cannot be updated, likely due to immutable fields not \
                    matching, you may set spec[\"object-templates\"][].recreateOption to recreate the object";
-    let said = subject.says(message).await?;
-    same("the reason", said.reason(0), "K8s update template error")?;
-    let related = said.related();
+    let observed = subject.reports(message).await?;
+    same(
+        "the reason",
+        observed.reason(0),
+        "K8s update template error",
+    )?;
+    let related = observed.related();
     let diff = related.first().context("no related object")?.diff();
     ensure!(
         diff.contains("\n-      selected: old\n+      selected: new\n"),
         "the diff is {diff}"
     );
     subject
-        .stays(message, |said| {
-            said.message(0) == message && said.compliance() == "NonCompliant"
+        .stays(message, |observed| {
+            observed.message(0) == message && observed.compliance() == "NonCompliant"
         })
         .await?;
     same("the UID", &read(&world, "there").await?.metadata.uid, &old)?;
@@ -83,7 +87,7 @@ pub(crate) async fn immutable(world: Arc<Evaluator>) -> Result<()> {
         .apply(&policy("inform", "None", &deployment("there", "new")))
         .await?;
     subject
-        .says("deployments [there] found but not as specified in namespace case40")
+        .reports("deployments [there] found but not as specified in namespace case40")
         .await?;
 
     subject
@@ -148,8 +152,8 @@ pub(crate) async fn held(world: Arc<Evaluator>) -> Result<()> {
         .await?;
     let message = "configmaps [held] in namespace case40 timed out waiting for the object to delete during \
                    recreate, will retry on the next policy evaluation";
-    let said = subject.says(message).await?;
-    same("the compliance", said.compliance(), "NonCompliant")?;
+    let observed = subject.reports(message).await?;
+    same("the compliance", observed.compliance(), "NonCompliant")?;
     let release = json!({ "metadata": { "finalizers": null } });
     world
         .patch("v1", "ConfigMap", Some("case40"), "held", release)

@@ -55,8 +55,8 @@ pub(crate) async fn results(world: Arc<Evaluator>) -> Result<()> {
     let all = "fakeapis [fake-1, fake-2, fake-3, fake-4, fake-5] found as specified in namespace case42-results";
     let policy = world.policy("case42-results");
     policy.apply(&unnamed("case42-results", "")).await?;
-    let said = policy.says(all).await?;
-    same("the compliance", said.compliance(), "Compliant")?;
+    let observed = policy.reports(all).await?;
+    same("the compliance", observed.compliance(), "Compliant")?;
     for selector in [
         "{}",
         "{matchLabels: {}}",
@@ -70,14 +70,14 @@ pub(crate) async fn results(world: Arc<Evaluator>) -> Result<()> {
                 "{matchLabels: {selects: nothing}}",
             ))
             .await?;
-        let said = policy.says(NOTHING).await?;
-        same("the compliance", said.compliance(), "Compliant")?;
+        let observed = policy.reports(NOTHING).await?;
+        same("the compliance", observed.compliance(), "Compliant")?;
         policy.apply(&unnamed("case42-results", selector)).await?;
-        let said = policy
-            .says(all)
+        let observed = policy
+            .reports(all)
             .await
             .with_context(|| selector.to_owned())?;
-        same("the compliance", said.compliance(), "Compliant")?;
+        same("the compliance", observed.compliance(), "Compliant")?;
     }
     Ok(())
 }
@@ -99,9 +99,9 @@ pub(crate) async fn bad_selectors(world: Arc<Evaluator>) -> Result<()> {
         let message = format!(
             "Error parsing provided objectSelector in the object-template at index [0]: {why}"
         );
-        let said = policy.says(&message).await?;
-        same("the reason", said.reason(0), "objectSelector error")?;
-        same("the compliance", said.compliance(), "NonCompliant")?;
+        let observed = policy.reports(&message).await?;
+        same("the reason", observed.reason(0), "objectSelector error")?;
+        same("the compliance", observed.compliance(), "NonCompliant")?;
     }
     Ok(())
 }
@@ -133,7 +133,7 @@ async fn relabel(world: &Evaluator, namespace: &str, name: &str, label: Value) -
 async fn mismatched(policy: &Subject<'_>, names: &str) -> Result<()> {
     let message =
         format!("fakeapis [{names}] found but not as specified in namespace case42-behaviour");
-    policy.says(&message).await?;
+    policy.reports(&message).await?;
     Ok(())
 }
 
@@ -151,8 +151,8 @@ pub(crate) async fn behaviour(world: Arc<Evaluator>) -> Result<()> {
         .apply(&fake(namespace, "fake-4", "{other: label}"))
         .await?;
     policy
-        .stays("fake-4 is not chosen", |said| {
-            !said.message(0).contains("fake-4")
+        .stays("fake-4 is not chosen", |observed| {
+            !observed.message(0).contains("fake-4")
         })
         .await?;
     relabel(&world, namespace, "fake-4", json!("chosen")).await?;
@@ -162,7 +162,9 @@ pub(crate) async fn behaviour(world: Arc<Evaluator>) -> Result<()> {
 
     policy.apply(&wanting(namespace, "enforce", "{}")).await?;
     policy
-        .says("fakeapis [fake-1, fake-2, fake-4] found as specified in namespace case42-behaviour")
+        .reports(
+            "fakeapis [fake-1, fake-2, fake-4] found as specified in namespace case42-behaviour",
+        )
         .await?;
     let left = world
         .get(
@@ -183,7 +185,7 @@ pub(crate) async fn behaviour(world: Arc<Evaluator>) -> Result<()> {
         .apply(&wanting(namespace, "enforce", "{name: fake-3}"))
         .await?;
     policy
-        .says("fakeapis [fake-3] found as specified in namespace case42-behaviour")
+        .reports("fakeapis [fake-3] found as specified in namespace case42-behaviour")
         .await?;
     Ok(())
 }
@@ -195,7 +197,7 @@ pub(crate) async fn evaluations(world: Arc<Evaluator>) -> Result<()> {
     policy.apply(&wanting(namespace, "inform", "{}")).await?;
     policy.is("NonCompliant").await?;
     let settled = world.settled(policy.name()).await?;
-    let evaluated = policy.said().await?.evaluated().to_owned();
+    let evaluated = policy.observed().await?.evaluated().to_owned();
     steadily("it watches and does nothing", || async {
         same(
             "the evaluations",
@@ -204,7 +206,7 @@ pub(crate) async fn evaluations(world: Arc<Evaluator>) -> Result<()> {
         )?;
         same(
             "the time of the last",
-            policy.said().await?.evaluated(),
+            policy.observed().await?.evaluated(),
             evaluated.as_str(),
         )
     })
@@ -214,13 +216,13 @@ pub(crate) async fn evaluations(world: Arc<Evaluator>) -> Result<()> {
     let mut last = policy.is("NonCompliant").await?;
     for _ in 0..2 {
         last = within("it is evaluated again", || async {
-            let said = policy.said().await?;
+            let observed = policy.observed().await?;
             ensure!(
-                said.evaluated() > last.evaluated(),
+                observed.evaluated() > last.evaluated(),
                 "last at {}",
-                said.evaluated()
+                observed.evaluated()
             );
-            Ok(said)
+            Ok(observed)
         })
         .await?;
         same(
@@ -265,10 +267,10 @@ object-templates:
 ",
         )
         .await?;
-    let said = policy
-        .says("configmaps [match-1, match-2] found in namespace case42-not")
+    let observed = policy
+        .reports("configmaps [match-1, match-2] found in namespace case42-not")
         .await?;
-    same("the compliance", said.compliance(), "NonCompliant")?;
+    same("the compliance", observed.compliance(), "NonCompliant")?;
     policy.remediate("enforce").await?;
     policy.is("Compliant").await?;
     for (name, left) in [
@@ -283,10 +285,10 @@ object-templates:
             .is_some();
         same(name, found, left)?;
     }
-    let said = policy
-        .says("configmaps missing as expected in namespace case42-not")
+    let observed = policy
+        .reports("configmaps missing as expected in namespace case42-not")
         .await?;
-    same("the compliance", said.compliance(), "Compliant")?;
+    same("the compliance", observed.compliance(), "Compliant")?;
     policy.stays_with("Compliant").await
 }
 
@@ -313,12 +315,16 @@ object-templates:
 ",
         )
         .await?;
-    let said = policy
-        .says("configmaps missing as expected in namespace rough-4")
+    let observed = policy
+        .reports("configmaps missing as expected in namespace rough-4")
         .await?;
-    same("the compliance", said.compliance(), "Compliant")?;
+    same("the compliance", observed.compliance(), "Compliant")?;
     let want = ["a", "b", "c"].map(|name| format!("ConfigMap rough-4/{name}"));
-    same("the related objects", said.related_objects(), want.to_vec())?;
+    same(
+        "the related objects",
+        observed.related_objects(),
+        want.to_vec(),
+    )?;
 
     // A kind without namespaces is not "in namespace" nothing.
     world.apply("{apiVersion: v1, kind: Namespace, metadata: {name: rough-4, labels: {rough4: chosen}}}").await?;
@@ -334,6 +340,6 @@ object-templates:
 ",
         )
         .await?;
-    policy.says("namespaces missing as expected").await?;
+    policy.reports("namespaces missing as expected").await?;
     Ok(())
 }

@@ -24,21 +24,21 @@ pub(crate) async fn two_then_one(world: Arc<Evaluator>) -> Result<()> {
     let both = [("musthave", first.as_str()), ("musthave", &second)];
     let policy = world.policy("case5-two");
     policy.apply(&spec("inform", &both)).await?;
-    let said = policy.is("NonCompliant").await?;
+    let observed = policy.is("NonCompliant").await?;
     same(
         "the message of the first",
-        said.message(0),
+        observed.message(0),
         "pods [first] not found in namespace case5",
     )?;
     same(
         "the message of the second",
-        said.message(1),
+        observed.message(1),
         "pods [second] not found in namespace case5",
     )?;
 
     policy.remediate("enforce").await?;
-    let said = policy.is("Compliant").await?;
-    same("the number of details", said.details(), 2)?;
+    let observed = policy.is("Compliant").await?;
+    same("the number of details", observed.details(), 2)?;
     for name in ["first", "second"] {
         world
             .get("v1", "Pod", Some("case5"), name)
@@ -46,10 +46,10 @@ pub(crate) async fn two_then_one(world: Arc<Evaluator>) -> Result<()> {
             .context(name)?;
     }
     policy.apply(&spec("enforce", &both[..1])).await?;
-    let said = policy
-        .until("one detail", |said| said.details() == 1)
+    let observed = policy
+        .until("one detail", |observed| observed.details() == 1)
         .await?;
-    same("the compliance", said.compliance(), "Compliant")
+    same("the compliance", observed.compliance(), "Compliant")
 }
 
 pub(crate) async fn one_pod_twice(world: Arc<Evaluator>) -> Result<()> {
@@ -65,10 +65,10 @@ pub(crate) async fn one_pod_twice(world: Arc<Evaluator>) -> Result<()> {
             &[("musthave", &image), ("musthave", &deadline)],
         ))
         .await?;
-    let said = policy.is("NonCompliant").await?;
-    same("the number of details", said.details(), 2)?;
-    same("the first", said.compliance_of(0), "NonCompliant")?;
-    same("the second", said.compliance_of(1), "NonCompliant")?;
+    let observed = policy.is("NonCompliant").await?;
+    same("the number of details", observed.details(), 2)?;
+    same("the first", observed.compliance_of(0), "NonCompliant")?;
+    same("the second", observed.compliance_of(1), "NonCompliant")?;
 
     policy.remediate("enforce").await?;
     policy.is("Compliant").await?;
@@ -101,8 +101,8 @@ pub(crate) async fn have_and_only_have(world: Arc<Evaluator>) -> Result<()> {
             &[("musthave", &want), ("mustonlyhave", &want)],
         ))
         .await?;
-    let said = policy.is("NonCompliant").await?;
-    same("the number of details", said.details(), 2)?;
+    let observed = policy.is("NonCompliant").await?;
+    same("the number of details", observed.details(), 2)?;
 
     policy.remediate("enforce").await?;
     policy.is("Compliant").await?;
@@ -136,16 +136,16 @@ rules:
     policy
         .apply(&spec("enforce", &[("musthave", other), ("musthave", role)]))
         .await?;
-    let said = policy
-        .until("the Namespace is there", |said| {
-            said.details() == 2 && said.compliance_of(0) == "Compliant"
+    let observed = policy
+        .until("the Namespace is there", |observed| {
+            observed.details() == 2 && observed.compliance_of(0) == "Compliant"
         })
         .await?;
-    same("the compliance", said.compliance(), "NonCompliant")?;
-    same("the reason", said.reason(1), "K8s missing namespace")?;
+    same("the compliance", observed.compliance(), "NonCompliant")?;
+    same("the reason", observed.reason(1), "K8s missing namespace")?;
     same(
         "the message",
-        said.message(1),
+        observed.message(1),
         "namespaced object case6 of kind Role has no namespace specified from the policy \
          namespaceSelector nor the object metadata",
     )?;

@@ -38,8 +38,8 @@ pub(crate) async fn of_a_policy(world: Arc<Evaluator>) -> Result<()> {
     );
     for action in ["inform", "enforce"] {
         policy.apply(&spec(action, &[("musthave", &not)])).await?;
-        let said = policy.is("NonCompliant").await?;
-        let related = said.related();
+        let observed = policy.is("NonCompliant").await?;
+        let related = observed.related();
         let diff = related.first().context("no related object")?.diff();
         ensure!(
             diff.contains("\n-  compliant: Compliant\n+  compliant: NonCompliant\n"),
@@ -49,7 +49,7 @@ pub(crate) async fn of_a_policy(world: Arc<Evaluator>) -> Result<()> {
     }
     same(
         "the other policy",
-        watched.said().await?.compliance(),
+        watched.observed().await?.compliance(),
         "Compliant",
     )
 }
@@ -152,9 +152,9 @@ async fn settled(policy: &Subject<'_>, after_dry_run: bool, history: usize) -> R
     };
     let what = format!("matchesAfterDryRun: {after_dry_run}, {history} entries of history");
     policy
-        .until(&what, |said| {
-            let compliant = said.compliance() == "Compliant";
-            compliant && matches(&said.related()) && said.history().len() == history
+        .until(&what, |observed| {
+            let compliant = observed.compliance() == "Compliant";
+            compliant && matches(&observed.related()) && observed.history().len() == history
         })
         .await?;
     Ok(())

@@ -141,10 +141,10 @@ data: {pod: c13-pod}
         checks
             .apply(&spec("inform", &[("musthave", &named(template))]))
             .await?;
-        let said = checks
-            .says("pods [c13-pod] found as specified in namespace case13-names")
+        let observed = checks
+            .reports("pods [c13-pod] found as specified in namespace case13-names")
             .await?;
-        same("the compliance", said.compliance(), "Compliant")?;
+        same("the compliance", observed.compliance(), "Compliant")?;
     }
     Ok(())
 }
@@ -166,8 +166,12 @@ pub(crate) async fn bad_templates(world: Arc<Evaluator>) -> Result<()> {
     unterminated
         .apply(&spec("enforce", &[("musthave", &text)]))
         .await?;
-    let said = unterminated.is("NonCompliant").await?;
-    same("the reason", said.reason(0), "Error processing template")?;
+    let observed = unterminated.is("NonCompliant").await?;
+    same(
+        "the reason",
+        observed.reason(0),
+        "Error processing template",
+    )?;
 
     let wrong = world.policy("case13-wrong-arguments");
     let text = map("wrong", r#"{{ fromConfigMap "default" }}"#);
@@ -178,17 +182,22 @@ pub(crate) async fn bad_templates(world: Arc<Evaluator>) -> Result<()> {
             &[("musthave", &text), ("musthave", &good)],
         ))
         .await?;
-    let said = wrong
-        .until("both are evaluated", |said| {
-            said.details() == 2 && said.compliance_of(1) == "Compliant"
+    let observed = wrong
+        .until("both are evaluated", |observed| {
+            observed.details() == 2 && observed.compliance_of(1) == "Compliant"
         })
         .await?;
-    same("the bad one", said.compliance_of(0), "NonCompliant")?;
-    same("the reason", said.reason(0), "Error processing template")?;
+    same("the bad one", observed.compliance_of(0), "NonCompliant")?;
+    same(
+        "the reason",
+        observed.reason(0),
+        "Error processing template",
+    )?;
     ensure!(
-        said.message(0)
+        observed
+            .message(0)
             .contains("wrong number of args for fromConfigMap"),
-        "{said}"
+        "{observed}"
     );
     Ok(())
 }
@@ -253,7 +262,7 @@ pub(crate) async fn error_keeps_objects(world: Arc<Evaluator>) -> Result<()> {
     reeve_scenarios::steadily("the object is there", || async {
         same(
             "the compliance",
-            policy.said().await?.compliance(),
+            policy.observed().await?.compliance(),
             "NonCompliant",
         )?;
         world
@@ -274,10 +283,10 @@ metadata:
   namespace: default
 "#;
     policy.apply(&spec("enforce", &[("musthave", pod)])).await?;
-    let said = policy.is("NonCompliant").await?;
+    let observed = policy.is("NonCompliant").await?;
     same(
         "the message",
-        said.message(0),
+        observed.message(0),
         r#"failed to resolve the template {"apiVersion":"v1","kind":"Pod","metadata":{"name":"c13-pods-{{ env \"HOME\" }}","namespace":"default"}}: template: tmpl:4:20: executing "tmpl" at <env "HOME">: error calling env: use of denylisted template function: function 'env' is considered a security risk"#,
     )
 }

@@ -58,14 +58,18 @@ labels: {case44: passed, namespace: '{{ .ObjectNamespace }}'}
     subject
         .apply(&policy("'case44-ns-*'", false, metadata))
         .await?;
-    let said = subject
-        .until("both are found as specified", |said| {
-            said.message(0)
+    let observed = subject
+        .until("both are found as specified", |observed| {
+            observed.message(0)
                 == "configmaps [map] found as specified in namespaces: case44-ns-1, case44-ns-2"
         })
         .await?;
     let want = ["case44-ns-1", "case44-ns-2"].map(|namespace| format!("ConfigMap {namespace}/map"));
-    same("the related objects", said.related_objects(), want.to_vec())?;
+    same(
+        "the related objects",
+        observed.related_objects(),
+        want.to_vec(),
+    )?;
     for namespace in ["case44-ns-1", "case44-ns-2"] {
         let want = json!({ "case44": "passed", "namespace": namespace });
         same("the labels", labels(&world, namespace, "map").await?, want)?;
@@ -78,8 +82,8 @@ labels: {case44: passed, namespace: '{{ .ObjectNamespace }}'}
         .await?;
     let message = "The object definition's namespace must match the result from the namespace selector \
                    after template resolution";
-    let said = wrong.says(message).await?;
-    same("the compliance", said.compliance(), "NonCompliant")
+    let observed = wrong.reports(message).await?;
+    same("the compliance", observed.compliance(), "NonCompliant")
 }
 
 pub(crate) async fn name_variable(world: Arc<Evaluator>) -> Result<()> {
@@ -93,11 +97,15 @@ labels: {case44: passed, name: '{{ .ObjectName }}', namespace: '{{ .ObjectNamesp
     subject
         .apply(&policy("case44-name", true, metadata))
         .await?;
-    let said = subject
-        .says("configmaps [map-2, map-3] found as specified in namespace case44-name")
+    let observed = subject
+        .reports("configmaps [map-2, map-3] found as specified in namespace case44-name")
         .await?;
     let want = ["map-2", "map-3"].map(|name| format!("ConfigMap case44-name/{name}"));
-    same("the related objects", said.related_objects(), want.to_vec())?;
+    same(
+        "the related objects",
+        observed.related_objects(),
+        want.to_vec(),
+    )?;
     same(
         "the skipped one",
         labels(&world, "case44-name", "map-1").await?,
@@ -116,8 +124,8 @@ labels: {case44: passed, name: '{{ .ObjectName }}', namespace: '{{ .ObjectNamesp
     let metadata = "{name: '{{ .ObjectName }}-not', namespace: '{{ .ObjectNamespace }}'}";
     wrong.apply(&policy("case44-name", true, metadata)).await?;
     let message = "The object definition's name must match the result from the object selector after template resolution";
-    let said = wrong.says(message).await?;
-    same("the compliance", said.compliance(), "NonCompliant")
+    let observed = wrong.reports(message).await?;
+    same("the compliance", observed.compliance(), "NonCompliant")
 }
 
 pub(crate) async fn name_left_open(world: Arc<Evaluator>) -> Result<()> {
@@ -139,10 +147,10 @@ pub(crate) async fn name_left_open(world: Arc<Evaluator>) -> Result<()> {
         );
         subject.apply(&policy(&namespace, true, &metadata)).await?;
         let message = format!("configmaps [map-3] found as specified in namespace {namespace}");
-        let said = subject.says(&message).await?;
+        let observed = subject.reports(&message).await?;
         same(
             "the related objects",
-            said.related_objects(),
+            observed.related_objects(),
             vec![format!("ConfigMap {namespace}/map-3")],
         )?;
         let want = json!({ "case44": "passed", "name": "map-3", "namespace": namespace });
@@ -185,13 +193,17 @@ pub(crate) async fn errors(world: Arc<Evaluator>) -> Result<()> {
                 &format!("labels: {{a: '{label}'}}"),
             ))
             .await?;
-        let said = subject.is("NonCompliant").await?;
+        let observed = subject.is("NonCompliant").await?;
         ensure!(
-            said.message(0).ends_with(ends),
+            observed.message(0).ends_with(ends),
             "it says {}",
-            said.message(0)
+            observed.message(0)
         );
-        same("the reason", said.reason(0), "Error processing template")?;
+        same(
+            "the reason",
+            observed.reason(0),
+            "Error processing template",
+        )?;
     }
     let nowhere = world.policy("case44-error-nowhere");
     nowhere
@@ -209,12 +221,12 @@ object-templates:
 ",
         )
         .await?;
-    let said = nowhere.is("NonCompliant").await?;
+    let observed = nowhere.is("NonCompliant").await?;
     let ends = "tmpl:4:12: executing \"tmpl\" at <.ObjectName>: can't evaluate field ObjectName in type struct {}";
     ensure!(
-        said.message(0).ends_with(ends),
+        observed.message(0).ends_with(ends),
         "it says {}",
-        said.message(0)
+        observed.message(0)
     );
     Ok(())
 }
@@ -229,10 +241,10 @@ pub(crate) async fn all_skipped(world: Arc<Evaluator>) -> Result<()> {
             "labels: {a: '{{ skipObject }}'}",
         ))
         .await?;
-    let said = subject
-        .says("All objects of kind ConfigMap were skipped by the `skipObject` template function")
+    let observed = subject
+        .reports("All objects of kind ConfigMap were skipped by the `skipObject` template function")
         .await?;
-    same("the compliance", said.compliance(), "Compliant")?;
+    same("the compliance", observed.compliance(), "Compliant")?;
 
     let unknown = world.policy("case44-unknown-kind");
     unknown
@@ -248,13 +260,13 @@ object-templates:
 ",
         )
         .await?;
-    let said = unknown
-        .says("All objects of kind Unheard were skipped by the `skipObject` template function")
+    let observed = unknown
+        .reports("All objects of kind Unheard were skipped by the `skipObject` template function")
         .await?;
-    same("the compliance", said.compliance(), "Compliant")?;
+    same("the compliance", observed.compliance(), "Compliant")?;
     same(
         "the related objects",
-        said.related_objects(),
+        observed.related_objects(),
         Vec::<String>::new(),
     )
 }
@@ -290,12 +302,12 @@ pub(crate) async fn object_variable(world: Arc<Evaluator>) -> Result<()> {
                 .await?;
             subject.is("NonCompliant").await?;
             subject.remediate("enforce").await?;
-            let said = subject.is("Compliant").await?;
+            let observed = subject.is("Compliant").await?;
             let want: Vec<String> = names
                 .iter()
                 .map(|name| format!("ConfigMap {namespace}/{name}"))
                 .collect();
-            same("the related objects", said.related_objects(), want)?;
+            same("the related objects", observed.related_objects(), want)?;
             for name in names {
                 let want = json!({ "case44": "", "own": name, "again": name });
                 same("the labels", labels(&world, &namespace, name).await?, want)?;

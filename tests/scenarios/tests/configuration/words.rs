@@ -35,17 +35,17 @@ fn policy(namespace: &str, words: &str, more: &str) -> String {
 }
 
 /// Waits until history and parent have this message as their newest.
-async fn tells(policy: &Subject<'_>, message: &str) -> Result<()> {
+async fn publishes(policy: &Subject<'_>, message: &str) -> Result<()> {
     within(format!("{} tells {message:?}", policy.name()), || async {
-        let history = policy.said().await?.history();
+        let history = policy.observed().await?.history();
         ensure!(
             history.first().is_some_and(|newest| newest == message),
             "the history is {history:#?}"
         );
-        let told = policy.parent_messages().await?;
+        let reported = policy.parent_messages().await?;
         ensure!(
-            told.last().is_some_and(|newest| newest == message),
-            "the parent was told {told:#?}"
+            reported.last().is_some_and(|newest| newest == message),
+            "the parent was told {reported:#?}"
         );
         Ok(())
     })
@@ -62,15 +62,16 @@ pub(crate) async fn unparsable(world: Arc<Evaluator>) -> Result<()> {
     let begins = format!(
         "{MISSING} case41-bad (failure processing the custom message: failed to parse custom template: "
     );
-    let told = |messages: &[String]| messages.iter().any(|message| message.starts_with(&begins));
+    let reported =
+        |messages: &[String]| messages.iter().any(|message| message.starts_with(&begins));
     within("the default message tells of the failure", || async {
-        let (history, told_parent) = (
-            subject.said().await?.history(),
+        let (history, reported_parent) = (
+            subject.observed().await?.history(),
             subject.parent_messages().await?,
         );
         ensure!(
-            told(&history) && told(&told_parent),
-            "{history:#?}, {told_parent:#?}"
+            reported(&history) && reported(&reported_parent),
+            "{history:#?}, {reported_parent:#?}"
         );
         Ok(())
     })
@@ -87,7 +88,7 @@ pub(crate) async fn default_message(world: Arc<Evaluator>) -> Result<()> {
             "",
         ))
         .await?;
-    tells(
+    publishes(
         &subject,
         &format!("NonCompliant; In short: {MISSING} case41-words"),
     )
@@ -99,11 +100,11 @@ pub(crate) async fn default_message(world: Arc<Evaluator>) -> Result<()> {
             "",
         ))
         .await?;
-    tells(&subject, &format!("{MISSING} case41-words NOW")).await?;
+    publishes(&subject, &format!("{MISSING} case41-words NOW")).await?;
     world.apply(&pod("case41-words")).await?;
     let found =
         "Compliant; notification - pods [pod] found as specified in namespace case41-words NOW";
-    tells(&subject, found).await
+    publishes(&subject, found).await
 }
 
 const RANGE: &str = "{{ range .Policy.status.relatedObjects }}{{ .object.kind }} {{ .object.metadata.name }} is \
@@ -113,7 +114,7 @@ pub(crate) async fn related_objects(world: Arc<Evaluator>) -> Result<()> {
     world.namespaces(&["case41-related"]).await?;
     let subject = world.policy("case41-related");
     subject.apply(&policy("case41-related", RANGE, "")).await?;
-    tells(&subject, "NonCompliant; Pod pod is <no value>").await
+    publishes(&subject, "NonCompliant; Pod pod is <no value>").await
 }
 
 const PHASE: &str = "{{ range .Policy.status.relatedObjects }}{{ .object.metadata.name }} is {{ dig \"status\" \"phase\" \"unseen\" .object }}{{ end }}";
@@ -128,16 +129,16 @@ pub(crate) async fn whole_objects(world: Arc<Evaluator>) -> Result<()> {
     watching
         .apply(&policy("case41-phase", PLAIN_PHASE, ""))
         .await?;
-    tells(&watching, "Compliant; pod is Pending").await?;
+    publishes(&watching, "Compliant; pod is Pending").await?;
     watching.apply(&policy("case41-phase", PHASE, "")).await?;
-    tells(&watching, "Compliant; pod is Pending").await?;
+    publishes(&watching, "Compliant; pod is Pending").await?;
 
     let polling = world.policy("case41-polling");
     let interval = "evaluationInterval: {compliant: 5s, noncompliant: 5s}\n";
     polling
         .apply(&policy("case41-phase", PLAIN_PHASE, interval))
         .await?;
-    tells(&polling, "Compliant; pod is <no value>").await
+    publishes(&polling, "Compliant; pod is <no value>").await
 }
 
 pub(crate) async fn diff(world: Arc<Evaluator>) -> Result<()> {
@@ -158,7 +159,7 @@ pub(crate) async fn diff(world: Arc<Evaluator>) -> Result<()> {
         .patch("v1", "Pod", Some("case41-diff"), "pod", patch)
         .await?;
     within("the message is the diff", || async {
-        let history = subject.said().await?.history();
+        let history = subject.observed().await?.history();
         let newest = history.first().cloned().unwrap_or_default();
         let is_diff = newest.starts_with("NonCompliant; --- case41-diff/pod : existing\n")
             && newest.contains("\n-  - image: other\n+  - image: c\n");

@@ -155,9 +155,9 @@ pub(crate) fn another(leaf: &Value) -> Option<Value> {
     }
 }
 
-/// A path as `properties.fields` tells it: items of lists by their names, and no further than an item that
+/// A path as `properties.fields` publishes it: items of lists by their names, and no further than an item that
 /// has none (such an item is there or is not).
-pub(crate) fn told(object: &Value, path: &[Step]) -> String {
+pub(crate) fn reported(object: &Value, path: &[Step]) -> String {
     let mut text = String::new();
     for (position, step) in path.iter().enumerate() {
         match step {

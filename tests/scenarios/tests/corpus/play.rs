@@ -6,10 +6,14 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use kube::api::DynamicObject;
-use reeve_scenarios::{Evaluator, Said, Subject, namespace, same, spec, steadily, within};
+use reeve_scenarios::{
+    Evaluator, ObservedStatus, Subject, namespace, same, spec, steadily, within,
+};
 use serde_json::{Value, json};
 
-use crate::leaves::{alone, another, at, leaves, reversed, steps, told, without_the_servers_own};
+use crate::leaves::{
+    alone, another, at, leaves, reported, reversed, steps, without_the_servers_own,
+};
 
 /// An object as a user would write it, and what is known of it.
 pub(crate) struct Item {
@@ -26,7 +30,7 @@ pub(crate) struct Item {
     pub set_back: &'static [&'static str],
 }
 
-/// An object that is what its text says, and can be changed freely.
+/// An object that is what its text reports, and can be changed freely.
 pub(crate) const PLAIN: Item = Item {
     text: "",
     definition: "",
@@ -40,7 +44,7 @@ pub(crate) const PLAIN: Item = Item {
 pub(crate) enum Outcome {
     /// One update, and compliant from then on.
     Updated,
-    /// Compliant without an update: the server says that nothing would change.
+    /// Compliant without an update: the server reports that nothing would change.
     Kept,
     /// Immutable or invalid for the server (422).
     Immutable,
@@ -119,16 +123,16 @@ impl Actor<'_> {
         Ok(Value::Array(entries))
     }
 
-    /// Nothing is written, said or evaluated again and again.
+    /// Nothing is written, observed or evaluated again and again.
     async fn rests(&self, policy: &Subject<'_>) -> Result<()> {
         self.world.settled(policy.name()).await?;
-        let (writes, said) = (self.writes().await?, policy.said().await?);
+        let (writes, observed) = (self.writes().await?, policy.observed().await?);
         let evaluations = self.world.settled(policy.name()).await?;
         same("the writes", self.writes().await?, writes)?;
         same(
             "the history",
-            policy.said().await?.history(),
-            said.history(),
+            policy.observed().await?.history(),
+            observed.history(),
         )?;
         ensure!(evaluations < 12.0, "it was evaluated {evaluations} times");
         Ok(())
@@ -141,15 +145,15 @@ impl Actor<'_> {
             .await?;
         policy.mentions(&["found as specified"]).await?;
         self.rests(&policy).await?;
-        let (said, told) = (policy.said().await?, policy.parent_messages().await?);
-        for messages in [&said.history(), &told] {
+        let (observed, reported) = (policy.observed().await?, policy.parent_messages().await?);
+        for messages in [&observed.history(), &reported] {
             ensure!(messages.len() <= 3, "too many messages: {messages:#?}");
             let updated = messages
                 .iter()
                 .any(|message| message.contains("was updated"));
             ensure!(!updated, "it was updated: {messages:#?}");
         }
-        same("the compliance", said.compliance(), "Compliant")?;
+        same("the compliance", observed.compliance(), "Compliant")?;
         policy.remove().await
     }
 
@@ -170,9 +174,9 @@ impl Actor<'_> {
                 policy
                     .apply(&bulk(compliance, slice::from_ref(definition)))
                     .await?;
-                let said = policy.until("a verdict", is_decided).await?;
-                let what = format!("{compliance} of {definition}: {said}: the compliance");
-                same(&what, said.compliance(), verdict)?;
+                let observed = policy.until("a verdict", is_decided).await?;
+                let what = format!("{compliance} of {definition}: {observed}: the compliance");
+                same(&what, observed.compliance(), verdict)?;
             }
         }
         policy.remove().await
@@ -182,7 +186,7 @@ impl Actor<'_> {
         let object = without_the_servers_own(&self.live().await?);
         let definitions = leaves(&object).into_iter().filter_map(|path| {
             let leaf = at(&object, &path)?.clone();
-            Some((told(&object, &path), alone(&object, &path, leaf)))
+            Some((reported(&object, &path), alone(&object, &path, leaf)))
         });
         self.judged("c", definitions.collect(), |_| "Compliant")
             .await
@@ -192,7 +196,7 @@ impl Actor<'_> {
         let object = without_the_servers_own(&self.live().await?);
         let definitions = leaves(&object).into_iter().filter_map(|path| {
             let leaf = another(at(&object, &path)?)?;
-            Some((told(&object, &path), alone(&object, &path, leaf)))
+            Some((reported(&object, &path), alone(&object, &path, leaf)))
         });
         let set_back = |path: &str| self.item.set_back.contains(&path);
         let writes = self.writes().await?;
@@ -220,14 +224,16 @@ impl Actor<'_> {
         let policy = self.policy(name);
         let (paths, definitions): (Vec<String>, Vec<Value>) = definitions.into_iter().unzip();
         policy.apply(&bulk("musthave", &definitions)).await?;
-        let said = policy
-            .until("a verdict on each", |said| said.details() == paths.len())
+        let observed = policy
+            .until("a verdict on each", |observed| {
+                observed.details() == paths.len()
+            })
             .await?;
         let mut wrong = String::new();
         for (index, path) in paths.iter().enumerate() {
-            let (is, should) = (said.compliance_of(index), verdict(path));
+            let (is, should) = (observed.compliance_of(index), verdict(path));
             if is != should {
-                let (definition, message) = (&definitions[index], said.message(index));
+                let (definition, message) = (&definitions[index], observed.message(index));
                 writeln!(wrong, "{path} is {is}: {message}\n  {definition}")?;
             }
         }
@@ -247,12 +253,14 @@ impl Actor<'_> {
         policy
             .apply(&bulk("musthave", slice::from_ref(&definition)))
             .await?;
-        let told = told(&object, &path);
-        // A refused dry run is told after the mismatch, and has no result to show.
-        let said = policy.until("the field", |said| names(said, &told)).await?;
-        same("the compliance", said.compliance(), "NonCompliant")?;
+        let reported = reported(&object, &path);
+        // A refused dry run is reported after the mismatch, and has no result to show.
+        let observed = policy
+            .until("the field", |observed| names(observed, &reported))
+            .await?;
+        same("the compliance", observed.compliance(), "NonCompliant")?;
         if !matches!(outcome, Outcome::Refused(_)) {
-            shows(&said, &leaf)?;
+            shows(&observed, &leaf)?;
         }
         same("the writes", self.writes().await?, writes)?;
 
@@ -275,9 +283,9 @@ impl Actor<'_> {
             Outcome::Updated | Outcome::Kept => {
                 policy.mentions(&["found as specified"]).await?;
                 self.rests(policy).await?;
-                let said = policy.said().await?;
-                same("the compliance", said.compliance(), "Compliant")?;
-                let history = said.history();
+                let observed = policy.observed().await?;
+                same("the compliance", observed.compliance(), "Compliant")?;
+                let history = observed.history();
                 let updates = history.iter().filter(|entry| entry.contains("was updated"));
                 let wanted = usize::from(outcome == Outcome::Updated);
                 same(
@@ -295,17 +303,17 @@ impl Actor<'_> {
         }
     }
 
-    /// It cannot be done: that is said once, and nothing is written.
+    /// It cannot be done: that is observed once, and nothing is written.
     async fn stands(&self, policy: &Subject<'_>, words: &str) -> Result<()> {
-        let said = policy.mentions(&[words]).await?;
-        same("the compliance", said.compliance(), "NonCompliant")?;
-        let (writes, history) = (self.writes().await?, said.history());
+        let observed = policy.mentions(&[words]).await?;
+        same("the compliance", observed.compliance(), "NonCompliant")?;
+        let (writes, history) = (self.writes().await?, observed.history());
         ensure!(history.len() <= 4, "the history is {history:#?}");
-        let message = said.message(0).to_owned();
+        let message = observed.message(0).to_owned();
         steadily("it is said once", || async {
-            let said = policy.said().await?;
-            same("the message", said.message(0), message.as_str())?;
-            same("the history", said.history(), history.clone())?;
+            let observed = policy.observed().await?;
+            same("the message", observed.message(0), message.as_str())?;
+            same("the history", observed.history(), history.clone())?;
             same("the writes", self.writes().await?, writes.clone())
         })
         .await
@@ -316,7 +324,7 @@ impl Actor<'_> {
     }
 }
 
-/// The spec of a policy that looks at definitions and tells the differences.
+/// The spec of a policy that looks at definitions and publishes the differences.
 fn bulk(compliance: &str, definitions: &[Value]) -> String {
     let template = |definition: &Value| json!({ "complianceType": compliance, "recordDiff": "InStatus", "objectDefinition": definition });
     let templates: Vec<Value> = definitions.iter().map(template).collect();
@@ -326,13 +334,13 @@ fn bulk(compliance: &str, definitions: &[Value]) -> String {
     )
 }
 
-fn is_decided(said: &Said) -> bool {
-    !said.compliance().is_empty()
+fn is_decided(observed: &ObservedStatus) -> bool {
+    !observed.compliance().is_empty()
 }
 
-/// Whether the field is among those that are said to differ.
-fn names(said: &Said, path: &str) -> bool {
-    let related = said.related();
+/// Whether the field is among those that are observed to differ.
+fn names(observed: &ObservedStatus, path: &str) -> bool {
+    let related = observed.related();
     let fields = related
         .first()
         .and_then(|entry| entry.properties["fields"].as_array());
@@ -345,7 +353,7 @@ fn names(said: &Said, path: &str) -> bool {
 }
 
 /// The difference has the new value. Of a text, its end will do: how the rest is quoted is no matter here.
-fn shows(said: &Said, leaf: &Value) -> Result<()> {
+fn shows(observed: &ObservedStatus, leaf: &Value) -> Result<()> {
     let end = match leaf {
         Value::String(text) => {
             let mut parts = text.rsplit(|letter: char| !letter.is_ascii_alphanumeric());
@@ -353,11 +361,11 @@ fn shows(said: &Said, leaf: &Value) -> Result<()> {
         }
         other => other.to_string(),
     };
-    let related = said.related();
+    let related = observed.related();
     let diff = related.first().context("no related object")?.diff();
     let shown = diff
         .lines()
         .any(|line| line.starts_with('+') && line.contains(&end));
-    ensure!(shown, "the difference does not show {end:?}: {said}");
+    ensure!(shown, "the difference does not show {end:?}: {observed}");
     Ok(())
 }

@@ -94,7 +94,7 @@ async fn round(world: &mut World, victim: Victim) -> Result<()> {
         let found = format!(
             "Compliant; notification - configmaps [{name}] found as specified in namespace default"
         );
-        policy.says("c1", &name, &found).await?;
+        policy.reports("c1", &name, &found).await?;
         each_report_once(world, &policy).await?;
     }
     for number in 0..POLICIES {

@@ -1,4 +1,4 @@
-//! A real API server takes the CRDs, and accepts and refuses objects as the behaviour reference says.
+//! A real API server takes the CRDs, and accepts and refuses objects as the behaviour reference reports.
 
 mod operators;
 

@@ -188,7 +188,7 @@ pub(crate) async fn defaults(plane: Arc<Plane>) -> Result<()> {
         "the stored spec is {}",
         stored["spec"]
     );
-    // Empty lists are stored as such: a status without related objects says that there are none.
+    // Empty lists are stored as such: a status without related objects reports that there are none.
     ensure!(
         stored["status"] == json!({ "relatedObjects": [], "conditions": [] }),
         "the stored status is {}",

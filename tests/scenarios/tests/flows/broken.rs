@@ -1,4 +1,4 @@
-//! A bad template says so and disturbs nothing beside it.
+//! A bad template reports so and disturbs nothing beside it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ async fn the_rest_works(world: &World, broken: &Governed<'_>, next: &Governed<'_
     let found = format!(
         "Compliant; notification - configmaps [{good}] found as specified in namespace default"
     );
-    broken.says("c1", &good, &found).await?;
+    broken.reports("c1", &good, &found).await?;
     let object = world
         .cluster("c1")?
         .plane
@@ -59,7 +59,7 @@ pub(crate) async fn undecodable(world: Arc<World>) -> Result<()> {
     let message = "NonCompliant; template-error; Failed to decode policy template with err: \
         Object 'Kind' is missing in \
         '{\"apiVersion\":\"policy.open-cluster-management.io/v1\",\"metadata\":{\"name\":\"x\"}}'";
-    broken.says("c1", "template-0", message).await?;
+    broken.reports("c1", "template-0", message).await?;
     the_rest_works(&world, &broken, &next).await
 }
 
@@ -98,7 +98,7 @@ pub(crate) async fn duplicates(world: Arc<World>) -> Result<()> {
     policy.place(&["c1"]).await?;
     let message =
         "NonCompliant; template-error; All policy-template names must be unique within a policy";
-    policy.says("c1", "twin", message).await?;
+    policy.reports("c1", "twin", message).await?;
     policy.root_is("NonCompliant").await?;
     let plane = &world.cluster("c1")?.plane;
     let api = "policy.open-cluster-management.io/v1";
@@ -111,12 +111,12 @@ pub(crate) async fn duplicates(world: Arc<World>) -> Result<()> {
     let replica = plane
         .get(api, "Policy", Some("c1"), &policy.replica())
         .await?;
-    let said = replica
+    let observed = replica
         .map(|replica| history(&replica, "twin"))
         .unwrap_or_default();
     ensure!(
-        said.iter().filter(|found| *found == message).count() <= 2,
-        "it repeats itself: {said:#?}"
+        observed.iter().filter(|found| *found == message).count() <= 2,
+        "it repeats itself: {observed:#?}"
     );
     Ok(())
 }

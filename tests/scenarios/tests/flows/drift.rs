@@ -25,7 +25,7 @@ async fn enforced<'a>(world: &'a World, name: &str) -> Result<Governed<'a>> {
     let found = format!(
         "Compliant; notification - configmaps [{name}] found as specified in namespace default"
     );
-    policy.says("c1", name, &found).await?;
+    policy.reports("c1", name, &found).await?;
     Ok(policy)
 }
 
@@ -78,7 +78,7 @@ pub(crate) async fn deleted(world: Arc<World>) -> Result<()> {
     let found = format!(
         "Compliant; notification - configmaps [{name}] found as specified in namespace default"
     );
-    policy.says("c2", name, &found).await?;
+    policy.reports("c2", name, &found).await?;
     let mark = cluster.plane.audit()?.mark()?;
     cluster.plane.delete(&config_map(name).to_string()).await?;
     restored_within_a_second(cluster, mark, name, (&["delete"], &["create"])).await?;

@@ -15,7 +15,7 @@ pub(crate) async fn namespace(world: Arc<World>) -> Result<()> {
     let template = "policy-namespace-example";
     let missing = "NonCompliant; violation - namespaces [prod] not found";
     for cluster in clusters {
-        policy.says(cluster, template, missing).await?;
+        policy.reports(cluster, template, missing).await?;
     }
     policy.root_is("NonCompliant").await?;
     for cluster in clusters {
@@ -49,9 +49,9 @@ pub(crate) async fn namespace(world: Arc<World>) -> Result<()> {
             .exists(cluster, ("v1", "Namespace"), None, "prod")
             .await?;
         let created = "Compliant; notification - namespaces [prod] was created successfully";
-        policy.said(cluster, template, created).await?;
+        policy.observed(cluster, template, created).await?;
         let found = "Compliant; notification - namespaces [prod] found as specified";
-        policy.says(cluster, template, found).await?;
+        policy.reports(cluster, template, found).await?;
     }
     Ok(())
 }
@@ -65,7 +65,7 @@ pub(crate) async fn pod(world: Arc<World>) -> Result<()> {
     let missing =
         "NonCompliant; violation - pods [sample-nginx-pod] not found in namespace default";
     place(&["c1"]).await?;
-    policy.says("c1", template, missing).await?;
+    policy.reports("c1", template, missing).await?;
     let lists = |clusters: &'static [&'static str]| {
         move |status: &serde_json::Value| {
             let listed = status["status"].as_array().into_iter().flatten();
@@ -78,7 +78,7 @@ pub(crate) async fn pod(world: Arc<World>) -> Result<()> {
 
     // The placement changes its mind: first both, then the other one.
     place(&["c1", "c2"]).await?;
-    policy.says("c2", template, missing).await?;
+    policy.reports("c2", template, missing).await?;
     place(&["c2"]).await?;
     policy.gone_from("c1", &[template]).await?;
     policy.root("only c2 is listed", lists(&["c2"])).await?;
@@ -89,7 +89,7 @@ pub(crate) async fn pod(world: Arc<World>) -> Result<()> {
         .await?;
     policy.root_is("Compliant").await?;
     let created = "Compliant; notification - pods [sample-nginx-pod] was created successfully in namespace default";
-    policy.said("c2", template, created).await?;
+    policy.observed("c2", template, created).await?;
     let c1 = &world.cluster("c1")?.plane;
     let pod = c1
         .get("v1", "Pod", Some("default"), "sample-nginx-pod")

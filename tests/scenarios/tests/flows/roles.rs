@@ -32,14 +32,14 @@ pub(crate) async fn must_have(world: Arc<World>) -> Result<()> {
     let policy = Governed::apply(&world, name, "inform", vec![template]).await?;
     policy.place(&["c1"]).await?;
     policy
-        .says("c1", name, &violation(name, "not found"))
+        .reports("c1", name, &violation(name, "not found"))
         .await?;
     policy.remediate("enforce").await?;
     policy
-        .said("c1", name, &notification(name, "was created successfully"))
+        .observed("c1", name, &notification(name, "was created successfully"))
         .await?;
     policy
-        .says("c1", name, &notification(name, "found as specified"))
+        .reports("c1", name, &notification(name, "found as specified"))
         .await?;
 
     // More rules than asked for are no violation; other verbs in the rule are.
@@ -54,18 +54,18 @@ pub(crate) async fn must_have(world: Arc<World>) -> Result<()> {
         .for_each(|rules| rules.insert(0, extra.clone()));
     plane.apply(&extended.to_string()).await?;
     policy
-        .says("c1", name, &notification(name, "found as specified"))
+        .reports("c1", name, &notification(name, "found as specified"))
         .await?;
     plane.apply(&role(name, &["get"]).to_string()).await?;
     policy
-        .says("c1", name, &violation(name, "found but not as specified"))
+        .reports("c1", name, &violation(name, "found but not as specified"))
         .await?;
     policy.remediate("enforce").await?;
     policy
-        .said("c1", name, &notification(name, "was updated successfully"))
+        .observed("c1", name, &notification(name, "was updated successfully"))
         .await?;
     policy
-        .says("c1", name, &notification(name, "found as specified"))
+        .reports("c1", name, &notification(name, "found as specified"))
         .await?;
     policy.root_is("Compliant").await?;
     Ok(())
@@ -75,18 +75,20 @@ pub(crate) async fn must_not_have(world: Arc<World>) -> Result<()> {
     let name = "role-mustnothave";
     let plane = &world.cluster("c1")?.plane;
     plane.apply(&role(name, &["get"]).to_string()).await?;
-    // Existence decides; what else the definition says does not matter.
+    // Existence decides; what else the definition reports does not matter.
     let template = Governed::template(name, "mustnothave", &role(name, &["delete"]));
     let policy = Governed::apply(&world, name, "inform", vec![template]).await?;
     policy.place(&["c1"]).await?;
-    policy.says("c1", name, &violation(name, "found")).await?;
+    policy
+        .reports("c1", name, &violation(name, "found"))
+        .await?;
     policy.root_is("NonCompliant").await?;
     policy.remediate("enforce").await?;
     policy
-        .said("c1", name, &notification(name, "was deleted successfully"))
+        .observed("c1", name, &notification(name, "was deleted successfully"))
         .await?;
     policy
-        .says("c1", name, &notification(name, "missing as expected"))
+        .reports("c1", name, &notification(name, "missing as expected"))
         .await?;
     ensure!(
         plane
@@ -106,18 +108,18 @@ pub(crate) async fn must_only_have(world: Arc<World>) -> Result<()> {
     let placement = "placement-policy-role";
     reeve_testkit::world::decide(&world.hub, "policies", placement, &["c1"]).await?;
     policy
-        .says("c1", template, &violation(name, "not found"))
+        .reports("c1", template, &violation(name, "not found"))
         .await?;
     policy.remediate("enforce").await?;
     policy
-        .said(
+        .observed(
             "c1",
             template,
             &notification(name, "was created successfully"),
         )
         .await?;
     policy
-        .says("c1", template, &notification(name, "found as specified"))
+        .reports("c1", template, &notification(name, "found as specified"))
         .await?;
 
     policy.remediate("inform").await?;
@@ -128,12 +130,12 @@ pub(crate) async fn must_only_have(world: Arc<World>) -> Result<()> {
     reordered.reverse();
     plane.apply(&role(name, &reordered).to_string()).await?;
     policy
-        .says("c1", template, &notification(name, "found as specified"))
+        .reports("c1", template, &notification(name, "found as specified"))
         .await?;
     let more = [exact.as_slice(), &["create"]].concat();
     plane.apply(&role(name, &more).to_string()).await?;
     policy
-        .says(
+        .reports(
             "c1",
             template,
             &violation(name, "found but not as specified"),
@@ -141,14 +143,14 @@ pub(crate) async fn must_only_have(world: Arc<World>) -> Result<()> {
         .await?;
     policy.remediate("enforce").await?;
     policy
-        .said(
+        .observed(
             "c1",
             template,
             &notification(name, "was updated successfully"),
         )
         .await?;
     policy
-        .says("c1", template, &notification(name, "found as specified"))
+        .reports("c1", template, &notification(name, "found as specified"))
         .await?;
     let live = policy.exists("c1", ROLE, Some("default"), name).await?;
     ensure!(

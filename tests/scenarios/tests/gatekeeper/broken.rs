@@ -26,7 +26,7 @@ pub(crate) async fn template(world: Arc<Guarded>) -> Result<()> {
             &[annotated(kind, BROKEN), constraint(kind, "case-c17h")],
         )
         .await?;
-    policy.says("casec17h", &mistaken("casec17h")).await?;
+    policy.reports("casec17h", &mistaken("casec17h")).await?;
     policy.is("NonCompliant").await?;
     let missing = "NonCompliant; template-error; Mapping not found, check if the required ConstraintTemplate has \
         been deployed: the resource version was not found: ";
@@ -37,9 +37,11 @@ pub(crate) async fn template(world: Arc<Guarded>) -> Result<()> {
         ),
     );
     policy
-        .says_one_of("case-c17h", &[&group, &kind_too])
+        .reports_one_of("case-c17h", &[&group, &kind_too])
         .await?;
-    policy.hub_says("casec17h", &mistaken("casec17h")).await?;
+    policy
+        .hub_reports("casec17h", &mistaken("casec17h"))
+        .await?;
     // The mistake is corrected, and Gatekeeper has another look.
     policy
         .apply(
@@ -51,7 +53,7 @@ pub(crate) async fn template(world: Arc<Guarded>) -> Result<()> {
         )
         .await?;
     policy
-        .says_one_of("casec17h", &[&made(kind), &updated(kind)])
+        .reports_one_of("casec17h", &[&made(kind), &updated(kind)])
         .await?;
     policy.constraint(kind, "case-c17h").await?;
     policy.remove().await
@@ -61,12 +63,12 @@ pub(crate) async fn not_yet(world: Arc<Guarded>) -> Result<()> {
     let kind = "RoughEdge21a";
     let policy = world.policy("rough-edge-21a");
     policy.apply("inform", &[template_of(kind)]).await?;
-    policy.says("roughedge21a", &made(kind)).await?;
-    // What has been said once is not said again.
+    policy.reports("roughedge21a", &made(kind)).await?;
+    // What has been observed once is not observed again.
     steadily("it is said once", || async {
         same(
             "what was told",
-            policy.told("roughedge21a").await?,
+            policy.reported("roughedge21a").await?,
             vec![made(kind)],
         )
     })
@@ -83,12 +85,12 @@ pub(crate) async fn never(world: Arc<Guarded>) -> Result<()> {
     let found = policy.template(kind).await?;
     let missing = "NonCompliant; template-error; Failed to retrieve status.created from ConstraintTemplate \
         roughedge21b: <nil>";
-    policy.says("roughedge21b", missing).await?;
+    policy.reports("roughedge21b", missing).await?;
     template_status(&world.managed, &found, true).await?;
-    policy.says("roughedge21b", &made(kind)).await?;
+    policy.reports("roughedge21b", &made(kind)).await?;
     template_status(&world.managed, &found, false).await?;
     policy
-        .says("roughedge21b", &mistaken("roughedge21b"))
+        .reports("roughedge21b", &mistaken("roughedge21b"))
         .await?;
     same(
         "the history",
@@ -105,11 +107,11 @@ pub(crate) async fn foreign(world: Arc<Guarded>) -> Result<()> {
     policy.apply("inform", &[template_of(kind)]).await?;
     let taken = "NonCompliant; template-error; Template name must be unique. Policy template with kind: \
         ConstraintTemplate name: roughedge21c already exists outside of a Policy";
-    policy.says("roughedge21c", taken).await?;
+    policy.reports("roughedge21c", taken).await?;
     steadily("only that is told", || async {
         same(
             "what was told",
-            policy.told("roughedge21c").await?,
+            policy.reported("roughedge21c").await?,
             vec![taken],
         )
     })
@@ -136,16 +138,16 @@ pub(crate) async fn hesitant(world: Arc<Guarded>) -> Result<()> {
     steadily("nothing is told", || async {
         same(
             "what was told",
-            policy.told("roughedge21d").await?,
+            policy.reported("roughedge21d").await?,
             Vec::<String>::new(),
         )
     })
     .await?;
     template_status(&world.managed, &found, true).await?;
-    policy.says("roughedge21d", &made(kind)).await?;
+    policy.reports("roughedge21d", &made(kind)).await?;
     same(
         "what was told",
-        policy.told("roughedge21d").await?,
+        policy.reported("roughedge21d").await?,
         vec![made(kind)],
     )?;
     policy.remove().await

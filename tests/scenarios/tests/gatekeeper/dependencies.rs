@@ -51,7 +51,7 @@ pub(crate) async fn template(world: Arc<Guarded>) -> Result<()> {
     ];
     policy.apply("inform", &templates).await?;
     let pending = "Pending; Dependencies were not satisfied: 1 is still pending (ConstraintTemplate casec17f)";
-    policy.says("case-c17f-waits", pending).await?;
+    policy.reports("case-c17f-waits", pending).await?;
     exists(&world, "case-c17f-waits", false).await?;
     // What is not there is not compliant.
     exists(&world, "case-c17f-other", true).await?;
@@ -59,9 +59,9 @@ pub(crate) async fn template(world: Arc<Guarded>) -> Result<()> {
     needed.apply("inform", &[template_of(kind)]).await?;
     exists(&world, "case-c17f-waits", true).await?;
     exists(&world, "case-c17f-other", false).await?;
-    policy.says("case-c17f-other", pending).await?;
+    policy.reports("case-c17f-other", pending).await?;
     needed.remove().await?;
-    policy.says("case-c17f-waits", pending).await?;
+    policy.reports("case-c17f-waits", pending).await?;
     exists(&world, "case-c17f-waits", false).await?;
     exists(&world, "case-c17f-other", true).await?;
     policy.remove().await
@@ -84,8 +84,8 @@ pub(crate) async fn constraint(world: Arc<Guarded>) -> Result<()> {
     let pending =
         "Pending; Dependencies were not satisfied: 1 is still pending (CaseC17g case-c17g)";
     // Not audited yet: neither is met.
-    policy.says("case-c17g-waits", pending).await?;
-    policy.says("case-c17g-other", pending).await?;
+    policy.reports("case-c17g-waits", pending).await?;
+    policy.reports("case-c17g-other", pending).await?;
     let found = [Violation {
         namespace: "cups",
         name: "one",
@@ -98,11 +98,11 @@ pub(crate) async fn constraint(world: Arc<Guarded>) -> Result<()> {
         audit(&world.managed, kind, name, &found).await?;
         exists(&world, "case-c17g-waits", false).await?;
         exists(&world, "case-c17g-other", true).await?;
-        policy.says("case-c17g-waits", pending).await?;
+        policy.reports("case-c17g-waits", pending).await?;
     }
     audit(&world.managed, kind, name, &[]).await?;
     exists(&world, "case-c17g-waits", true).await?;
-    needed.says(name, CLEAN).await?;
+    needed.reports(name, CLEAN).await?;
     policy.remove().await?;
     needed.remove().await
 }

@@ -21,7 +21,7 @@ pub(crate) async fn refused(world: Arc<Guarded>) -> Result<()> {
         .await?;
     let unsupported = "NonCompliant; template-error; not syncing kind templates.gatekeeper.sh/v1, \
         Kind=ConstraintTemplate because the Gatekeeper integration is disabled";
-    policy.hub_says("casec19", unsupported).await?;
+    policy.hub_reports("casec19", unsupported).await?;
     let unmapped = "NonCompliant; template-error; A Gatekeeper policy-template was provided, but the Gatekeeper \
         integration is disabled: the resource version was not found: ";
     let (group, kind_too) = (
@@ -30,7 +30,9 @@ pub(crate) async fn refused(world: Arc<Guarded>) -> Result<()> {
             "{unmapped}no matching kind was found: constraints.gatekeeper.sh/v1beta1, Kind=CaseC19"
         ),
     );
-    policy.says_one_of("case-c19", &[&group, &kind_too]).await?;
+    policy
+        .reports_one_of("case-c19", &[&group, &kind_too])
+        .await?;
     policy.is("NonCompliant").await?;
     let found = world
         .managed

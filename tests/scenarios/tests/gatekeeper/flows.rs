@@ -29,7 +29,7 @@ pub(crate) async fn shared(world: Arc<Guarded>) -> Result<()> {
     first
         .apply("inform", &[template(kind), constraint(kind, "case-c17a-1")])
         .await?;
-    // Its kind is not of its own making: it is there first, or else that would be told.
+    // Its kind is not of its own making: it is there first, or else that would be reported.
     first.constraint(kind, "case-c17a-1").await?;
     second
         .apply("Inform", &[constraint(kind, "case-c17a-2")])
@@ -62,7 +62,7 @@ pub(crate) async fn shared(world: Arc<Guarded>) -> Result<()> {
     ] {
         same(label, labels.get(label).map(String::as_str), Some(value))?;
     }
-    first.says("casec17a", &made(kind)).await?;
+    first.reports("casec17a", &made(kind)).await?;
     // Not audited yet.
     same(
         "the second",
@@ -71,11 +71,11 @@ pub(crate) async fn shared(world: Arc<Guarded>) -> Result<()> {
     )?;
     audit(&world.managed, kind, "case-c17a-1", &[]).await?;
     audit(&world.managed, kind, "case-c17a-2", &[]).await?;
-    first.says("case-c17a-1", CLEAN).await?;
-    second.says("case-c17a-2", CLEAN).await?;
+    first.reports("case-c17a-1", CLEAN).await?;
+    second.reports("case-c17a-2", CLEAN).await?;
     first.is("Compliant").await?;
-    first.hub_says("case-c17a-1", CLEAN).await?;
-    first.hub_says("casec17a", &made(kind)).await?;
+    first.hub_reports("case-c17a-1", CLEAN).await?;
+    first.hub_reports("casec17a", &made(kind)).await?;
 
     second.delete().await?;
     second.lost(CONSTRAINTS, kind, "case-c17a-2").await?;
@@ -94,7 +94,7 @@ pub(crate) async fn violations(world: Arc<Guarded>) -> Result<()> {
         .apply("inform", &[template(kind), constraint(kind, name)])
         .await?;
     audit(&world.managed, kind, name, &[]).await?;
-    policy.says(name, CLEAN).await?;
+    policy.reports(name, CLEAN).await?;
     let found = [
         Violation {
             namespace: "cups",
@@ -115,18 +115,18 @@ pub(crate) async fn violations(world: Arc<Guarded>) -> Result<()> {
     audit(&world.managed, kind, name, &found).await?;
     let want = "NonCompliant; warn - the key tea is forbidden (on ConfigMap cups/two); \
         warn - the key tea is forbidden (on ConfigMap cups/one); warn - 50% of it; all (on Namespace cups)";
-    policy.says(name, want).await?;
+    policy.reports(name, want).await?;
     policy.is("NonCompliant").await?;
-    policy.hub_says(name, want).await?;
+    policy.hub_reports(name, want).await?;
     // Every audit writes the time anew.
     for _ in 0..5 {
         audit(&world.managed, kind, name, &found).await?;
     }
     audit(&world.managed, kind, name, &found[..1]).await?;
     let one = "NonCompliant; warn - the key tea is forbidden (on ConfigMap cups/two)";
-    policy.says(name, one).await?;
+    policy.reports(name, one).await?;
     audit(&world.managed, kind, name, &[]).await?;
-    policy.says(name, CLEAN).await?;
+    policy.reports(name, CLEAN).await?;
     let mut history = policy.history(name).await?;
     history.retain(|message| !message.contains("template-error"));
     same("the history", history, vec![CLEAN, one, want, CLEAN])?;
@@ -151,7 +151,7 @@ pub(crate) async fn enforced(world: Arc<Guarded>) -> Result<()> {
     }];
     audit(&world.managed, kind, name, &found).await?;
     policy
-        .says(name, "NonCompliant; deny - no (on ConfigMap cups/one)")
+        .reports(name, "NonCompliant; deny - no (on ConfigMap cups/one)")
         .await?;
     // A stranger's change is undone.
     let other = json!({ "spec": { "enforcementAction": "dryrun" } });
@@ -161,7 +161,7 @@ pub(crate) async fn enforced(world: Arc<Guarded>) -> Result<()> {
         .await?;
     policy.acts(kind, name, "deny").await?;
     audit(&world.managed, kind, name, &[]).await?;
-    policy.says(name, CLEAN).await?;
+    policy.reports(name, CLEAN).await?;
     policy.remove().await
 }
 
@@ -171,7 +171,7 @@ pub(crate) async fn added_and_removed(world: Arc<Guarded>) -> Result<()> {
     let base = [template(stays), constraint(stays, "case-c17d-stays")];
     policy.apply("inform", &base).await?;
     audit(&world.managed, stays, "case-c17d-stays", &[]).await?;
-    policy.says("case-c17d-stays", CLEAN).await?;
+    policy.reports("case-c17d-stays", CLEAN).await?;
     let more = [
         &base[..],
         &[template(comes), constraint(comes, "case-c17d-comes")],
@@ -180,7 +180,7 @@ pub(crate) async fn added_and_removed(world: Arc<Guarded>) -> Result<()> {
     policy.apply("inform", &more).await?;
     policy.template(comes).await?;
     audit(&world.managed, comes, "case-c17d-comes", &[]).await?;
-    policy.says("case-c17d-comes", CLEAN).await?;
+    policy.reports("case-c17d-comes", CLEAN).await?;
     policy.is("Compliant").await?;
 
     policy.apply("inform", &base).await?;
@@ -214,8 +214,8 @@ pub(crate) async fn notes(world: Arc<Guarded>) -> Result<()> {
     let _alone = world.webhook().await;
     policy.apply("", &[first, second]).await?;
     audit(&world.managed, kind, name, &[]).await?;
-    policy.says(name, CLEAN).await?;
-    policy.says("casec17e", &made(kind)).await?;
+    policy.reports(name, CLEAN).await?;
+    policy.reports("casec17e", &made(kind)).await?;
     let before = policy.template(kind).await?.metadata.generation;
     steadily("the histories are short", || async {
         audit(&world.managed, kind, name, &[]).await?;
@@ -233,9 +233,9 @@ pub(crate) async fn notes(world: Arc<Guarded>) -> Result<()> {
         Ok(())
     })
     .await?;
-    let mut told = policy.told(name).await?;
-    told.retain(|message| !message.contains("template-error"));
-    same("the constraint's events", told, vec![CLEAN])?;
+    let mut reported = policy.reported(name).await?;
+    reported.retain(|message| !message.contains("template-error"));
+    same("the constraint's events", reported, vec![CLEAN])?;
     let found = policy.template(kind).await?;
     same(
         "the template's generation",
@@ -263,14 +263,14 @@ pub(crate) async fn events(world: Arc<Guarded>) -> Result<()> {
     }];
     audit(&world.managed, kind, name, &found).await?;
     policy
-        .says(name, "NonCompliant; warn - no (on ConfigMap cups/one)")
+        .reports(name, "NonCompliant; warn - no (on ConfigMap cups/one)")
         .await?;
     audit(&world.managed, kind, name, &[]).await?;
-    policy.says(name, CLEAN).await?;
+    policy.reports(name, CLEAN).await?;
     let constraint = policy.constraint(kind, name).await?;
     let reason = format!("policy: {name}");
     let all = policy.events().await?;
-    // Template sync may have said something of a slow start.
+    // Template sync may have observed something of a slow start.
     let relay = json!("gatekeeper-constraint-status-sync");
     let is_relays = |event: &&Object| event.data["source"]["component"] == relay;
     let all: Vec<&Object> = all.iter().filter(is_relays).collect();

@@ -27,7 +27,7 @@ macro_rules! scenarios {
 fn main() -> ExitCode {
     run_on_guarded(scenarios![
         gk_21_two_policies_share_a_template: flows::shared,
-        gk_22_4_violations_are_told_in_one_message: flows::violations,
+        gk_22_4_violations_are_reported_in_one_message: flows::violations,
         gk_24_enforced_constraints_deny: flows::enforced,
         gk_11_1_templates_are_added_and_removed: flows::added_and_removed,
         gk_13_what_gatekeeper_notes_fills_no_history: flows::notes,
@@ -38,8 +38,8 @@ fn main() -> ExitCode {
         gk_5_gatekeeper_is_reinstalled_and_rough_edge_33: presence::comes_and_goes,
         gk_9_the_real_gatekeeper_audits_and_denies: process::audits,
         gk_38_4_the_real_gatekeeper_finds_a_mistake: process::mistake,
-        gk_33_what_is_said_is_an_event_of_the_relay: flows::events,
-        gk_34_a_restart_tells_nothing_twice: presence::restarts,
+        gk_33_what_is_observed_is_an_event_of_the_relay: flows::events,
+        gk_34_a_restart_publishes_nothing_twice: presence::restarts,
         gk_3_the_hub_itself_has_gatekeeper: presence::on_hub,
         gk_18_a_constraint_of_another_policy: ownership::of_another_policy,
         gk_43_the_shipped_rights_suffice: rights::suffice,

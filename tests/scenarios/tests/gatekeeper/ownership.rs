@@ -25,10 +25,10 @@ pub(crate) async fn foreign(world: Arc<Guarded>) -> Result<()> {
     policy
         .apply("inform", &[template(ours), template(theirs)])
         .await?;
-    policy.says("roughedge02ours", &made(ours)).await?;
+    policy.reports("roughedge02ours", &made(ours)).await?;
     let taken = "NonCompliant; template-error; Template name must be unique. Policy template with kind: \
         ConstraintTemplate name: roughedge02theirs already exists outside of a Policy";
-    policy.says("roughedge02theirs", taken).await?;
+    policy.reports("roughedge02theirs", taken).await?;
     within("there is something to clean up", || has_finalizer(&policy)).await?;
     policy.remove().await?;
     policy
@@ -65,7 +65,7 @@ pub(crate) async fn other_kind(world: Arc<Guarded>) -> Result<()> {
         )
         .await?;
     audit(&world.managed, old, name, &[]).await?;
-    policy.says(name, CLEAN).await?;
+    policy.reports(name, CLEAN).await?;
     policy
         .apply(
             "inform",
@@ -89,7 +89,7 @@ pub(crate) async fn two_addons(world: Arc<Guarded>) -> Result<()> {
             .apply("inform", &[template(kind), constraint(kind, name)])
             .await?;
         audit(&world.managed, kind, name, &[]).await?;
-        policy.says(name, CLEAN).await?;
+        policy.reports(name, CLEAN).await?;
     }
     let uid = |kind: &'static str, name: &'static str| {
         let policy = &policies[0];
@@ -138,7 +138,7 @@ pub(crate) async fn failed_update(world: Arc<Guarded>) -> Result<()> {
     let (kind, name) = ("RoughEdge05a", "rough-edge-05a");
     let needed = world.policy("rough-edge-05a-needed");
     needed.apply("inform", &[template(kind)]).await?;
-    needed.says("roughedge05a", &made(kind)).await?;
+    needed.reports("roughedge05a", &made(kind)).await?;
     let policy = world.policy(name);
     policy.apply("inform", &[constraint(kind, name)]).await?;
     policy.constraint(kind, name).await?;
@@ -167,7 +167,7 @@ pub(crate) async fn finalizer_first(world: Arc<Guarded>) -> Result<()> {
     policy
         .apply("inform", &[annotated(kind, HANDS_OFF)])
         .await?;
-    // Gatekeeper never says that it has read it, so nothing has succeeded.
+    // Gatekeeper never reports that it has read it, so nothing has succeeded.
     policy.template(kind).await?;
     has_finalizer(&policy).await?;
     policy.remove().await?;
@@ -183,12 +183,12 @@ pub(crate) async fn of_another_policy(world: Arc<Guarded>) -> Result<()> {
         .apply("inform", &[template(kind), constraint(kind, name)])
         .await?;
     audit(&world.managed, kind, name, &[]).await?;
-    first.says(name, CLEAN).await?;
+    first.reports(name, CLEAN).await?;
     let second = world.policy("case-c17p-second");
     second.apply("enforce", &[constraint(kind, name)]).await?;
     let taken = "NonCompliant; template-error; Template name must be unique. Policy template with kind: CaseC17p \
         name: case-c17p-constraint already exists in policy case-c17p-first";
-    second.says(name, taken).await?;
+    second.reports(name, taken).await?;
     let found = [Violation {
         namespace: "cups",
         name: "one",
@@ -196,10 +196,10 @@ pub(crate) async fn of_another_policy(world: Arc<Guarded>) -> Result<()> {
     }];
     audit(&world.managed, kind, name, &found).await?;
     first
-        .says(name, "NonCompliant; warn - no (on ConfigMap cups/one)")
+        .reports(name, "NonCompliant; warn - no (on ConfigMap cups/one)")
         .await?;
     steadily("the audit is not the second one's", || async {
-        same("what was told", second.told(name).await?, vec![taken])
+        same("what was told", second.reported(name).await?, vec![taken])
     })
     .await?;
     second.remove().await?;

@@ -24,19 +24,19 @@ pub(crate) async fn comes_and_goes(world: Arc<Guarded>) -> Result<()> {
         .await?;
     let missing = "NonCompliant; template-error; Mapping not found, check if Gatekeeper is installed: the resource \
         version was not found: templates.gatekeeper.sh/v1, Kind=ConstraintTemplate";
-    policy.says("casec17j", missing).await?;
+    policy.reports("casec17j", missing).await?;
     let missing = "NonCompliant; template-error; Mapping not found, check if the required ConstraintTemplate has \
         been deployed: the resource version was not found: constraints.gatekeeper.sh/v1beta1, Kind=CaseC17j";
-    policy.says(name, missing).await?;
-    policy.hub_says(name, missing).await?;
+    policy.reports(name, missing).await?;
+    policy.hub_reports(name, missing).await?;
 
     // It is installed.
     install_gatekeeper_crds(&bare).await?;
     let _script = Script::start(bare.objects().clone());
-    policy.says("casec17j", &made(kind)).await?;
+    policy.reports("casec17j", &made(kind)).await?;
     policy.constraint(kind, name).await?;
     audit(&bare, kind, name, &[]).await?;
-    policy.says(name, CLEAN).await?;
+    policy.reports(name, CLEAN).await?;
     policy.is("Compliant").await?;
 
     // Its kind goes with all templates, and is there again a moment later; twice.
@@ -49,7 +49,7 @@ pub(crate) async fn comes_and_goes(world: Arc<Guarded>) -> Result<()> {
         tokio::time::sleep(Duration::from_secs(1)).await;
         install_gatekeeper_crds(&bare).await?;
         policy.template(kind).await?;
-        policy.says("casec17j", &made(kind)).await?;
+        policy.reports("casec17j", &made(kind)).await?;
         let found = [Violation {
             namespace: "cups",
             name: "one",
@@ -57,10 +57,10 @@ pub(crate) async fn comes_and_goes(world: Arc<Guarded>) -> Result<()> {
         }];
         audit(&bare, kind, name, &found).await?;
         policy
-            .says(name, "NonCompliant; warn - no (on ConfigMap cups/one)")
+            .reports(name, "NonCompliant; warn - no (on ConfigMap cups/one)")
             .await?;
         audit(&bare, kind, name, &[]).await?;
-        policy.says(name, CLEAN).await?;
+        policy.reports(name, CLEAN).await?;
     }
     policy.remove().await?;
     running.component().stop().await?;
@@ -79,12 +79,12 @@ pub(crate) async fn constraint_first(world: Arc<Guarded>) -> Result<()> {
             "{missing}no matching kind was found: constraints.gatekeeper.sh/v1beta1, Kind={kind}"
         ),
     );
-    policy.says_one_of(name, &[&group, &kind_too]).await?;
+    policy.reports_one_of(name, &[&group, &kind_too]).await?;
     // So long that trying again and again would come too late.
     tokio::time::sleep(Duration::from_secs(3)).await;
     let needed = world.policy("rough-edge-33-needed");
     needed.apply("inform", &[template(kind)]).await?;
-    needed.says("roughedge33", &made(kind)).await?;
+    needed.reports("roughedge33", &made(kind)).await?;
     let asked = Instant::now();
     audit(&world.managed, kind, name, &[]).await?;
     let waited = asked.elapsed();
@@ -92,7 +92,7 @@ pub(crate) async fn constraint_first(world: Arc<Guarded>) -> Result<()> {
         waited < Duration::from_secs(5),
         "the constraint came after {waited:?}"
     );
-    policy.says(name, CLEAN).await?;
+    policy.reports(name, CLEAN).await?;
     policy.remove().await?;
     needed.remove().await
 }
@@ -111,21 +111,27 @@ pub(crate) async fn restarts(world: Arc<Guarded>) -> Result<()> {
     }];
     audit(&world.managed, kind, name, &found).await?;
     let bad = "NonCompliant; warn - no (on ConfigMap cups/one)";
-    policy.hub_says(name, bad).await?;
-    policy.hub_says("casec17n", &made(kind)).await?;
-    let before = (policy.told(name).await?, policy.told("casec17n").await?);
+    policy.hub_reports(name, bad).await?;
+    policy.hub_reports("casec17n", &made(kind)).await?;
+    let before = (
+        policy.reported(name).await?,
+        policy.reported("casec17n").await?,
+    );
     running.component().restart()?;
     let mut running = running.ready().await?;
     steadily("nothing is told twice", || async {
-        let now = (policy.told(name).await?, policy.told("casec17n").await?);
+        let now = (
+            policy.reported(name).await?,
+            policy.reported("casec17n").await?,
+        );
         same("what was told", &now, &before)
     })
     .await?;
-    // What happened meanwhile is told.
+    // What happened meanwhile is reported.
     running.component().stop().await?;
     audit(&world.managed, kind, name, &[]).await?;
     running.component().restart()?;
-    policy.hub_says(name, CLEAN).await?;
+    policy.hub_reports(name, CLEAN).await?;
     policy.remove().await?;
     running.component().stop().await?;
     Ok(())
@@ -148,7 +154,7 @@ pub(crate) async fn on_hub(world: Arc<Guarded>) -> Result<()> {
     }];
     audit(&world.managed, kind, name, &found).await?;
     policy
-        .says(name, "NonCompliant; deny - no (on Namespace cups)")
+        .reports(name, "NonCompliant; deny - no (on Namespace cups)")
         .await?;
     policy.is("NonCompliant").await?;
     policy.remove().await?;

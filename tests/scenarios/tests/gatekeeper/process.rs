@@ -51,8 +51,8 @@ pub(crate) async fn audits(world: Arc<Guarded>) -> Result<()> {
     });
     cluster.apply(&home.to_string()).await?;
     let policy = governed(real, name, vec![template(kind), constraint(kind, name)]).await?;
-    policy.says(CLUSTER, "casec17k", &made(kind)).await?;
-    policy.says(CLUSTER, name, CLEAN).await?;
+    policy.reports(CLUSTER, "casec17k", &made(kind)).await?;
+    policy.reports(CLUSTER, name, CLEAN).await?;
     cluster.apply(&cups(name, "one", "tea")).await?;
     cluster.apply(&cups(name, "two", "tea")).await?;
     cluster.apply(&cups(name, "three", "milk")).await?;
@@ -65,7 +65,7 @@ pub(crate) async fn audits(world: Arc<Guarded>) -> Result<()> {
         message("warn", "two"),
         message("warn", "one")
     );
-    policy.says(CLUSTER, name, &both).await?;
+    policy.reports(CLUSTER, name, &both).await?;
     policy.root_is("NonCompliant").await?;
 
     policy.remediate("enforce").await?;
@@ -74,7 +74,7 @@ pub(crate) async fn audits(world: Arc<Guarded>) -> Result<()> {
         message("deny", "two"),
         message("deny", "one")
     );
-    policy.says(CLUSTER, name, &both).await?;
+    policy.reports(CLUSTER, name, &both).await?;
     within("another one is denied", || async {
         let denial = cluster.apply(&cups(name, "four", "tea")).await;
         let Err(denial) = denial else {
@@ -98,7 +98,7 @@ pub(crate) async fn audits(world: Arc<Guarded>) -> Result<()> {
             cups(name, "two", "tea")
         ))
         .await?;
-    policy.says(CLUSTER, name, CLEAN).await?;
+    policy.reports(CLUSTER, name, CLEAN).await?;
     policy.root_is("Compliant").await?;
     let history = policy.history(CLUSTER, name).await?;
     let twice = history.windows(2).find(|pair| pair[0] == pair[1]);
@@ -121,7 +121,7 @@ pub(crate) async fn mistake(world: Arc<Guarded>) -> Result<()> {
     let policy = governed(real, "case-c17l", vec![broken]).await?;
     let want = "NonCompliant; template-error; Failed to create Gatekeeper ConstraintTemplate. \
         Check the status of case17error.";
-    policy.says(CLUSTER, "case17error", want).await?;
+    policy.reports(CLUSTER, "case17error", want).await?;
     policy.root_is("NonCompliant").await?;
     let corrected = json!({ "spec": { "policy-templates": [{ "objectDefinition": template("Case17Error") }] } });
     policy.patch(corrected).await?;
@@ -162,9 +162,9 @@ pub(crate) async fn guide(world: Arc<Guarded>) -> Result<()> {
         on("gatekeeper-system"),
         on("default")
     );
-    policy.says(CLUSTER, "ns-must-have-gk", &want).await?;
+    policy.reports(CLUSTER, "ns-must-have-gk", &want).await?;
     policy
-        .says(CLUSTER, "k8srequiredlabels", &made("K8sRequiredLabels"))
+        .reports(CLUSTER, "k8srequiredlabels", &made("K8sRequiredLabels"))
         .await?;
     policy.root_is("NonCompliant").await?;
     let label = json!({ "metadata": { "labels": { "gatekeeper": "yes" } } });
@@ -173,7 +173,7 @@ pub(crate) async fn guide(world: Arc<Guarded>) -> Result<()> {
             .patch("v1", "Namespace", None, namespace, label.clone())
             .await?;
     }
-    policy.says(CLUSTER, "ns-must-have-gk", CLEAN).await?;
+    policy.reports(CLUSTER, "ns-must-have-gk", CLEAN).await?;
     policy.root_is("Compliant").await?;
     let found = cluster
         .get(CONSTRAINTS, "K8sRequiredLabels", None, "ns-must-have-gk")

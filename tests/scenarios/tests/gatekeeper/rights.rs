@@ -103,7 +103,7 @@ pub(crate) async fn suffice(world: Arc<Guarded>) -> Result<()> {
     }];
     audit(&world.managed, kind, name, &found).await?;
     policy
-        .hub_says(name, "NonCompliant; deny - no (on ConfigMap cups/one)")
+        .hub_reports(name, "NonCompliant; deny - no (on ConfigMap cups/one)")
         .await?;
     policy
         .apply("inform", &[template(kind), constraint(kind, name)])
@@ -111,8 +111,8 @@ pub(crate) async fn suffice(world: Arc<Guarded>) -> Result<()> {
     policy.acts(kind, name, "warn").await?;
     drop(alone);
     audit(&world.managed, kind, name, &[]).await?;
-    policy.hub_says(name, CLEAN).await?;
-    policy.hub_says("casec17q", &made(kind)).await?;
+    policy.hub_reports(name, CLEAN).await?;
+    policy.hub_reports("casec17q", &made(kind)).await?;
     policy.apply("inform", &[template(kind)]).await?;
     policy.lost(CONSTRAINTS, kind, name).await?;
     policy.remove().await?;
@@ -128,7 +128,7 @@ pub(crate) async fn suffice(world: Arc<Guarded>) -> Result<()> {
     // Kinds of templates that it has no rights for hinder nobody whose policies have none of them.
     install(&world.managed, "clusterrules.yaml").await?;
     policy.apply("inform", &[template(kind)]).await?;
-    policy.hub_says("casec17q", &made(kind)).await?;
+    policy.hub_reports("casec17q", &made(kind)).await?;
     policy.remove().await?;
     addon.component().stop().await?;
     Ok(())

@@ -48,7 +48,7 @@ pub(crate) async fn lets_go(world: Arc<Guarded>) -> Result<()> {
         .apply("inform", &[template(kind), kept, undecodable])
         .await?;
     audit(&world.managed, kind, name, &[]).await?;
-    policy.says(name, CLEAN).await?;
+    policy.reports(name, CLEAN).await?;
 
     let args = [
         "trigger-uninstall".to_owned(),

@@ -59,7 +59,7 @@ pub(crate) async fn odd(world: Arc<Guarded>) -> Result<()> {
         })
         .await?;
         audit(&world.managed, kind, name, &[]).await?;
-        policy.says(name, CLEAN).await?;
+        policy.reports(name, CLEAN).await?;
     }
     policy.remove().await
 }
@@ -71,11 +71,11 @@ pub(crate) async fn no_list(world: Arc<Guarded>) -> Result<()> {
     for violations in [json!("many"), json!({ "a": "b" }), json!(3)] {
         let fields = json!({ "totalViolations": 1, "violations": violations });
         audit_raw(&world.managed, kind, name, fields).await?;
-        policy.says(name, invalid).await?;
+        policy.reports(name, invalid).await?;
         audit(&world.managed, kind, name, &[]).await?;
-        policy.says(name, CLEAN).await?;
+        policy.reports(name, CLEAN).await?;
     }
-    // No number: not audited; what was said stays.
+    // No number: not audited; what was observed stays.
     let fields = json!({ "totalViolations": "one", "violations": null });
     audit_raw(&world.managed, kind, name, fields).await?;
     steadily("nothing new is said", || async {
@@ -99,7 +99,7 @@ pub(crate) async fn none_after_some(world: Arc<Guarded>) -> Result<()> {
     }];
     audit(&world.managed, kind, name, &found).await?;
     policy
-        .says(name, "NonCompliant; warn - no (on Namespace cups)")
+        .reports(name, "NonCompliant; warn - no (on Namespace cups)")
         .await?;
     audit(&world.managed, kind, name, &[]).await?;
     let status = &policy.constraint(kind, name).await?.data["status"];
@@ -107,7 +107,7 @@ pub(crate) async fn none_after_some(world: Arc<Guarded>) -> Result<()> {
         status.get("violations").is_none() && status["totalViolations"] == 0,
         "{status}"
     );
-    policy.says(name, CLEAN).await?;
+    policy.reports(name, CLEAN).await?;
     policy.is("Compliant").await?;
     policy.remove().await
 }
@@ -119,10 +119,10 @@ pub(crate) async fn not_listed(world: Arc<Guarded>) -> Result<()> {
         let fields = json!({ "totalViolations": 3, "violations": violations });
         audit_raw(&world.managed, kind, name, fields).await?;
         policy
-            .says(name, "NonCompliant; 3 violations (not listed)")
+            .reports(name, "NonCompliant; 3 violations (not listed)")
             .await?;
         audit(&world.managed, kind, name, &[]).await?;
-        policy.says(name, CLEAN).await?;
+        policy.reports(name, CLEAN).await?;
     }
     policy.remove().await
 }
@@ -147,11 +147,11 @@ pub(crate) async fn again(world: Arc<Guarded>) -> Result<()> {
     }];
     audit(&world.managed, kind, name, &found).await?;
     let bad = "NonCompliant; warn - no (on ConfigMap cups/one)";
-    policy.says(name, bad).await?;
+    policy.reports(name, bad).await?;
     for _ in 0..2 {
         needed.remove().await?;
         policy
-            .says(
+            .reports(
                 name,
                 "Pending; Dependencies were not satisfied: 1 is still pending (ConstraintTemplate roughedge39needed)",
             )
@@ -163,7 +163,7 @@ pub(crate) async fn again(world: Arc<Guarded>) -> Result<()> {
             .apply("inform", &[template("RoughEdge39Needed")])
             .await?;
         audit(&world.managed, kind, name, &found).await?;
-        policy.says(name, bad).await?;
+        policy.reports(name, bad).await?;
     }
     policy.remove().await?;
     needed.remove().await

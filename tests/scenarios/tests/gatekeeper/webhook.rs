@@ -27,16 +27,16 @@ pub(crate) async fn disabled(world: Arc<Guarded>) -> Result<()> {
     }];
     audit(&world.managed, kind, name, &found).await?;
     policy
-        .says(name, "NonCompliant; deny - no (on ConfigMap cups/one)")
+        .reports(name, "NonCompliant; deny - no (on ConfigMap cups/one)")
         .await?;
     name_webhook(&world.managed, "not-validation.gatekeeper.sh").await?;
     audit(&world.managed, kind, name, &found).await?;
     policy
-        .says(name, &format!("{OFF}deny - no (on ConfigMap cups/one)"))
+        .reports(name, &format!("{OFF}deny - no (on ConfigMap cups/one)"))
         .await?;
     audit(&world.managed, kind, name, &[]).await?;
     policy
-        .says(name, &format!("{OFF}The constraint has no violations"))
+        .reports(name, &format!("{OFF}The constraint has no violations"))
         .await?;
     policy.is("NonCompliant").await?;
     // A warning needs no webhook.
@@ -45,7 +45,7 @@ pub(crate) async fn disabled(world: Arc<Guarded>) -> Result<()> {
         .await?;
     policy.acts(kind, name, "warn").await?;
     audit(&world.managed, kind, name, &[]).await?;
-    policy.says(name, CLEAN).await?;
+    policy.reports(name, CLEAN).await?;
     name_webhook(&world.managed, WEBHOOK).await?;
     drop(alone);
     policy.remove().await
@@ -65,15 +65,15 @@ pub(crate) async fn watched(world: Arc<Guarded>) -> Result<()> {
         .await?;
     policy.acts(kind, name, "deny").await?;
     audit(&quiet, kind, name, &[]).await?;
-    policy.says(name, CLEAN).await?;
+    policy.reports(name, CLEAN).await?;
     // Gatekeeper audits no more: only the webhook changes.
     for _ in 0..2 {
         name_webhook(&quiet, "not-validation.gatekeeper.sh").await?;
         policy
-            .says(name, &format!("{OFF}The constraint has no violations"))
+            .reports(name, &format!("{OFF}The constraint has no violations"))
             .await?;
         name_webhook(&quiet, WEBHOOK).await?;
-        policy.says(name, CLEAN).await?;
+        policy.reports(name, CLEAN).await?;
     }
     policy.remove().await?;
     running.component().stop().await?;

@@ -34,7 +34,7 @@ data: {wanted: x}
         ("musthave", search),
     ];
     policy.apply(&spec("enforce", &templates)).await?;
-    let said = policy.is("Compliant").await?;
+    let observed = policy.is("Compliant").await?;
     let before = world.settled(policy.name()).await?;
     let (parents, own) = (
         policy.parent_messages().await?,
@@ -66,6 +66,6 @@ data: {wanted: x}
         &policy.own_messages().await?,
         &own,
     )?;
-    let now = policy.said().await?;
-    same("the status", &now, &said)
+    let now = policy.observed().await?;
+    same("the status", &now, &observed)
 }

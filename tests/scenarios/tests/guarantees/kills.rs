@@ -148,7 +148,7 @@ async fn objects_are(world: &Evaluator, prefixes: &[&str]) -> Result<()> {
 /// The status knows which objects the policy created: these and no others.
 async fn created(policy: &Subject<'_>, prefixes: &[&str]) -> Result<()> {
     within("it is known what the policy created", || async {
-        let status = policy.said().await?.0;
+        let status = policy.observed().await?.0;
         let related = status["relatedObjects"].as_array().context("none")?.clone();
         let created: BTreeSet<String> = related
             .iter()

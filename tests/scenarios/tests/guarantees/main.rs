@@ -1,4 +1,4 @@
-//! What a `config-policy-controller` promises whatever happens: it does not flap, it tells no secret, and it may be
+//! What a `config-policy-controller` promises whatever happens: it does not flap, it publishes no secret, and it may be
 //! killed at any moment.
 
 mod churn;

@@ -86,8 +86,8 @@ fn uses() -> Vec<Case> {
     let logs = logs.replace("- complianceType", "- recordDiff: Log\n  complianceType");
     let source =
         format!("{{apiVersion: v1, kind: Secret, metadata: {{name: source, namespace: {AT}}}}}");
-    let says = spec("inform", &[("musthave", &source), ("musthave", &other)]);
-    let says = format!("customMessage: {{noncompliant: '{{{{ .Policy }}}}'}}\n{says}");
+    let reports = spec("inform", &[("musthave", &source), ("musthave", &other)]);
+    let reports = format!("customMessage: {{noncompliant: '{{{{ .Policy }}}}'}}\n{reports}");
     let raw = format!(
         "remediationAction: inform\nobject-templates-raw: |\n  - complianceType: musthave\n    objectDefinition: {plain}\n"
     );
@@ -97,7 +97,7 @@ fn uses() -> Vec<Case> {
         ("looks", spec("inform", &looks), "Compliant"),
         ("other", spec("inform", &only), "NonCompliant"),
         ("logs", logs, "NonCompliant"),
-        ("says", says, "NonCompliant"),
+        ("says", reports, "NonCompliant"),
         ("raw", raw, "Compliant"),
         (
             "encrypted",
@@ -165,7 +165,7 @@ async fn look(
 ) -> Result<()> {
     let mut emitted: Vec<(String, String)> = Vec::new();
     for (policy, _) in policies {
-        let status = policy.said().await?.0.to_string();
+        let status = policy.observed().await?.0.to_string();
         emitted.push((format!("the status of {}", policy.name()), status));
     }
     let events: Api<Event> = Api::all(world.client());

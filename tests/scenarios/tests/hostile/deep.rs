@@ -72,7 +72,7 @@ async fn read(plane: &Plane, path: &str) -> Result<Value> {
 }
 
 /// Waits until a policy has a compliance on the hub.
-async fn says(world: &World, name: &str, compliance: &str) -> Result<()> {
+async fn reports(world: &World, name: &str, compliance: &str) -> Result<()> {
     let path = format!("{POLICIES_PATH}/{POLICIES}/policies/{name}");
     eventually(format!("{name} is {compliance}"), SOON, || async {
         let policy = read(&world.hub, &path).await?;
@@ -99,7 +99,7 @@ async fn restart(world: &mut World, name: &str) -> Result<()> {
     let template = Governed::template(name, "musthave", &object);
     let policy = Governed::apply(world, name, "enforce", vec![template]).await?;
     policy.place(&[CLUSTER]).await?;
-    says(world, name, "Compliant").await
+    reports(world, name, "Compliant").await
 }
 
 /// The text of a policy with one enforced object that holds `deep`.
@@ -147,7 +147,7 @@ pub(crate) async fn policy(world: Arc<Mutex<World>>) -> Result<()> {
         )
         .await?;
         place(&world, &name).await?;
-        says(&world, &name, "Compliant").await?;
+        reports(&world, &name, "Compliant").await?;
 
         // Somebody changes the bottom of it.
         let cluster = &world.cluster(CLUSTER)?.plane;
@@ -201,7 +201,7 @@ pub(crate) async fn status(world: Arc<Mutex<World>>) -> Result<()> {
     let template = Governed::template("reports-deeply", "musthave", &object);
     let policy = Governed::apply(&world, "reports-deeply", "inform", vec![template]).await?;
     policy.place(&[CLUSTER]).await?;
-    says(&world, "reports-deeply", "NonCompliant").await?;
+    reports(&world, "reports-deeply", "NonCompliant").await?;
     let replica = policy.replica();
     // The agent of the cluster would write its own status over it.
     world
@@ -222,7 +222,7 @@ pub(crate) async fn status(world: Arc<Mutex<World>>) -> Result<()> {
     )
     .await;
     sent?;
-    says(&world, "reports-deeply", "Compliant").await?;
+    reports(&world, "reports-deeply", "Compliant").await?;
     world
         .clusters
         .iter_mut()
@@ -244,7 +244,7 @@ pub(crate) async fn evasion(world: Arc<Mutex<World>>) -> Result<()> {
     let template = Governed::template("evades", "musthave", &object("wanted"));
     let policy = Governed::apply(&world, "evades", "inform", vec![template]).await?;
     policy.place(&[CLUSTER]).await?;
-    says(&world, "evades", "Compliant").await?;
+    reports(&world, "evades", "Compliant").await?;
 
     // The tenant breaks the policy in the same write that makes the object deep.
     let path = format!("{DEEPS_PATH}/evades");
@@ -260,7 +260,7 @@ pub(crate) async fn evasion(world: Arc<Mutex<World>>) -> Result<()> {
         change,
     )
     .await?;
-    says(&world, "evades", "NonCompliant").await?;
+    reports(&world, "evades", "NonCompliant").await?;
     let change = json!({ "spec": { "value": "wanted" } });
     send(
         cluster,
@@ -270,5 +270,5 @@ pub(crate) async fn evasion(world: Arc<Mutex<World>>) -> Result<()> {
         change.to_string(),
     )
     .await?;
-    says(&world, "evades", "Compliant").await
+    reports(&world, "evades", "Compliant").await
 }

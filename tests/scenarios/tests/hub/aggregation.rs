@@ -29,12 +29,12 @@ pub(crate) async fn mismatched(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-fn said(placement: &[Value], status: &[Value]) -> Value {
-    let mut said = json!({ "placement": placement });
+fn observed(placement: &[Value], status: &[Value]) -> Value {
+    let mut observed = json!({ "placement": placement });
     if !status.is_empty() {
-        said["status"] = json!(status);
+        observed["status"] = json!(status);
     }
-    said
+    observed
 }
 
 pub(crate) async fn decisions(world: Arc<Hubs>, name: &'static str, via: Via) -> Result<()> {
@@ -47,29 +47,29 @@ pub(crate) async fn decisions(world: Arc<Hubs>, name: &'static str, via: Via) ->
     let both = [m1.clone(), m2.clone()];
     // E12.
     let placement = [entry.clone()];
-    root.status_is(said(&placement, &both[..1])).await?;
+    root.status_is(observed(&placement, &both[..1])).await?;
     first.decides(&["m1", "m2"]).await?;
-    root.status_is(said(&placement, &both)).await?;
+    root.status_is(observed(&placement, &both)).await?;
     first.decides(&["m2"]).await?;
-    root.status_is(said(&placement, &both[1..])).await?;
+    root.status_is(observed(&placement, &both[1..])).await?;
     first.decides(&["m1"]).await?;
-    root.status_is(said(&placement, &both[..1])).await?;
+    root.status_is(observed(&placement, &both[..1])).await?;
     // E13: a second binding.
     let second = site.placed(via, "choice-2", "policy", &[]).await?;
     let placement = [entry, second.entry("choice-2")];
-    root.status_is(said(&placement, &both[..1])).await?;
+    root.status_is(observed(&placement, &both[..1])).await?;
     second.decides(&["m1"]).await?;
-    root.status_is(said(&placement, &both[..1])).await?;
+    root.status_is(observed(&placement, &both[..1])).await?;
     second.decides(&["m1", "m2"]).await?;
-    root.status_is(said(&placement, &both)).await?;
+    root.status_is(observed(&placement, &both)).await?;
     // E14: what chooses goes, then what binds.
     first.remove().await?;
     let bare = |binding: &str| json!({ "placementBinding": binding });
     let placement = [bare("choice"), second.entry("choice-2")];
-    root.status_is(said(&placement, &both)).await?;
+    root.status_is(observed(&placement, &both)).await?;
     second.remove().await?;
     let placement = [bare("choice"), bare("choice-2")];
-    root.status_is(said(&placement, &[])).await?;
+    root.status_is(observed(&placement, &[])).await?;
     site.unbind("choice").await?;
     site.unbind("choice-2").await?;
     root.status_is(json!({})).await?;
@@ -83,36 +83,36 @@ pub(crate) async fn compliance(world: Arc<Hubs>) -> Result<()> {
     let choice = site
         .placed(Via::Rule, "choice", "policy", &["m1", "m2"])
         .await?;
-    let said = |overall: &str, m1: &str, m2: &str| {
-        let mut said = json!({
+    let observed = |overall: &str, m1: &str, m2: &str| {
+        let mut observed = json!({
             "placement": [choice.entry("choice")], "status": [on("m1", m1), on("m2", m2)]
         });
         if !overall.is_empty() {
-            said["compliant"] = json!(overall);
+            observed["compliant"] = json!(overall);
         }
-        said
+        observed
     };
-    root.status_is(said("", "", "")).await?;
-    root.says("m1", "Compliant").await?;
-    root.status_is(said("", "Compliant", "")).await?;
-    root.says("m2", "Compliant").await?;
-    root.status_is(said("Compliant", "Compliant", "Compliant"))
+    root.status_is(observed("", "", "")).await?;
+    root.reports("m1", "Compliant").await?;
+    root.status_is(observed("", "Compliant", "")).await?;
+    root.reports("m2", "Compliant").await?;
+    root.status_is(observed("Compliant", "Compliant", "Compliant"))
         .await?;
-    root.says("m1", "NonCompliant").await?;
-    root.status_is(said("NonCompliant", "NonCompliant", "Compliant"))
+    root.reports("m1", "NonCompliant").await?;
+    root.status_is(observed("NonCompliant", "NonCompliant", "Compliant"))
         .await?;
-    root.says("m2", "Pending").await?;
-    root.status_is(said("NonCompliant", "NonCompliant", "Pending"))
+    root.reports("m2", "Pending").await?;
+    root.status_is(observed("NonCompliant", "NonCompliant", "Pending"))
         .await?;
-    root.says("m1", "Compliant").await?;
-    root.status_is(said("Pending", "Compliant", "Pending"))
+    root.reports("m1", "Compliant").await?;
+    root.status_is(observed("Pending", "Compliant", "Pending"))
         .await?;
     // A disabled policy keeps its placements and nothing else; enabled again, its replicas are new.
     root.disable(true).await?;
     root.status_is(json!({ "placement": [choice.entry("choice")] }))
         .await?;
     root.disable(false).await?;
-    root.status_is(said("", "", "")).await
+    root.status_is(observed("", "", "")).await
 }
 
 /// What others keep in the status of a root is theirs.
@@ -123,20 +123,20 @@ pub(crate) async fn others_fields(world: Arc<Hubs>) -> Result<()> {
     let choice = site
         .placed(Via::Placement, "choice", "policy", &["m1"])
         .await?;
-    let mut want = said(&[choice.entry("choice")], &[on("m1", "")]);
+    let mut want = observed(&[choice.entry("choice")], &[on("m1", "")]);
     root.status_is(want.clone()).await?;
     let details = json!([{ "templateMeta": { "name": "other" } }]);
     let patch = json!({ "status": { "details": details } });
     site.patch_status(V1, "Policy", Some(&site.name), "policy", patch)
         .await?;
-    root.says("m1", "Compliant").await?;
+    root.reports("m1", "Compliant").await?;
     want["status"] = json!([on("m1", "Compliant")]);
     want["compliant"] = json!("Compliant");
     want["details"] = details;
     root.status_is(want).await
 }
 
-/// A root that nothing binds says so, once.
+/// A root that nothing binds reports so, once.
 pub(crate) async fn unbound(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-04", &["m1"]).await?;
     let root = site.root("policy");
@@ -144,7 +144,7 @@ pub(crate) async fn unbound(world: Arc<Hubs>) -> Result<()> {
     let choice = site
         .placed(Via::Placement, "choice", "policy", &["m1"])
         .await?;
-    root.says("m1", "Compliant").await?;
+    root.reports("m1", "Compliant").await?;
     root.is("Compliant").await?;
     site.unbind("choice").await?;
     root.status_is(json!({})).await?;

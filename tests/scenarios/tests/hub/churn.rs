@@ -24,15 +24,15 @@ pub(crate) async fn decisions(world: Arc<Hubs>, name: &'static str, via: Via) ->
         tokio::time::sleep(Duration::from_millis(500)).await;
         root.replicas_are(clusters).await?;
         for cluster in clusters {
-            root.says(cluster, "Compliant").await?;
+            root.reports(cluster, "Compliant").await?;
         }
-        let mut said = json!({ "placement": [choice.entry("choice")] });
+        let mut observed = json!({ "placement": [choice.entry("choice")] });
         if !clusters.is_empty() {
             let status: Vec<Value> = clusters.iter().map(|name| on(name, "Compliant")).collect();
-            said["compliant"] = json!("Compliant");
-            said["status"] = json!(status);
+            observed["compliant"] = json!("Compliant");
+            observed["status"] = json!(status);
         }
-        root.status_is(said).await?;
+        root.status_is(observed).await?;
     }
     Ok(())
 }
@@ -49,7 +49,7 @@ pub(crate) async fn made_anew(world: Arc<Hubs>) -> Result<()> {
         if round % 2 == 1 {
             for cluster in ["m1", "m2"] {
                 root.spec_is(cluster, &spec).await?;
-                root.says(cluster, "NonCompliant").await?;
+                root.reports(cluster, "NonCompliant").await?;
             }
             root.is("NonCompliant").await?;
         }
@@ -60,7 +60,7 @@ pub(crate) async fn made_anew(world: Arc<Hubs>) -> Result<()> {
     root.apply(spec.clone()).await?;
     for cluster in ["m1", "m2"] {
         root.spec_is(cluster, &spec).await?;
-        root.says(cluster, "Compliant").await?;
+        root.reports(cluster, "Compliant").await?;
     }
     root.is("Compliant").await
 }
@@ -77,7 +77,7 @@ pub(crate) async fn statuses(world: Arc<Hubs>) -> Result<()> {
     root.replicas_are(&clusters).await?;
     for last in ["NonCompliant", "Pending", "Compliant"] {
         for compliance in ["Compliant", "NonCompliant", "Pending", last] {
-            let all = clusters.map(|cluster| root.says(cluster, compliance));
+            let all = clusters.map(|cluster| root.reports(cluster, compliance));
             futures::future::try_join_all(all).await?;
         }
         root.status_is(json!({
@@ -105,8 +105,8 @@ pub(crate) async fn dots(world: Arc<Hubs>) -> Result<()> {
     for root in [&dotted, &plainly] {
         root.replicas_are(&["m1"]).await?;
     }
-    dotted.says("m1", "NonCompliant").await?;
-    plainly.says("m1", "Compliant").await?;
+    dotted.reports("m1", "NonCompliant").await?;
+    plainly.reports("m1", "Compliant").await?;
     for (root, compliance) in [(&dotted, "NonCompliant"), (&plainly, "Compliant")] {
         root.status_is(json!({
             "compliant": compliance,

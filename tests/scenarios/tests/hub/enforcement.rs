@@ -49,20 +49,20 @@ pub(crate) async fn selective(world: Arc<Hubs>, name: &'static str, via: Via) ->
     let plainly = bound(&site, via, "inform", json!({}), &["m1", "m2"]).await?;
     acts(&root, &[("m1", "enforce"), ("m2", "enforce")]).await?;
     let (restricted, placing) = (some.entry("enforce"), plainly.entry("inform"));
-    let said = |entries: &[&Value], clusters: &[&str]| {
+    let observed = |entries: &[&Value], clusters: &[&str]| {
         let clusters: Vec<Value> = clusters.iter().map(|cluster| on(cluster, "")).collect();
         json!({ "placement": entries, "status": clusters })
     };
     // PROP-144: m3 is nowhere, as the policy is not there.
-    root.status_is(said(&[&restricted, &placing], &["m1", "m2"]))
+    root.status_is(observed(&[&restricted, &placing], &["m1", "m2"]))
         .await?;
     some.decides(&["m2"]).await?;
     acts(&root, &[("m1", "inform"), ("m2", "enforce")]).await?;
-    root.status_is(said(&[&restricted, &placing], &["m1", "m2"]))
+    root.status_is(observed(&[&restricted, &placing], &["m1", "m2"]))
         .await?;
     plainly.decides(&["m1"]).await?;
     acts(&root, &[("m1", "inform")]).await?;
-    root.status_is(said(&[&placing], &["m1"])).await?;
+    root.status_is(observed(&[&placing], &["m1"])).await?;
     some.decides(&all).await?;
     acts(&root, &[("m1", "enforce")]).await?;
     root.replicas_stay(&["m1"]).await?;
@@ -82,7 +82,7 @@ pub(crate) async fn selective(world: Arc<Hubs>, name: &'static str, via: Via) ->
     .await
 }
 
-/// What a root says of itself goes before; the override is taken as it is written.
+/// What a root reports of itself goes before; the override is taken as it is written.
 pub(crate) async fn overrides(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("case-e53-words", &["m1"]).await?;
     let root = site.root("policy");
@@ -119,7 +119,7 @@ pub(crate) async fn restricted_only(world: Arc<Hubs>) -> Result<()> {
     let first = bound(&site, Via::Placement, "b", enforcing(true), &both).await?;
     // Of its clusters only the binding before it has one.
     bound(&site, Via::Placement, "c", enforcing(true), &["m2"]).await?;
-    root.says("m1", "Compliant").await?;
+    root.reports("m1", "Compliant").await?;
     let want = json!({
         "compliant": "Compliant",
         "placement": [placing.entry("a"), first.entry("b")],

@@ -56,7 +56,7 @@ pub(crate) async fn one(world: Arc<Hubs>) -> Result<()> {
         .await?;
     let choice = bound(&site, "set", &["m1", "m2"]).await?;
     root.replicas_are(&["m1"]).await?;
-    root.says("m1", "Compliant").await?;
+    root.reports("m1", "Compliant").await?;
     root.status_stays(json!({
         "compliant": "Compliant",
         "placement": [excluding(choice.entry_of_set("set", "set"), &["m2"])],
@@ -64,7 +64,7 @@ pub(crate) async fn one(world: Arc<Hubs>) -> Result<()> {
     }))
     .await?;
     root.replicas_are(&["m1"]).await?;
-    site.set_says(
+    site.set_reports(
         "set",
         json!({
             "compliant": "Compliant", "placement": [choice.entry("set")],
@@ -94,7 +94,7 @@ pub(crate) async fn several(world: Arc<Hubs>) -> Result<()> {
     placements_are(&second, &[excluding(entry.clone(), &["m1"])]).await?;
     let message =
         format!("No status provided while awaiting policy status: first, second{EXCLUDED}");
-    site.set_says(
+    site.set_reports(
         "set",
         json!({
             "placement": [choice.entry("set")], "statusMessage": message,
@@ -114,10 +114,10 @@ pub(crate) async fn several(world: Arc<Hubs>) -> Result<()> {
     for root in [&first, &second] {
         root.replicas_are(&["m1", "m2"]).await?;
         placements_are(root, std::slice::from_ref(&entry)).await?;
-        root.says("m1", "Compliant").await?;
-        root.says("m2", "Compliant").await?;
+        root.reports("m1", "Compliant").await?;
+        root.reports("m2", "Compliant").await?;
     }
-    site.set_says(
+    site.set_reports(
         "set",
         json!({
             "compliant": "Compliant", "placement": [choice.entry("set")],
@@ -190,7 +190,7 @@ pub(crate) async fn counted(world: Arc<Hubs>) -> Result<()> {
         .placed(Via::Placement, "direct", "policy", &["m2"])
         .await?;
     root.replicas_are(&["m1", "m2"]).await?;
-    root.says("m1", "Compliant").await?;
+    root.reports("m1", "Compliant").await?;
     within("m1 is heard", || async {
         let status = root.status().await?;
         ensure!(
@@ -200,9 +200,9 @@ pub(crate) async fn counted(world: Arc<Hubs>) -> Result<()> {
         Ok(())
     })
     .await?;
-    root.says("m2", "Compliant").await?;
+    root.reports("m2", "Compliant").await?;
     root.is("Compliant").await?;
-    root.says("m2", "NonCompliant").await?;
+    root.reports("m2", "NonCompliant").await?;
     root.is("NonCompliant").await?;
     direct.decides(&[]).await?;
     root.replicas_are(&["m1"]).await?;

@@ -54,7 +54,7 @@ async fn trigger(root: &Root<'_>) -> Result<Option<String>> {
 pub(crate) async fn rotation(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("case-e49", &["m1", "m2"]).await?;
     let (with, without) = (site.root("with"), site.root("without"));
-    // Its template says nothing of a kind; it is propagated all the same.
+    // Its template reports nothing of a kind; it is propagated all the same.
     let kindless = policy_spec(&[json!({ "metadata": { "name": "kindless" } })]);
     for root in [&with, &without] {
         root.apply(kindless.clone()).await?;
@@ -292,30 +292,30 @@ pub(crate) async fn deleted_unneeded(world: Arc<Hubs>) -> Result<()> {
     .await
 }
 
-/// 40: every cluster is told of by itself.
-pub(crate) async fn told_of_each(world: Arc<Hubs>) -> Result<()> {
+/// 40: every cluster is reported of by itself.
+pub(crate) async fn reported_of_each(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-40", &["m1", "m2", "m3"]).await?;
     let root = site.root("policy");
     root.apply(plain()).await?;
     let clusters = ["m1", "m2", "m3"];
     site.placed(Via::Placement, "choice", "policy", &clusters)
         .await?;
-    let told = |what: &'static str| {
+    let reported = |what: &'static str| {
         let want = clusters
             .map(|cluster| format!("Policy {}/policy was {what} cluster {cluster}", site.name));
         let root = &root;
         async move {
             within(format!("{what} is told"), || async {
-                let mut told = root.told(what).await?;
-                told.sort();
-                same("what is told", told, want.to_vec())
+                let mut reported = root.reported(what).await?;
+                reported.sort();
+                same("what is told", reported, want.to_vec())
             })
             .await
         }
     };
-    told("propagated to").await?;
+    reported("propagated to").await?;
     tokio::time::sleep(Duration::from_millis(500)).await;
     root.patch(json!({ "spec": { "remediationAction": "enforce" } }))
         .await?;
-    told("updated for").await
+    reported("updated for").await
 }

@@ -23,18 +23,18 @@ pub(crate) async fn disabled_once(world: Arc<Hubs>) -> Result<()> {
     root.replicas_are(&[]).await?;
     let want = vec![format!("Policy {}/policy was disabled", site.name)];
     within("it is told", || async {
-        same("the events", root.told("disabled").await?, want.clone())
+        same("the events", root.reported("disabled").await?, want.clone())
     })
     .await?;
     steadily("it is told once", || async {
-        same("the events", root.told("disabled").await?, want.clone())
+        same("the events", root.reported("disabled").await?, want.clone())
     })
     .await?;
     let events = site.events("Policy", "policy").await?;
-    let told = events
+    let reported = events
         .iter()
         .find(|(_, _, message)| message.contains("disabled"));
-    let (kind, reason, _) = told.context("it is not told")?;
+    let (kind, reason, _) = reported.context("it is not told")?;
     same("type", kind.as_str(), "Normal")?;
     same("reason", reason.as_str(), "PolicyPropagation")
 }

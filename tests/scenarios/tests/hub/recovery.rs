@@ -61,7 +61,7 @@ pub(crate) async fn reverted(world: Arc<Hubs>) -> Result<()> {
         same("it", uid(root.replica("m2").await?), before)?;
     }
     // Statuses are not its business.
-    root.says("m1", "NonCompliant").await?;
+    root.reports("m1", "NonCompliant").await?;
     steadily("the status stays", || async {
         let status = root.replica("m1").await?.data["status"].clone();
         same("its status", status, json!({ "compliant": "NonCompliant" }))

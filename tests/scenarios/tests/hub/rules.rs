@@ -18,7 +18,7 @@ pub(crate) async fn unknown(world: Arc<Hubs>) -> Result<()> {
     let choice = site
         .placed(Via::Placement, "choice", "policy", &["m1"])
         .await?;
-    root.says("m1", "Compliant").await?;
+    root.reports("m1", "Compliant").await?;
     root.status_is(json!({
         "compliant": "Compliant",
         "placement": [choice.entry("choice"), { "placementBinding": "rule" }],

@@ -277,7 +277,7 @@ pub(crate) async fn shorter_keys(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 33: what is looked up in a Secret is not told in plain either.
+/// 33: what is looked up in a Secret is not reported in plain either.
 pub(crate) async fn looked_up(world: Arc<Hubs>) -> Result<()> {
     let read = r#"(lookup "v1" "Secret" "" "source").data.password"#;
     // What is protected beside it makes no difference.
@@ -425,7 +425,7 @@ async fn kept_secret(world: &Hubs, name: &str, ways: &[String]) -> Result<()> {
             same("the last one", values, want.clone())
         })
         .await?;
-    // What is told is told soon.
+    // What is reported is reported soon.
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     let replica = serde_json::to_string(&replica)?;
     let events = serde_json::to_string(&site.events("Policy", "policy").await?)?;

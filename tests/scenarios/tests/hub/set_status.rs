@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 const REPORTING: &str = "All policies are reporting status";
 
-fn said(compliant: &str, placement: &[Value], message: &str) -> Value {
-    let mut said = json!({ "placement": placement, "statusMessage": message });
+fn observed(compliant: &str, placement: &[Value], message: &str) -> Value {
+    let mut observed = json!({ "placement": placement, "statusMessage": message });
     if !compliant.is_empty() {
-        said["compliant"] = json!(compliant);
+        observed["compliant"] = json!(compliant);
     }
-    said
+    observed
 }
 
 /// A set bound by a choice of its name.
@@ -38,31 +38,32 @@ pub(crate) async fn follows_members(world: Arc<Hubs>, name: &'static str, via: V
     first.apply(plain()).await?;
     let choice = bound(&site, via, "set", &["first"], &["m1", "m2"]).await?;
     let placement = [choice.entry("choice")];
-    first.says("m1", "NonCompliant").await?;
-    first.says("m2", "Compliant").await?;
-    let want = said("NonCompliant", &placement, REPORTING);
-    site.set_says("set", want).await?;
+    first.reports("m1", "NonCompliant").await?;
+    first.reports("m2", "Compliant").await?;
+    let want = observed("NonCompliant", &placement, REPORTING);
+    site.set_reports("set", want).await?;
     site.set("set", &["first", "second"]).await?;
     let deleted = "Deleted policies: second";
-    site.set_says("set", said("NonCompliant", &placement, deleted))
+    site.set_reports("set", observed("NonCompliant", &placement, deleted))
         .await?;
-    first.says("m1", "Compliant").await?;
-    site.set_says("set", said("Compliant", &placement, deleted))
+    first.reports("m1", "Compliant").await?;
+    site.set_reports("set", observed("Compliant", &placement, deleted))
         .await?;
-    first.says("m1", "Pending").await?;
+    first.reports("m1", "Pending").await?;
     site.set("set", &["first"]).await?;
     let pending = "Policies awaiting pending dependencies: first";
-    site.set_says("set", said("Pending", &placement, pending))
+    site.set_reports("set", observed("Pending", &placement, pending))
         .await?;
     first.disable(true).await?;
     let disabled = "Disabled policies: first";
-    site.set_says("set", said("", &placement, disabled)).await?;
+    site.set_reports("set", observed("", &placement, disabled))
+        .await?;
     let second = site.root("second");
     second.apply(plain()).await?;
     site.set("set", &["first", "second"]).await?;
-    second.says("m1", "Compliant").await?;
-    second.says("m2", "Compliant").await?;
-    site.set_says("set", said("Compliant", &placement, disabled))
+    second.reports("m1", "Compliant").await?;
+    second.reports("m2", "Compliant").await?;
+    site.set_reports("set", observed("Compliant", &placement, disabled))
         .await
 }
 
@@ -72,22 +73,22 @@ pub(crate) async fn own_bindings_only(world: Arc<Hubs>) -> Result<()> {
     root.apply(plain()).await?;
     let choice = bound(&site, Via::Rule, "set", &["policy"], &["m1"]).await?;
     site.placed(Via::Rule, "direct", "policy", &["m2"]).await?;
-    root.says("m1", "NonCompliant").await?;
-    root.says("m2", "NonCompliant").await?;
+    root.reports("m1", "NonCompliant").await?;
+    root.reports("m2", "NonCompliant").await?;
     let placement = [choice.entry("choice")];
-    site.set_says("set", said("NonCompliant", &placement, REPORTING))
+    site.set_reports("set", observed("NonCompliant", &placement, REPORTING))
         .await?;
-    // What the other binding's cluster says is not the set's business.
-    root.says("m1", "Compliant").await?;
+    // What the other binding's cluster reports is not the set's business.
+    root.reports("m1", "Compliant").await?;
     root.is("NonCompliant").await?;
-    site.set_says("set", said("Compliant", &placement, REPORTING))
+    site.set_reports("set", observed("Compliant", &placement, REPORTING))
         .await?;
-    // A binding to a rule that is not there is told all the same.
+    // A binding to a rule that is not there is reported all the same.
     let missing = site.choice(Via::Rule, "missing");
     missing.bind(&[("PolicySet", "set")]).await?;
     let [known] = placement;
     let placement = [known, json!({ "placementBinding": "missing" })];
-    site.set_says("set", said("Compliant", &placement, REPORTING))
+    site.set_reports("set", observed("Compliant", &placement, REPORTING))
         .await
 }
 
@@ -98,12 +99,12 @@ pub(crate) async fn empty(world: Arc<Hubs>) -> Result<()> {
         same("its status", site.set_status("set").await?, Value::Null)
     })
     .await?;
-    // It says something while it has a member, and nothing again after that.
+    // It reports something while it has a member, and nothing again after that.
     site.set("set", &["missing"]).await?;
     let missing = json!({ "statusMessage": "Deleted policies: missing" });
-    site.set_says("set", missing).await?;
+    site.set_reports("set", missing).await?;
     site.set("set", &[]).await?;
-    site.set_says("set", json!({})).await
+    site.set_reports("set", json!({})).await
 }
 
 pub(crate) async fn everything_at_once(world: Arc<Hubs>) -> Result<()> {
@@ -117,7 +118,7 @@ pub(crate) async fn everything_at_once(world: Arc<Hubs>) -> Result<()> {
     let choice = bound(&site, Via::Placement, "set", &members, &["m1"]).await?;
     let message = "Disabled policies: disabled; No status provided while awaiting policy status: silent; \
                    Deleted policies: a-missing, b-missing";
-    site.set_says("set", said("", &[choice.entry("choice")], message))
+    site.set_reports("set", observed("", &[choice.entry("choice")], message))
         .await?;
     within("the missing ones are told", || async {
         let events = site.events("PolicySet", "set").await?;
@@ -137,7 +138,7 @@ pub(crate) async fn everything_at_once(world: Arc<Hubs>) -> Result<()> {
     .await
 }
 
-/// 13: two bindings are told in the order of their names, whichever member is looked at first.
+/// 13: two bindings are reported in the order of their names, whichever member is looked at first.
 pub(crate) async fn in_order(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-13", &["m1", "m2"]).await?;
     let (first, second) = (site.root("first"), site.root("second"));
@@ -154,15 +155,15 @@ pub(crate) async fn in_order(world: Arc<Hubs>) -> Result<()> {
     }
     entries.sort_by_key(|entry| entry["placementBinding"].to_string());
     for root in [&first, &second] {
-        root.says("m1", "Compliant").await?;
-        root.says("m2", "Compliant").await?;
+        root.reports("m1", "Compliant").await?;
+        root.reports("m2", "Compliant").await?;
     }
-    let want = said("Compliant", &entries, REPORTING);
-    site.set_says("set", want).await?;
+    let want = observed("Compliant", &entries, REPORTING);
+    site.set_reports("set", want).await?;
     // The first member on the cluster of the last binding.
-    first.says("m1", "NonCompliant").await?;
-    let want = said("NonCompliant", &entries, REPORTING);
-    site.set_says("set", want.clone()).await?;
+    first.reports("m1", "NonCompliant").await?;
+    let want = observed("NonCompliant", &entries, REPORTING);
+    site.set_reports("set", want.clone()).await?;
     for round in 0..5 {
         for root in [&first, &second] {
             root.annotate("round", &round.to_string()).await?;
@@ -179,30 +180,30 @@ pub(crate) async fn unbound(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-14", &[]).await?;
     site.set("set", &["policy"]).await?;
     let message = |text: &str| json!({ "statusMessage": text });
-    site.set_says("set", message("Deleted policies: policy"))
+    site.set_reports("set", message("Deleted policies: policy"))
         .await?;
     let root = site.root("policy");
     root.apply(plain()).await?;
     let silent = "No status provided while awaiting policy status: policy";
-    site.set_says("set", message(silent)).await?;
+    site.set_reports("set", message(silent)).await?;
     root.disable(true).await?;
-    site.set_says("set", message("Disabled policies: policy"))
+    site.set_reports("set", message("Disabled policies: policy"))
         .await?;
     root.delete().await?;
-    site.set_says("set", message("Deleted policies: policy"))
+    site.set_reports("set", message("Deleted policies: policy"))
         .await
 }
 
-/// 15: what is not new is not told.
-pub(crate) async fn told_on_change(world: Arc<Hubs>) -> Result<()> {
+/// 15: what is not new is not reported.
+pub(crate) async fn reported_on_change(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-15", &["m1", "m2"]).await?;
     let root = site.root("policy");
     root.apply(plain()).await?;
     let choice = bound(&site, Via::Placement, "set", &["policy"], &["m1", "m2"]).await?;
-    root.says("m1", "NonCompliant").await?;
-    root.says("m2", "Compliant").await?;
-    let want = said("NonCompliant", &[choice.entry("choice")], REPORTING);
-    site.set_says("set", want.clone()).await?;
+    root.reports("m1", "NonCompliant").await?;
+    root.reports("m2", "Compliant").await?;
+    let want = observed("NonCompliant", &[choice.entry("choice")], REPORTING);
+    site.set_reports("set", want.clone()).await?;
     let note = format!(
         "Status successfully updated for policySet set in namespace {}",
         site.name
@@ -212,20 +213,20 @@ pub(crate) async fn told_on_change(world: Arc<Hubs>) -> Result<()> {
         "PolicySetStatusUpdate".to_owned(),
         note,
     );
-    let told = || async {
+    let reported = || async {
         let events = site.events("PolicySet", "set").await?;
         anyhow::Ok(events.iter().filter(|event| **event == line).count())
     };
     within("it is told", || async {
-        ensure!(told().await? > 0, "nothing is told");
+        ensure!(reported().await? > 0, "nothing is told");
         Ok(())
     })
     .await?;
     // The last of them may be on its way still.
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-    let before = told().await?;
+    let before = reported().await?;
     for compliance in ["NonCompliant", "Compliant", "NonCompliant", "Compliant"] {
-        root.says("m2", compliance).await?;
+        root.reports("m2", compliance).await?;
         let m2 = reeve_scenarios::on("m2", compliance);
         within("the root says so", || async {
             same("on m2", &root.status().await?["status"][1], &m2)
@@ -234,7 +235,7 @@ pub(crate) async fn told_on_change(world: Arc<Hubs>) -> Result<()> {
     }
     steadily("nothing new is told", || async {
         same("its status", site.set_status("set").await?, want.clone())?;
-        same("events", told().await?, before)
+        same("events", reported().await?, before)
     })
     .await
 }

@@ -38,10 +38,10 @@ pub(crate) async fn follows_sets(world: Arc<Hubs>, name: &'static str, via: Via)
         choice.decides(clusters).await?;
         policy.replicas_are(clusters).await?;
     }
-    let said = json!({
+    let observed = json!({
         "placement": [choice.entry_of_set("choice", "set")], "status": [on("m1", ""), on("m2", "")]
     });
-    policy.status_is(said.clone()).await?;
+    policy.status_is(observed.clone()).await?;
     // The set, the binding and the decisions go in turn.
     site.remove("PolicySet", "set").await?;
     policy.replicas_are(&[]).await?;
@@ -52,7 +52,7 @@ pub(crate) async fn follows_sets(world: Arc<Hubs>, name: &'static str, via: Via)
     policy.replicas_are(&[]).await?;
     choice.bind(&set).await?;
     policy.replicas_are(&["m1", "m2"]).await?;
-    policy.status_is(said).await?;
+    policy.status_is(observed).await?;
     choice.forget().await?;
     policy.replicas_are(&[]).await
 }
@@ -132,11 +132,11 @@ pub(crate) async fn two_sets_one_binding(world: Arc<Hubs>) -> Result<()> {
     site.set("set-2", &["second"]).await?;
     let sets = [("PolicySet", "set-1"), ("PolicySet", "set-2")];
     let choice = chosen(&site, Via::Placement, "choice", &sets, &["m1"]).await?;
-    let said = |set: &str, cluster: &str| json!({ "placement": [choice.entry_of_set("choice", set)], "status": [on(cluster, "")] });
+    let observed = |set: &str, cluster: &str| json!({ "placement": [choice.entry_of_set("choice", set)], "status": [on(cluster, "")] });
     for cluster in ["m1", "m2"] {
         choice.decides(&[cluster]).await?;
         for (policy, set) in [(&first, "set-1"), (&second, "set-2")] {
-            policy.status_is(said(set, cluster)).await?;
+            policy.status_is(observed(set, cluster)).await?;
             policy.replicas_are(&[cluster]).await?;
         }
     }
@@ -149,7 +149,7 @@ pub(crate) async fn two_sets_one_binding(world: Arc<Hubs>) -> Result<()> {
     for cluster in ["m1", "m2"] {
         choice.decides(&[cluster]).await?;
         for (policy, set) in [(&first, "set-1"), (&second, "set-2")] {
-            policy.status_is(said(set, cluster)).await?;
+            policy.status_is(observed(set, cluster)).await?;
             policy.replicas_are(&[cluster]).await?;
         }
     }
@@ -168,14 +168,15 @@ pub(crate) async fn repeated_subjects(world: Arc<Hubs>) -> Result<()> {
         ("Policy", "first"),
     ];
     let choice = chosen(&site, Via::Placement, "choice", &subjects, &["m1"]).await?;
-    let said = |placement: &[Value]| json!({ "placement": placement, "status": [on("m1", "")] });
+    let observed =
+        |placement: &[Value]| json!({ "placement": placement, "status": [on("m1", "")] });
     let direct = choice.entry("choice");
     let (one, two) = (
         choice.entry_of_set("choice", "set-1"),
         choice.entry_of_set("choice", "set-2"),
     );
-    first.status_is(said(&[direct, one])).await?;
-    second.status_is(said(&[two])).await?;
+    first.status_is(observed(&[direct, one])).await?;
+    second.status_is(observed(&[two])).await?;
     first.replicas_are(&["m1"]).await?;
     second.replicas_are(&["m1"]).await
 }
@@ -214,8 +215,8 @@ pub(crate) async fn while_away(world: Arc<Hubs>) -> Result<()> {
         .placed(Via::Placement, "choice", "policy", &["m1", "m2"])
         .await?;
     policy.replicas_are(&["m1", "m2"]).await?;
-    policy.says("m1", "Compliant").await?;
-    policy.says("m2", "Compliant").await?;
+    policy.reports("m1", "Compliant").await?;
+    policy.reports("m2", "Compliant").await?;
     policy.is("Compliant").await?;
     let changes = async {
         site.unbind("choice").await?;

@@ -160,12 +160,12 @@ pub(crate) async fn refused(world: Arc<Hubs>) -> Result<()> {
         let object = small(&hub(action));
         root.apply(policy_spec(std::slice::from_ref(&object)))
             .await?;
-        let said = root.fails("m1", "error calling").await?;
+        let observed = root.fails("m1", "error calling").await?;
         let want = format!(
             ": template: tmpl:6:{}: executing \"tmpl\" {error}",
             column(action)
         );
-        ends_with(&said, &want)?;
+        ends_with(&observed, &want)?;
         let prefix = "Failed to resolve templates for cluster m1: ";
         within("it is told", || async {
             let events = site.events("Policy", name).await?;
@@ -180,7 +180,7 @@ pub(crate) async fn refused(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// That an error tells of a template, and ends like this.
+/// That an error publishes of a template, and ends like this.
 fn ends_with(error: &str, want: &str) -> Result<()> {
     ensure!(
         error.starts_with("failed to resolve the template") && error.ends_with(want),
@@ -265,7 +265,7 @@ pub(crate) async fn labels_of_the_root(world: Arc<Hubs>) -> Result<()> {
     same("the label on the replica", label(&replica, "team"), None)
 }
 
-/// 32: a cluster that is not registered has no labels, which is said.
+/// 32: a cluster that is not registered has no labels, which is observed.
 pub(crate) async fn unregistered(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-32", &[]).await?;
     site.namespace(&site.cluster("m1")).await?;
@@ -280,7 +280,7 @@ pub(crate) async fn unregistered(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 21: a kind that the hub does not know yet is said, does not hold up the rest, and is not told again
+/// 21: a kind that the hub does not know yet is observed, does not hold up the rest, and is not reported again
 /// and again.
 pub(crate) async fn unknown_kind(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-21", &["m1"]).await?;
@@ -291,7 +291,7 @@ pub(crate) async fn unknown_kind(world: Arc<Hubs>) -> Result<()> {
     root.apply(spec("first")).await?;
     site.placed(Via::Placement, "choice", "policy", &["m1"])
         .await?;
-    let said = |value: &'static str| {
+    let observed = |value: &'static str| {
         let root = &root;
         async move {
             root.until("m1", "it says so", |replica| {
@@ -307,16 +307,16 @@ pub(crate) async fn unknown_kind(world: Arc<Hubs>) -> Result<()> {
             .await
         }
     };
-    said("first").await?;
+    observed("first").await?;
     root.apply(spec("second")).await?;
-    said("second").await?;
-    let told = root.told("Failed to resolve templates").await?;
+    observed("second").await?;
+    let reported = root.reported("Failed to resolve templates").await?;
     steadily("it is not told again and again", || async {
-        let now = root.told("Failed to resolve templates").await?;
+        let now = root.reported("Failed to resolve templates").await?;
         ensure!(
-            now.len() <= told.len() + 1,
+            now.len() <= reported.len() + 1,
             "it was told {} times, now {}",
-            told.len(),
+            reported.len(),
             now.len()
         );
         Ok(())
@@ -407,8 +407,8 @@ pub(crate) async fn equal(world: Arc<Hubs>) -> Result<()> {
     .await
 }
 
-/// 39: what is told of an error is the error, as far as an event can hold it.
-pub(crate) async fn told_as_it_is(world: Arc<Hubs>) -> Result<()> {
+/// 39: what is reported of an error is the error, as far as an event can hold it.
+pub(crate) async fn reported_as_it_is(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-39", &["m1"]).await?;
     let root = site.root("policy");
     let long = "x".repeat(1500);
@@ -418,18 +418,18 @@ pub(crate) async fn told_as_it_is(world: Arc<Hubs>) -> Result<()> {
         .await?;
     let want = format!("error calling fail: at 100%s-%d {long}");
     ends_with(&root.fails("m1", "100%s").await?, &want)?;
-    let told = within("it is told", || async {
-        let told = root.told("Failed to resolve templates").await?;
-        told.into_iter().next().context("nothing is told")
+    let reported = within("it is told", || async {
+        let reported = root.reported("Failed to resolve templates").await?;
+        reported.into_iter().next().context("nothing is told")
     })
     .await?;
-    ensure!(told.len() <= 1024, "{} bytes are told", told.len());
-    ensure!(!told.contains("MISSING"), "it is formatted: {told}");
+    ensure!(reported.len() <= 1024, "{} bytes are told", reported.len());
+    ensure!(!reported.contains("MISSING"), "it is formatted: {reported}");
     ensure!(
-        told.starts_with(
+        reported.starts_with(
             "Failed to resolve templates for cluster m1: failed to resolve the template"
         ),
-        "it is {told}"
+        "it is {reported}"
     );
     Ok(())
 }

@@ -116,7 +116,7 @@ pub(crate) async fn renewed() -> Result<()> {
         });
         anyhow::Ok(creates.filter(|event| event.code == 201).count())
     };
-    // The answer comes a moment before the log tells of it.
+    // The answer comes a moment before the log publishes of it.
     within("a token was asked for", || async {
         same("the tokens", tokens().await?, 1)
     })

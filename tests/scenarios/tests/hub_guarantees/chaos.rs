@@ -272,25 +272,25 @@ impl Storm<'_> {
         forgive_absence(outcome)
     }
 
-    /// The addon of a cluster says this of a policy, if there is one.
+    /// The addon of a cluster reports this of a policy, if there is one.
     pub(crate) async fn say(
         &mut self,
         policy: &'static str,
         cluster: &'static str,
         compliance: &'static str,
     ) -> Result<()> {
-        let before = self.model.said.insert((policy, cluster), compliance);
+        let before = self.model.observed.insert((policy, cluster), compliance);
         if policy == STEADY && compliance == "NonCompliant" && before != Some(compliance) {
             self.automations.violated(cluster);
         }
         let namespace = self.site.cluster(cluster);
         let name = format!("{NAME}.{policy}");
         let patch: Value = json!({ "status": { "compliant": compliance } });
-        let said = self
+        let observed = self
             .site
             .patch_status(V1, "Policy", Some(&namespace), &name, patch)
             .await;
-        said.map(drop)
+        observed.map(drop)
     }
 
     /// Waits until somebody has followed a change.
@@ -318,14 +318,14 @@ impl Storm<'_> {
         .await
     }
 
-    /// The storm is over: every cluster says its last word, and everything is as it must be.
+    /// The storm is over: every cluster reports its last word, and everything is as it must be.
     async fn end(&mut self) -> Result<()> {
         self.answered().await?;
         crate::ended::placed_as_wanted(self).await?;
         for (p, policy) in POLICIES.into_iter().enumerate() {
             for (c, cluster) in CLUSTERS.into_iter().enumerate() {
                 if self.model.placed(policy, cluster).is_none() {
-                    self.model.said.remove(&(policy, cluster));
+                    self.model.observed.remove(&(policy, cluster));
                     continue;
                 }
                 let states = ["Compliant", "NonCompliant", "Pending", "Compliant"];

@@ -203,7 +203,7 @@ impl Automations {
         within("every violation that lasts has its job", || async {
             let jobs = self.jobs(site, "every").await?;
             for cluster in CLUSTERS {
-                if model.said.get(&(STEADY, cluster)) == Some(&"NonCompliant") {
+                if model.observed.get(&(STEADY, cluster)) == Some(&"NonCompliant") {
                     ensure!(
                         jobs.iter().any(|job| targets(site, job).contains(cluster)),
                         "{cluster} has none"

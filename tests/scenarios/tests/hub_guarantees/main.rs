@@ -1,5 +1,5 @@
 //! What a `governance-policy-propagator` promises whatever happens: what is encrypted can be decrypted at every moment,
-//! no secret is told, tokens are renewed, and it may be killed at any moment. Every scenario has a hub of its own.
+//! no secret is reported, tokens are renewed, and it may be killed at any moment. Every scenario has a hub of its own.
 
 mod accounts;
 mod chaos;

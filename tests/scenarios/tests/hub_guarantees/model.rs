@@ -1,4 +1,4 @@
-//! What a hub must look like, told once more and simply: who is placed where, and what statuses say.
+//! What a hub must look like, reported once more and simply: who is placed where, and what statuses say.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,8 +73,8 @@ pub(crate) struct Model {
     /// The numbers of what templates read.
     pub(crate) setting: usize,
     pub(crate) secret: usize,
-    /// What each cluster says of each policy, as long as it has a replica.
-    pub(crate) said: BTreeMap<(&'static str, &'static str), &'static str>,
+    /// What each cluster reports of each policy, as long as it has a replica.
+    pub(crate) observed: BTreeMap<(&'static str, &'static str), &'static str>,
 }
 
 /// Where a policy is.
@@ -175,7 +175,7 @@ impl Model {
         if self.placed(policy, cluster).is_none() {
             return "";
         }
-        self.said.get(&(policy, cluster)).copied().unwrap_or("")
+        self.observed.get(&(policy, cluster)).copied().unwrap_or("")
     }
 
     fn reach(&self, policy: &str) -> Reach {
@@ -282,7 +282,7 @@ impl Model {
         bindings: &BTreeSet<&'static str>,
         entries: &[Value],
     ) -> Value {
-        let mut said = reeve_scenarios::on(cluster, self.compliance(policy, cluster));
+        let mut observed = reeve_scenarios::on(cluster, self.compliance(policy, cluster));
         if self.is_excluded(policy, cluster) {
             let excluding: Vec<&str> = entries
                 .iter()
@@ -295,10 +295,10 @@ impl Model {
                 .map(|binding| json!({ "placementBinding": binding }))
                 .collect();
             if !excluding.is_empty() && !remaining.is_empty() {
-                said["remainingBindings"] = json!(remaining);
+                observed["remainingBindings"] = json!(remaining);
             }
         }
-        said
+        observed
     }
 
     /// The status of the set, with short names of clusters.
@@ -380,7 +380,7 @@ impl Model {
     }
 }
 
-/// What the `ConfigMap` says.
+/// What the `ConfigMap` reports.
 pub(crate) fn setting(number: usize) -> String {
     format!("setting {number}")
 }

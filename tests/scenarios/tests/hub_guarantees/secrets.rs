@@ -102,7 +102,7 @@ async fn play(plane: &Plane, propagator: &mut Propagator, mistakes: &Mistakes) -
         let root = apply(&site, name, action, *account, &["m1", "m2"]).await?;
         root.until("m1", "an error", failed).await?;
     }
-    events_are_told(&site, mistakes).await?;
+    events_are_reported(&site, mistakes).await?;
     emitted(plane, propagator, mistakes).await?;
     // And once more with other values, after a start.
     propagator.component.restart()?;
@@ -330,14 +330,14 @@ fn failed(replica: &Object) -> Result<()> {
     Ok(())
 }
 
-/// Waits until every mistake was told in an event.
-async fn events_are_told(site: &Site<'_>, mistakes: &Mistakes) -> Result<()> {
+/// Waits until every mistake was reported in an event.
+async fn events_are_reported(site: &Site<'_>, mistakes: &Mistakes) -> Result<()> {
     for (name, _, _) in mistakes {
         within(format!("the mistake {name} is told"), || async {
             let events = site.events("Policy", name).await?;
-            let told = |message: &str| message.starts_with("Failed to resolve templates");
+            let reported = |message: &str| message.starts_with("Failed to resolve templates");
             ensure!(
-                events.iter().any(|(_, _, message)| told(message)),
+                events.iter().any(|(_, _, message)| reported(message)),
                 "{events:?}"
             );
             Ok(())

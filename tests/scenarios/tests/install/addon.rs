@@ -211,12 +211,12 @@ impl<'a> AddOn<'a> {
             Ok(())
         })
         .await?;
-        self.says("Available", "True", "ManagedClusterAddOnLeaseUpdated")
+        self.reports("Available", "True", "ManagedClusterAddOnLeaseUpdated")
             .await
     }
 
     /// Waits for a condition of the add-on.
-    pub(crate) async fn says(&self, kind: &str, status: &str, reason: &str) -> Result<()> {
+    pub(crate) async fn reports(&self, kind: &str, status: &str, reason: &str) -> Result<()> {
         let who = format!("{} on {}", self.name, self.cluster.name());
         eventually(
             format!("{who} is {kind} {status} {reason}"),

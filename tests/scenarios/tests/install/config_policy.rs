@@ -250,7 +250,7 @@ pub(crate) async fn standalone(site: Arc<Site>) -> Result<()> {
     // The agent starts anew with the other credentials, and keeps the lease of both.
     addon.runs().await?;
     extra
-        .says("Available", "True", "ManagedClusterAddOnLeaseUpdated")
+        .reports("Available", "True", "ManagedClusterAddOnLeaseUpdated")
         .await?;
     extra.disable().await?;
     addon.disable().await

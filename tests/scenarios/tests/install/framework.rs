@@ -148,7 +148,7 @@ pub(crate) async fn customized(site: Arc<Site>) -> Result<()> {
         .await?;
     addon.runs().await?;
     has_namespace(addon.plane, POLICIES).await?;
-    addon.says("Progressing", "False", "Completed").await?;
+    addon.reports("Progressing", "False", "Completed").await?;
     addon.disable().await
 }
 pub(crate) async fn nodes(site: Arc<Site>) -> Result<()> {

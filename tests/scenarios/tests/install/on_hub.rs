@@ -118,7 +118,7 @@ async fn stops_to_sync(addon: &AddOn<'_>, agent: Agent) -> Result<()> {
     // Or else the namespace would go with its line in the work.
     addon.annotate(json!({ PAUSE: "true" })).await?;
     addon
-        .says("ManifestApplied", "False", "ManifestWorkApplyFailed")
+        .reports("ManifestApplied", "False", "ManifestWorkApplyFailed")
         .await?;
     let orphan = json!({ "spec": { "deleteOption": { "propagationPolicy": "Orphan" } } });
     let work = format!("addon-{FRAMEWORK}-deploy-0");
@@ -128,7 +128,7 @@ async fn stops_to_sync(addon: &AddOn<'_>, agent: Agent) -> Result<()> {
     let klusterlet = site.klusterlet(addon.cluster)?;
     if agent == Agent::Late {
         addon.deploy_work().await?;
-        // Nothing is applied that the controller says before it knows of both changes.
+        // Nothing is applied that the controller reports before it knows of both changes.
         klusterlet.pause()?;
     }
     let outcome = goes_without_namespace(addon, &work).await;
@@ -197,7 +197,7 @@ pub(crate) mod works {
         let length = settled_length(&addon).await?;
         addon.annotate(json!({ PAUSE: "true" })).await?;
         addon
-            .says("ManifestApplied", "False", "ManifestWorkApplyFailed")
+            .reports("ManifestApplied", "False", "ManifestWorkApplyFailed")
             .await?;
         paused_message(&addon).await?;
         append(&addon, length).await?;

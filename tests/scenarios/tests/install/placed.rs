@@ -43,7 +43,7 @@ pub(crate) async fn installed_elsewhere(
         }
         addon.disable().await
     }));
-    let outcome = tokio::try_join!(told_of_version(site, name, &hash), agents);
+    let outcome = tokio::try_join!(reported_of_version(site, name, &hash), agents);
     let patch = json!({ "spec": { "supportedConfigs": null } });
     site.hub
         .patch(ADDON_API, "ClusterManagementAddOn", None, name, patch)
@@ -53,8 +53,8 @@ pub(crate) async fn installed_elsewhere(
     Ok(())
 }
 
-/// Waits until the definition of the add-on says which version of its default is wanted.
-async fn told_of_version(site: &Site, name: &str, hash: &str) -> Result<()> {
+/// Waits until the definition of the add-on reports which version of its default is wanted.
+async fn reported_of_version(site: &Site, name: &str, hash: &str) -> Result<()> {
     let kind = "ClusterManagementAddOn";
     eventually(
         format!("the default of {name} has its hash"),

@@ -26,7 +26,7 @@ pub(crate) async fn suffice(site: Arc<Site>) -> Result<()> {
         addon.runs().await?;
     }
     standalone
-        .says("Available", "True", "ManagedClusterAddOnLeaseUpdated")
+        .reports("Available", "True", "ManagedClusterAddOnLeaseUpdated")
         .await?;
     for addon in [&standalone, &framework, &config_policy] {
         addon.disable().await?;

@@ -143,7 +143,7 @@ impl Site {
         let mut text = String::new();
         for (version, kind) in [ADDON, WORK] {
             for object in self.hub.list(version, kind, None).await.unwrap_or_default() {
-                let _ = writeln!(text, "--- {kind} {}", told(&object));
+                let _ = writeln!(text, "--- {kind} {}", reported(&object));
             }
         }
         for (klusterlet, kubelet) in self.klusterlets.iter().zip(&self.kubelets) {
@@ -158,7 +158,7 @@ impl Site {
 }
 
 /// What is worth knowing of an object of the hub.
-fn told(object: &Object) -> String {
+fn reported(object: &Object) -> String {
     let metadata = &object.metadata;
     let conditions = object.data["status"]["conditions"].as_array();
     let conditions = conditions.into_iter().flatten();
@@ -217,7 +217,7 @@ async fn prepare(plane: &Plane) -> Result<()> {
     Ok(())
 }
 
-/// A `ClusterManagementAddOn` that says nothing.
+/// A `ClusterManagementAddOn` that reports nothing.
 pub(crate) fn offer(name: &str) -> String {
     json!({
         "apiVersion": ADDON_API, "kind": "ClusterManagementAddOn",
@@ -251,7 +251,7 @@ async fn join(hub: &Plane, two: &Plane, three: &Plane) -> Result<Vec<Klusterlet>
     ])
 }
 
-/// The image that the controller is told to use for an agent.
+/// The image that the controller is reported to use for an agent.
 pub(crate) fn image(name: &str) -> String {
     format!("quay.io/open-cluster-management/{name}:test")
 }

@@ -133,8 +133,9 @@ impl Fleet {
         }
         for cluster in &self.clusters {
             for addon in ADDONS {
-                self.said(cluster.name, addon, "Available").await?;
-                self.said(cluster.name, addon, "ManifestApplied").await?;
+                self.observed(cluster.name, addon, "Available").await?;
+                self.observed(cluster.name, addon, "ManifestApplied")
+                    .await?;
                 available(&cluster.plane, AGENTS, addon).await?;
             }
         }
@@ -173,8 +174,8 @@ impl Fleet {
         Ok(())
     }
 
-    /// Waits until an add-on says that something is so.
-    pub(crate) async fn said(&self, cluster: &str, addon: &str, kind: &str) -> Result<()> {
+    /// Waits until an add-on reports that something is so.
+    pub(crate) async fn observed(&self, cluster: &str, addon: &str, kind: &str) -> Result<()> {
         eventually(format!("{cluster}/{addon} is {kind}"), LATER, || async {
             let (version, of) = ADDON;
             let object = self.hub.get(version, of, Some(cluster), addon).await?;

@@ -24,18 +24,18 @@ pub(crate) type Inventory = BTreeMap<String, Value>;
 /// Takes stock.
 pub(crate) async fn take(plane: &Plane) -> Result<Inventory> {
     let objects = everything(plane).await?.into_iter();
-    let says = objects.map(|(name, object)| {
+    let reports = objects.map(|(name, object)| {
         let mut data = object.data;
         if let Some(data) = data.as_object_mut() {
             data.remove("status");
         }
         let metadata = &object.metadata;
-        let says = json!({
+        let reports = json!({
             "data": data, "labels": metadata.labels, "finalizers": metadata.finalizers,
         });
-        (name, says)
+        (name, reports)
     });
-    Ok(says.collect())
+    Ok(reports.collect())
 }
 
 /// The UIDs of everything but Pods, which come and go.
@@ -85,10 +85,12 @@ async fn everything(plane: &Plane) -> Result<BTreeMap<String, Object>> {
 /// What is there now and was not, what was there and is not, and what is otherwise.
 pub(crate) fn difference(before: &Inventory, after: &Inventory) -> Vec<String> {
     let mut lines = Vec::new();
-    for (name, says) in after {
+    for (name, reports) in after {
         match before.get(name) {
             None => lines.push(format!("left behind: {name}")),
-            Some(said) if said != says => lines.push(format!("changed: {name}: {said} is {says}")),
+            Some(observed) if observed != reports => {
+                lines.push(format!("changed: {name}: {observed} is {reports}"))
+            }
             Some(_) => {}
         }
     }

@@ -65,7 +65,7 @@ async fn play(fleet: &Fleet) -> Result<()> {
     for addon in ADDONS {
         taken_over(hub, addon).await?;
         available(&cluster.plane, AGENTS, addon).await?;
-        fleet.said("c1", addon, "Available").await?;
+        fleet.observed("c1", addon, "Available").await?;
     }
     evaluated(&cluster.plane).await?;
 

@@ -118,7 +118,7 @@ async fn stock(fleet: &Fleet) -> Result<Vec<(String, Inventory)>> {
     Ok(all)
 }
 
-/// The guide's policy is enforced on both clusters, and the hub says so.
+/// The guide's policy is enforced on both clusters, and the hub reports so.
 async fn govern(fleet: &Fleet) -> Result<()> {
     let namespace =
         json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "policies" } });

@@ -18,7 +18,7 @@ fn main() -> ExitCode {
             Box::pin(rendered::the_deployments_are_those_of_clusteradm())
         }),
         scenario("the_chart_says_what_the_base_says", |_| {
-            Box::pin(rendered::the_chart_says_what_the_base_says())
+            Box::pin(rendered::the_chart_reports_what_the_base_reports())
         }),
         scenario("the_chart_refuses_values_that_mean_nothing", |_| {
             Box::pin(rendered::the_chart_refuses_values_that_mean_nothing())

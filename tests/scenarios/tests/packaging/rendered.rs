@@ -216,7 +216,7 @@ pub(crate) async fn the_deployments_are_those_of_clusteradm() -> Result<()> {
 }
 
 /// Object for object, but for what Helm itself wants on them.
-pub(crate) async fn the_chart_says_what_the_base_says() -> Result<()> {
+pub(crate) async fn the_chart_reports_what_the_base_reports() -> Result<()> {
     let base = by_key(&kustomized("deploy/hub").await?)?;
     let mut chart = by_key(&charted("open-cluster-management", UPSTREAM).await?)?;
     for (key, object) in &mut chart {

@@ -7,7 +7,7 @@ use reeve_testkit::Component;
 
 use crate::{NAME, Planes, SOON};
 
-/// Arguments, variables, and what the program says to them.
+/// Arguments, variables, and what the program reports to them.
 type Case = (
     &'static [&'static str],
     &'static [(&'static str, &'static str)],
@@ -16,7 +16,7 @@ type Case = (
 
 const WATCHED: [(&str, &str); 1] = [("WATCH_NAMESPACE", "")];
 
-/// Runs the program, which must fail, and says what it wrote.
+/// Runs the program, which must fail, and reports what it wrote.
 async fn failure(planes: &Planes, args: &[&str], env: &[(&str, &str)]) -> Result<String> {
     let env = [&[planes.hosting.kubeconfig_env()], env].concat();
     let mut program = Component::spawn(NAME, args, &env)?;

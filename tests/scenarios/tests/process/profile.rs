@@ -29,7 +29,7 @@ fn namespace(name: &str) -> String {
 pub(crate) async fn ends(planes: Arc<Planes>) -> Result<()> {
     let plane = &planes.hosting;
     plane.apply(&namespace("profiled")).await?;
-    // Started, told what to do, ended by it: with the settings of the next start.
+    // Started, reported what to do, ended by it: with the settings of the next start.
     let start = async || {
         let mut tasks = Supervisor::new(CancellationToken::new());
         let flags = TlsArgs::default();

@@ -224,9 +224,9 @@ spec:
     storage: true
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 ";
-    let (told, mut changes) = tokio::sync::mpsc::unbounded_channel();
+    let (reported, mut changes) = tokio::sync::mpsc::unbounded_channel();
     uninstall_watch.on_change(move || {
-        let _ = told.send(());
+        let _ = reported.send(());
     });
     plane.apply(crd).await?;
     tokio::time::timeout(SOON, uninstall_watch.wait_until_not_uninstalling()).await?;

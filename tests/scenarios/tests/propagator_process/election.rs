@@ -113,7 +113,7 @@ pub(crate) async fn failover(hubs: Arc<Hubs>) -> Result<()> {
     only_writes(audit, beginning, first_user).await?;
 
     first.component.kill().await;
-    // What it had asked for may still be answered, and be told of later.
+    // What it had asked for may still be answered, and be reported of later.
     let killed = (audit.mark()?, Timestamp::now());
     replicated(hub, "after").await?;
     only_writes(audit, killed, second_user).await?;

@@ -7,7 +7,7 @@ use reeve_testkit::{Component, free_port};
 
 use crate::{Hubs, NAME, SOON};
 
-/// Runs the program, which must fail with this code, and says what it wrote.
+/// Runs the program, which must fail with this code, and reports what it wrote.
 async fn failure(hubs: &Hubs, code: i32, args: &[&str], env: &[(&str, &str)]) -> Result<String> {
     let env = [&[hubs.plain.kubeconfig_env()], env].concat();
     let fixed = ["--leader-elect=false", "--metrics-bind-address=0"];

@@ -103,7 +103,7 @@ subjects: [{{apiGroup: policy.open-cluster-management.io, kind: Policy, name: p{
         holder.map(str::to_owned).context("no holder")
     }
 
-    /// Waits until somebody else than `before` holds the lease, and says who.
+    /// Waits until somebody else than `before` holds the lease, and reports who.
     async fn holder_after(&self, before: &str) -> Result<String> {
         eventually("another candidate leads", SOON, || async {
             let holder = self.holder().await?;
@@ -228,8 +228,8 @@ async fn ended(running: &mut Running) -> Result<()> {
     Ok(())
 }
 
-/// Whether it has said why.
-fn said_why(running: &Running) -> Result<()> {
+/// Whether it has observed why.
+fn observed_why(running: &Running) -> Result<()> {
     let log = running.component.log();
     ensure!(log.contains("leader election lost"), "{log}");
     Ok(())
@@ -248,7 +248,7 @@ async fn meanwhile<T>(stage: &Stage<'_>, story: impl Future<Output = Result<T>>)
     busy.map(|()| outcome)
 }
 
-/// Waits until the second candidate leads and works, and says who that is.
+/// Waits until the second candidate leads and works, and reports who that is.
 async fn succeeded(stage: &Stage<'_>, holder: &str) -> Result<String> {
     let heir = stage.holder_after(holder).await?;
     eventually("the new leader writes", SOON, || async {
@@ -280,7 +280,7 @@ pub(crate) async fn renewals_are_cut(hubs: Arc<Hubs>) -> Result<()> {
         ensure!(took < Duration::from_secs(13), "it ended {took:?} after");
         let heir = succeeded(&stage, &holder).await?;
         never_both(&stage, Asked::Nothing)?;
-        said_why(&first)?;
+        observed_why(&first)?;
         // The old leader comes back when all is well again: it waits.
         tokio::time::sleep_until((cut + CUT).into()).await;
         never_both(&stage, Asked::Nothing)?;
@@ -320,7 +320,7 @@ pub(crate) async fn leader_is_suspended(hubs: Arc<Hubs>) -> Result<()> {
         first.component.resume()?;
         ended(&mut first).await?;
         never_both(&stage, Asked::Anything)?;
-        said_why(&first)
+        observed_why(&first)
     };
     meanwhile(&stage, story).await?;
     second.component.stop().await?;

@@ -107,7 +107,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Waits until it says that it is ready.
+    /// Waits until it reports that it is ready.
     pub(crate) async fn ready(&mut self) -> Result<()> {
         let ready = format!("{}/readyz", self.health);
         self.component.healthy(&ready, SOON).await

@@ -72,7 +72,7 @@ async fn single(port: u16, series: &str) -> Result<u64> {
 }
 
 /// Waits until the series of the policy and of its replica say so; `None` is no series.
-async fn says(port: u16, root: Option<i8>, replica: Option<i8>) -> Result<()> {
+async fn reports(port: u16, root: Option<i8>, replica: Option<i8>) -> Result<()> {
     let line = |cluster: &str, kind: &str, value: Option<i8>| {
         let rest = "policy=\"p\",policy_namespace=\"metrics\"";
         let labels = format!("{{cluster_namespace=\"{cluster}\",{rest},type=\"{kind}\"}}");
@@ -111,7 +111,7 @@ pub(crate) async fn compliance(hubs: Arc<Hubs>) -> Result<()> {
     ensure!(single(running.metrics, "hub_templates_active_watches").await? == 0);
     hub.apply(POLICY).await?;
     decide(hub, NAMESPACE, "chosen", &[CLUSTER]).await?;
-    says(running.metrics, Some(-1), Some(-1)).await?;
+    reports(running.metrics, Some(-1), Some(-1)).await?;
     eventually("handling the policy is counted", SOON, || async {
         let after = single(running.metrics, took).await?;
         ensure!(after > before, "{before} and then {after}");
@@ -125,7 +125,7 @@ pub(crate) async fn compliance(hubs: Arc<Hubs>) -> Result<()> {
     };
     for (state, value) in [("Compliant", 0), ("NonCompliant", 1), ("Pending", -1)] {
         answers(state).await?;
-        says(running.metrics, Some(value), Some(value)).await?;
+        reports(running.metrics, Some(value), Some(value)).await?;
     }
     // A disabled policy has no series, neither its own nor those of its replicas.
     let disable = async |disabled: bool| {
@@ -133,21 +133,21 @@ pub(crate) async fn compliance(hubs: Arc<Hubs>) -> Result<()> {
         hub.patch(API, "Policy", Some(NAMESPACE), "p", spec).await
     };
     disable(true).await?;
-    says(running.metrics, None, None).await?;
+    reports(running.metrics, None, None).await?;
     disable(false).await?;
-    says(running.metrics, Some(-1), Some(-1)).await?;
+    reports(running.metrics, Some(-1), Some(-1)).await?;
     // PROP-178: the cluster goes before the replica does, which then lies in a namespace
     // like any other. It is a replica all the same, and its series ends with it.
     let cluster = "{apiVersion: cluster.open-cluster-management.io/v1, kind: ManagedCluster, metadata: {name: measured}}";
     hub.delete(cluster).await?;
     hub.delete(POLICY.split_once("---").context("one document")?.1)
         .await?;
-    says(running.metrics, None, Some(-1)).await?;
+    reports(running.metrics, None, Some(-1)).await?;
     let replica = format!(
         "{{apiVersion: {API}, kind: Policy, metadata: {{name: metrics.p, namespace: {CLUSTER}}}}}"
     );
     hub.delete(&replica).await?;
-    says(running.metrics, None, None).await?;
+    reports(running.metrics, None, None).await?;
     ensure!(series(silent.metrics).await?.is_empty());
     Ok(())
 }

@@ -89,11 +89,11 @@ pub(crate) async fn placement_rules(hubs: Arc<Hubs>) -> Result<()> {
         (&hubs.plain, &[tls, "--disable-placementrule"], false),
         (&hubs.openshift, &[tls], false),
     ];
-    for (hub, flags, says) in cases {
+    for (hub, flags, reports) in cases {
         let kubeconfig = reader(hub, "rules")?;
         let mut running = Running::start(&kubeconfig, flags, &[]).await?;
         let log = running.component.log();
-        ensure!(log.contains(text) == says, "{flags:?}: {log}");
+        ensure!(log.contains(text) == reports, "{flags:?}: {log}");
         running.component.stop().await?;
     }
     Ok(())

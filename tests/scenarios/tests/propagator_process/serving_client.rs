@@ -51,7 +51,7 @@ impl Certificate {
         ByteString(self.pem.clone().into_bytes())
     }
 
-    /// Sends a request to the server on a port, and says what it answers: code, head and body.
+    /// Sends a request to the server on a port, and reports what it answers: code, head and body.
     pub(crate) async fn send(
         &self,
         port: u16,

@@ -1,4 +1,4 @@
-//! The admission webhooks, asked by a real API server as the shipped manifest tells it to.
+//! The admission webhooks, asked by a real API server as the shipped manifest publishes it to.
 
 use std::fs;
 use std::sync::Arc;
@@ -122,7 +122,7 @@ enum Try {
     Replace,
 }
 
-/// Writes an object and says why it was refused, if it was.
+/// Writes an object and reports why it was refused, if it was.
 async fn tried(hub: &Plane, object: &Value, how: Try) -> Result<Option<Box<Status>>> {
     let object: DynamicObject = serde_json::from_value(object.clone())?;
     let types = object.types.clone().context("no kind")?;

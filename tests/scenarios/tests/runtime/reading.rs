@@ -191,7 +191,7 @@ pub(crate) async fn forbidden(plane: Arc<Plane>) -> Result<()> {
 }
 
 pub(crate) async fn undecodable(plane: Arc<Plane>) -> Result<()> {
-    // A CRD that says less than ours lets objects in that our types cannot hold.
+    // A CRD that reports less than ours lets objects in that our types cannot hold.
     let policy = |name: &str, spec: serde_json::Value| {
         json!({
             "apiVersion": "policy.open-cluster-management.io/v1", "kind": "Policy",

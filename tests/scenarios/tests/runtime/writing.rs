@@ -102,10 +102,10 @@ pub(crate) async fn events(plane: Arc<Plane>) -> Result<()> {
     ensure!(stored.type_.as_deref() == Some("Warning") && stored.count == Some(1));
     ensure!(stored.action.as_deref() == Some("ComplianceStateUpdate"));
     ensure!(time_in_event_name(&name).is_some() && name.starts_with("ns.pol."));
-    let told = writer.already_emitted(&event).await?;
+    let reported = writer.already_emitted(&event).await?;
     ensure!(
-        told == time_in_event_name(&name),
-        "the newest event is found: {told:?}"
+        reported == time_in_event_name(&name),
+        "the newest event is found: {reported:?}"
     );
     let other = ComplianceEvent {
         message: "Compliant".to_owned(),

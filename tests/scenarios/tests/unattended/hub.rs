@@ -237,7 +237,7 @@ impl Hub {
     }
 }
 
-/// What tells whether a work has been touched.
+/// What publishes whether a work has been touched.
 pub(crate) fn version(work: &Object) -> (Option<String>, Option<i64>) {
     (work.uid(), work.metadata.generation)
 }

@@ -1,4 +1,4 @@
-//! The hub's side of add-ons on clusters that nobody attends to: what their work agents would say, the test says.
+//! The hub's side of add-ons on clusters that nobody attends to: what their work agents would say, the test reports.
 
 mod cases;
 mod hub;

@@ -1,4 +1,4 @@
-//! What a policy says of itself: its status, read.
+//! What a policy reports of itself: its status, read.
 
 use std::fmt::{Debug, Display, Formatter, Result as FmtResult};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// The status of a `ConfigurationPolicy`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Said(pub Value);
+pub struct ObservedStatus(pub Value);
 
 /// An entry of `relatedObjects`.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,19 +29,19 @@ impl Related {
     }
 }
 
-impl Display for Said {
+impl Display for ObservedStatus {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> FmtResult {
         write!(formatter, "{:#}", self.0)
     }
 }
 
-impl Said {
+impl ObservedStatus {
     /// The overall compliance; empty while unknown.
     pub fn compliance(&self) -> &str {
         self.text("/compliant")
     }
 
-    /// How many object templates it tells of.
+    /// How many object templates it publishes of.
     pub fn details(&self) -> usize {
         self.list("/compliancyDetails").len()
     }

@@ -1,4 +1,4 @@
-//! What a replicated `Policy` tells of its templates: its status, read.
+//! What a replicated `Policy` publishes of its templates: its status, read.
 
 use std::fmt::{Display, Formatter, Result as FmtResult};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The status of a replicated `Policy`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Told(pub Value);
+pub struct ReportedStatus(pub Value);
 
 /// An entry of a template's history.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,13 +19,13 @@ pub struct Entry {
     pub message: String,
 }
 
-impl Display for Told {
+impl Display for ReportedStatus {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> FmtResult {
         write!(formatter, "{:#}", self.0)
     }
 }
 
-impl Told {
+impl ReportedStatus {
     /// The overall compliance; empty while unknown.
     pub fn compliance(&self) -> &str {
         self.0["compliant"].as_str().unwrap_or_default()
