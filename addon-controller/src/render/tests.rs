@@ -339,7 +339,7 @@ fn addon_48_2_rates_above_a_byte() {
 }
 
 #[test]
-fn addon_49_what_cannot_be_read_has_no_effect_and_is_told() {
+fn addon_49_invalid_annotation_has_no_effect_and_is_reported() {
     let inputs = annotated(
         Addon::ConfigPolicy,
         &[
