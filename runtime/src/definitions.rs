@@ -119,7 +119,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn rough_edge_35_the_version_is_a_served_one() {
+    fn version_is_a_served_one() {
         let crd = Crd::deserialize(json!({
             "metadata": {"name": "teas.shop", "labels": {"a": "b"}},
             "spec": {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_that_nobody_has_looked_at_can_be_read() {
+    fn definition_without_conditions_is_decoded() {
         let crd = Crd::deserialize(json!({
             "metadata": {"name": "teas.shop"},
             "spec": {"group": "shop", "names": {"kind": "Tea"}, "versions": []},
