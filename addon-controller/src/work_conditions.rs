@@ -12,7 +12,7 @@ pub enum Say {
         kind: &'static str,
         /// Whether its status is `True`.
         is_so: bool,
-        /// The reason, in CamelCase.
+        /// The reason in upper camel case.
         reason: &'static str,
         /// The message.
         message: String,

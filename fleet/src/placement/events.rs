@@ -35,9 +35,9 @@ impl Deed {
 pub struct PlacementEvent {
     /// The decision that it is about.
     pub related: ObjectReference,
-    /// The reason, in CamelCase.
+    /// The reason in upper camel case.
     pub reason: &'static str,
-    /// The action, in CamelCase.
+    /// The action in upper camel case.
     pub action: &'static str,
     /// The text.
     pub note: String,

@@ -21,7 +21,7 @@ pub struct Stated {
     pub kind: &'static str,
     /// Whether its status is `True`.
     pub holds: bool,
-    /// The reason, in CamelCase.
+    /// The reason in upper camel case.
     pub reason: &'static str,
     /// The message.
     pub message: String,

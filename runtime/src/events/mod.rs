@@ -147,7 +147,7 @@ impl EventRecorder {
         self.emit_event_with_related(about, None, event);
     }
 
-    /// Like [`Self::inform`], for an event that is about a second object too.
+    /// Like [`Self::emit_event`], for an event that is about a second object too.
     pub fn emit_event_with_related(
         &self,
         about: &ObjectReference,
@@ -181,9 +181,9 @@ impl EventRecorder {
 /// An informational event.
 #[derive(Clone, Copy, Debug)]
 pub struct InformationalEvent<'a> {
-    /// The reason, in CamelCase.
+    /// The reason in upper camel case.
     pub reason: &'a str,
-    /// The action, in CamelCase.
+    /// The action in upper camel case.
     pub action: &'a str,
     /// The note; cut at 1024 bytes.
     pub note: &'a str,
