@@ -121,7 +121,10 @@ fn clusters_without_resources_have_no_scores(#[case] name: &str) {
     vec![decision("other", 1, &["cluster1", "cluster2"]), decision("more", 1, &["cluster1", "cluster3"])],
     [-100, 0, 0]
 )]
-fn balance_prefers_clusters_with_few_decisions(#[case] decisions: Vec<Arc<PlacementDecision>>, #[case] expected: [i64; 3]) {
+fn balance_prefers_clusters_with_few_decisions(
+    #[case] decisions: Vec<Arc<PlacementDecision>>,
+    #[case] expected: [i64; 3],
+) {
     let schedule = Case::new(built_in("Balance"), bare(&NAMES))
         .decided(&decisions)
         .run();
@@ -160,7 +163,10 @@ fn balance_is_relative_to_busiest_cluster(#[case] most: usize, #[case] expected:
     vec![decision("placement1", 1, &["cluster1"]), decision("placement1", 2, &["cluster3"])],
     [100, 0, 100]
 )]
-fn steady_prefers_chosen_clusters(#[case] decisions: Vec<Arc<PlacementDecision>>, #[case] expected: [i64; 3]) {
+fn steady_prefers_chosen_clusters(
+    #[case] decisions: Vec<Arc<PlacementDecision>>,
+    #[case] expected: [i64; 3],
+) {
     let schedule = Case::new(built_in("Steady"), bare(&NAMES))
         .decided(&decisions)
         .run();

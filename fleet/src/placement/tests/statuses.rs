@@ -22,7 +22,11 @@ fn sets(all: Vec<Arc<ManagedClusterSet>>) -> BTreeMap<String, Arc<ManagedCluster
 #[case::plc_20_set_without_binding(&["s1"], &[], &[])]
 #[case::plc_20_binding_without_set(&[], &["s1"], &[])]
 #[case::plc_20_both(&["s1"], &["s1"], &["s1"])]
-fn bindings_with_existing_set_are_valid(#[case] present: &[&str], #[case] bindings: &[&str], #[case] expected: &[&str]) {
+fn bindings_with_existing_set_are_valid(
+    #[case] present: &[&str],
+    #[case] bindings: &[&str],
+    #[case] expected: &[&str],
+) {
     let present = sets(present.iter().map(|name| exclusive(name)).collect());
     assert_eq!(bound(bindings.iter().copied(), &present), expected);
 }
@@ -31,7 +35,11 @@ fn bindings_with_existing_set_are_valid(#[case] present: &[&str], #[case] bindin
 #[case::plc_20_no_bindings(json!(["s1"]), &[], &[])]
 #[case::plc_20_names_none(json!([]), &["s1", "s2"], &["s1", "s2"])]
 #[case::plc_20_both(json!(["s1", "s2"]), &["s2", "s3"], &["s2"])]
-fn eligible_sets_are_bound_and_named(#[case] asked: Value, #[case] bound: &[&str], #[case] expected: &[&str]) {
+fn eligible_sets_are_bound_and_named(
+    #[case] asked: Value,
+    #[case] bound: &[&str],
+    #[case] expected: &[&str],
+) {
     let bound: Vec<String> = bound.iter().map(|name| (*name).to_owned()).collect();
     assert_eq!(
         eligible(&placement(json!({"clusterSets": asked})), &bound),
@@ -168,7 +176,11 @@ struct Given {
     Given { bound: &["s1"], eligible: &["s1"], available: 1, selected: 1, unscheduled: 1 },
     "NotAllDecisionsScheduled", "1 cluster decisions unscheduled"
 )]
-fn placement_satisfied_has_reason_and_message(#[case] given: Given, #[case] reason: &str, #[case] message: &str) {
+fn placement_satisfied_has_reason_and_message(
+    #[case] given: Given,
+    #[case] reason: &str,
+    #[case] message: &str,
+) {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let clusters = |count: usize| bare(&["c1"; 1][..count]);
     let among = Availability {
@@ -211,7 +223,11 @@ fn complaint() -> Complaint {
     false,
     "Placement configurations check pass"
 )]
-fn placement_misconfigured_has_reason_and_message(#[case] verdict: Verdict, #[case] holds: bool, #[case] message: &str) {
+fn placement_misconfigured_has_reason_and_message(
+    #[case] verdict: Verdict,
+    #[case] holds: bool,
+    #[case] message: &str,
+) {
     let told = misconfigured(&verdict, &[]);
     assert_eq!((told.holds, &*told.message), (holds, message));
     let reason = if holds {

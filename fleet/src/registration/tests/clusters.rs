@@ -94,7 +94,11 @@ fn after(seconds: i64) -> SignedDuration {
 #[case::plc_92_fresher(accepted("True", 60), Some(30), Heard::Lately(after(270)))]
 #[case::no_duration(accepted("True", 0), Some(299), Heard::Lately(after(1)))]
 #[case::a_short_duration(accepted("True", 1), Some(6), Heard::NotLately(after(5)))]
-fn lease_sets_condition_and_requeue(#[case] of: Value, #[case] renewed: Option<i64>, #[case] expected: Heard) {
+fn lease_sets_condition_and_requeue(
+    #[case] of: Value,
+    #[case] renewed: Option<i64>,
+    #[case] expected: Heard,
+) {
     let lease = renewed.map(lease);
     assert_eq!(
         clusters::heard(&cluster("c1", of), lease.as_ref(), now()),

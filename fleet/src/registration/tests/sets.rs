@@ -88,7 +88,11 @@ fn labelled(keys: &[&str]) -> Arc<ManagedCluster> {
 #[case::plc_86_deleted(Some(&["1", "2"][..]), None, &["1", "2"])]
 #[case::plc_86_from_none(Some(&[][..]), Some(&["1"][..]), &["1"])]
 #[case::plc_86_to_none(Some(&["1"][..]), Some(&[][..]), &["1"])]
-fn change_of_cluster_affects_its_sets(#[case] old: Option<&[&str]>, #[case] new: Option<&[&str]>, #[case] expected: &[&str]) {
+fn change_of_cluster_affects_its_sets(
+    #[case] old: Option<&[&str]>,
+    #[case] new: Option<&[&str]>,
+    #[case] expected: &[&str],
+) {
     let (old, new) = (old.map(labelled), new.map(labelled));
     let found = concerned(old.as_deref(), new.as_deref(), &three());
     let expected: BTreeSet<String> = expected.iter().map(|one| (*one).to_owned()).collect();
