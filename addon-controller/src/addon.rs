@@ -1,4 +1,4 @@
-//! The three add-ons, and the names that OCM and the agents know them by.
+//! The three add-ons, and their names in OCM and in the agents.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub enum Addon {
     Framework,
     /// Evaluates configuration policies on a cluster.
     ConfigPolicy,
-    /// Lets the configuration policy controller resolve hub templates itself.
+    /// Resolves hub templates in the configuration policy controller.
     Standalone,
 }
 
@@ -26,12 +26,12 @@ impl Addon {
         }
     }
 
-    /// The add-on of this name, if it is one of ours.
+    /// The add-on of this name, if this controller installs it.
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|addon| addon.name() == name)
     }
 
-    /// The program of its agent; the empty text where there is none.
+    /// The program of its agent; empty where it has none.
     pub const fn command(self) -> &'static str {
         match self {
             Self::Framework => "governance-policy-framework-addon",
@@ -40,7 +40,7 @@ impl Addon {
         }
     }
 
-    /// The version of what is installed, as the label `chart` says it.
+    /// The installed version, for the label `chart`.
     pub const fn version(self) -> &'static str {
         match self {
             Self::Framework | Self::ConfigPolicy => "2.2.0",
@@ -57,7 +57,8 @@ impl Addon {
         }
     }
 
-    /// The groups of its agent on a cluster: of this cluster's agents of the add-on, and of all clusters'.
+    /// The groups of its agent on a cluster: that of the cluster's agents of the add-on, and that of all clusters'
+    /// agents.
     pub fn groups(self, cluster: &str) -> [String; 2] {
         let name = self.name();
         [
@@ -66,13 +67,13 @@ impl Addon {
         ]
     }
 
-    /// The user that its agent on a cluster is on the hub.
+    /// The user of its agent on a cluster, on the hub.
     pub fn user(self, cluster: &str) -> String {
         let name = self.name();
         format!("system:open-cluster-management:cluster:{cluster}:addon:{name}:agent:{name}")
     }
 
-    /// What the selector of labels must match on works and certificate requests of ours.
+    /// The label selector of this controller's works and certificate requests.
     pub fn selector() -> String {
         let names = Self::ALL.map(Self::name).join(",");
         format!("{ADDON_NAME_LABEL} in ({names})")
@@ -91,7 +92,7 @@ pub const ADDON_NAME_LABEL: &str = "open-cluster-management.io/addon-name";
 pub const ADDON_NAMESPACE_LABEL: &str = "open-cluster-management.io/addon-namespace";
 /// Label of certificate requests: the cluster's name.
 pub const CLUSTER_NAME_LABEL: &str = "open-cluster-management.io/cluster-name";
-/// The namespace of agents where nothing else is said.
+/// The default namespace of agents.
 pub const DEFAULT_NAMESPACE: &str = "open-cluster-management-agent-addon";
 
 /// One add-on on one cluster: `<cluster>/<add-on>`, the name of a `ManagedClusterAddOn`.

@@ -1,4 +1,4 @@
-//! What the watches tell of the hub, and whom a change concerns.
+//! The caches of the hub, and the mapping of changes to installations.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Debug;
@@ -23,28 +23,28 @@ use crate::queues::Queues;
 use crate::stored_config::StoredConfig;
 use crate::work::{self, Live};
 
-/// How many works a page of a list has. Each holds all of its objects until it has been looked at.
+/// The page size of a list of works. Each work holds all of its objects until it is reduced.
 const WORKS_AT_ONCE: u32 = 20;
 
-/// A work, and whose it is.
+/// A work, and its installation.
 pub struct OwnedWork {
-    /// Whose; `None` for a work that only looks like one of ours.
+    /// The installation; `None` for a work that only resembles this controller's.
     pub installation: Option<Installation>,
-    /// What is kept of it.
+    /// The kept part of the work.
     pub live: Arc<Live>,
 }
 
-/// A request for a certificate; those that have been decided about are not kept.
+/// A certificate request; approved and denied ones are not kept.
 type Request = Option<Arc<CertificateSigningRequest>>;
 
-/// What is known of the hub.
+/// The caches of the hub.
 #[derive(Clone)]
 pub struct Caches {
-    /// The hub.
+    /// A client of the hub.
     pub client: Client,
     /// The configurations.
     pub configs: Store<StoredConfig>,
-    /// The definitions of add-ons.
+    /// The `ClusterManagementAddOn`s.
     pub definitions: Store<ClusterManagementAddOn>,
     clusters: Store<ClusterFacts>,
     addons: [Store<ManagedClusterAddOn>; 3],
@@ -54,26 +54,26 @@ pub struct Caches {
     index: Arc<RwLock<Index>>,
 }
 
-/// Requests that nobody has decided about.
+/// The pending requests.
 #[derive(Clone)]
 pub struct Requests(Store<Request>);
 
 impl Requests {
-    /// A request.
+    /// The request with this key.
     pub fn get_valid(&self, key: &ObjectKey) -> Request {
         self.0.get_valid(key).and_then(|request| (*request).clone())
     }
 }
 
-/// What leads from a changed object to the add-ons that it concerns.
+/// Maps changed objects to the add-ons that depend on them.
 #[derive(Default)]
 struct Index {
     works: HashMap<Installation, BTreeSet<ObjectKey>>,
-    /// The add-ons whose agents run on a cluster that they are not for.
+    /// The add-ons whose agents run on another cluster, by that cluster.
     hosted: HashMap<String, BTreeSet<Installation>>,
 }
 
-/// The watches of the hub, still to be started.
+/// The watches of the hub, to be started.
 pub struct Watches {
     configs: Watch<AddOnDeploymentConfig, StoredConfig>,
     definitions: Watch<ClusterManagementAddOn>,
@@ -84,7 +84,7 @@ pub struct Watches {
 }
 
 impl Caches {
-    /// A hub about which nothing is known yet, and what will tell.
+    /// Empty caches, and the watches that will fill them.
     pub fn new(client: Client) -> (Self, Watches) {
         let selector = Addon::selector();
         let watches = Watches {
@@ -93,7 +93,7 @@ impl Caches {
             clusters: Watch::projected(Api::all(client.clone()), |cluster| {
                 ClusterFacts::of(&cluster)
             }),
-            // A watch each: those of other add-ons change often, and are nobody's business here.
+            // One watch for each: those of other add-ons change often, and have no effect here.
             addons: Addon::ALL.map(|addon| {
                 let named = format!("metadata.name={addon}");
                 Watch::new(Api::all(client.clone())).fields(&named)
@@ -122,7 +122,7 @@ impl Caches {
         (caches, watches)
     }
 
-    /// Waits until everything has been seen once.
+    /// Waits until all caches have synced.
     pub async fn wait_for_cache_sync(&self) {
         self.configs.wait_for_cache_sync().await;
         self.definitions.wait_for_cache_sync().await;
@@ -149,7 +149,7 @@ impl Caches {
         self.addons_of(installation.addon).get_valid(&key)
     }
 
-    /// Whether an add-on is installed on a cluster, readable or not.
+    /// Whether an add-on exists on a cluster, readable or not.
     pub fn has_addon(&self, installation: &Installation) -> bool {
         let key = ObjectKey::new(&*installation.cluster, installation.addon.name());
         self.addons_of(installation.addon).contains(&key)
@@ -165,7 +165,7 @@ impl Caches {
         self.clusters.contains(&ObjectKey::new("", name))
     }
 
-    /// The works of an installation, wherever they are.
+    /// The works of an installation, in all namespaces.
     pub fn works(&self, installation: &Installation) -> BTreeMap<ObjectKey, Arc<Live>> {
         let index = self.index.read();
         let keys = index.works.get(installation).into_iter().flatten();
@@ -194,7 +194,7 @@ impl Caches {
         found
     }
 
-    /// The add-ons of a kind, on all clusters.
+    /// The installations of an add-on, on all clusters.
     fn all_of(&self, addon: Addon) -> Vec<Installation> {
         let keys = self.addons_of(addon).keys().into_iter();
         keys.map(|key| Installation::new(key.namespace, addon))
@@ -202,7 +202,7 @@ impl Caches {
     }
 
     fn cluster_changed(&self, change: &Change<ClusterFacts>, queues: &Queues) {
-        // Clusters renew their status often, and hardly ever anything that matters here.
+        // Clusters renew their status often, and rarely change a field that this controller reads.
         if let (Some(old), Some(new)) = change.valid()
             && old == new
         {
@@ -232,7 +232,7 @@ impl Caches {
             facts.and_then(|facts| facts.hosting(&installation.cluster).map(str::to_owned))
         };
         self.index_host(&installation, host(old), host(new));
-        // What there is of one add-on matters to the others.
+        // The existence of one add-on affects the others.
         let is_there = |addon: Option<&Arc<ManagedClusterAddOn>>| {
             addon.map(|addon| {
                 let status = addon.status.as_ref();
@@ -332,7 +332,7 @@ impl Caches {
 }
 
 impl Watches {
-    /// Starts all of them.
+    /// Starts all watches.
     pub fn start(self, caches: &Caches, queues: &Queues, tasks: &mut Supervisor) {
         let mut run = Run {
             caches,

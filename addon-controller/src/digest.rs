@@ -1,24 +1,24 @@
-//! Fingerprints of JSON: equal for equal content, whatever the order of keys was.
+//! Digests of JSON: equal for equal content, whatever the order of keys.
 
 use std::fmt;
 
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-/// A fingerprint.
+/// A digest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// Of anything that is written as JSON. Maps of `serde_json` are in the order of their keys.
+    /// The digest of anything that serializes to JSON. Maps of `serde_json` are sorted by key.
     pub fn of(content: &impl Serialize) -> Self {
         let mut hasher = Hasher(Sha256::new());
-        // Writing to a hash cannot fail, and what comes from JSON can be written as JSON.
+        // Writing to a hash cannot fail, and content from JSON always serializes.
         let _ = serde_json::to_writer(&mut hasher, content);
         Self(hasher.0.finalize().into())
     }
 
-    /// Of bytes.
+    /// The digest of bytes.
     pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
@@ -38,7 +38,7 @@ impl std::io::Write for Hasher {
 }
 
 impl fmt::Display for Digest {
-    /// Lower-case hex digits.
+    /// Writes lower-case hex digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }

@@ -1,4 +1,5 @@
-//! What decisions read: of clusters, of an add-on on one of them, of its configuration, and of this process.
+//! The inputs of decisions: facts of clusters, of an add-on on one of them, of its configuration, and of this
+//! process.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,46 +13,46 @@ use serde::Serialize;
 
 use crate::addon::{Addon, DEFAULT_NAMESPACE, Installation};
 
-/// Annotation of a `ManagedClusterAddOn`: the cluster that its agent is to run on.
+/// Annotation of a `ManagedClusterAddOn`: the cluster to run its agent on.
 pub const HOSTING_ANNOTATION: &str = "addon.open-cluster-management.io/hosting-cluster-name";
 /// Annotation of a `ManagedClusterAddOn`: values in JSON.
 pub const VALUES_ANNOTATION: &str = "addon.open-cluster-management.io/values";
-/// Annotation of a `ManagedClusterAddOn`: `true` leaves everything as it is.
+/// Annotation of a `ManagedClusterAddOn`: `true` pauses the reconciler.
 pub const PAUSE_ANNOTATION: &str = "policy-addon-pause";
-/// Annotation of a `ManagedClusterAddOn` that is being deleted: `true` does not wait for the agent to clean up.
+/// Annotation of a terminating `ManagedClusterAddOn`: `true` does not wait for the agent's cleanup.
 pub const FORCE_ANNOTATION: &str = "policy.open-cluster-management.io/force-uninstall";
 /// Annotation of clusters and `ManagedClusterAddOn`s: the agent's cluster is the hub.
 pub const ON_HUB_ANNOTATION: &str = "addon.open-cluster-management.io/on-multicluster-hub";
 /// Annotation of clusters and `ManagedClusterAddOn`s: the hub is governed by another hub.
 pub const SYNC_ANNOTATION: &str =
     "policy.open-cluster-management.io/sync-policies-on-multicluster-hub";
-/// Annotation of clusters: where their images come from.
+/// Annotation of clusters: the mirrors of their images.
 pub const REGISTRIES_ANNOTATION: &str = "open-cluster-management.io/image-registries";
-/// The claim that is a cluster's identity.
+/// The claim with a cluster's identity.
 pub const ID_CLAIM: &str = "id.k8s.io";
 
 const PRODUCT_CLAIM: &str = "product.open-cluster-management.io";
 const CLUSTER_ANNOTATIONS: [&str; 3] = [ON_HUB_ANNOTATION, SYNC_ANNOTATION, REGISTRIES_ANNOTATION];
 const CLUSTER_LABELS: [&str; 3] = ["vendor", "local-cluster", "openshiftVersion-major"];
 
-/// What matters of a managed cluster. Everything else may change without any effect.
+/// The fields of a managed cluster that decisions read. Changes of other fields have no effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ClusterFacts {
     labels: BTreeMap<&'static str, String>,
     annotations: BTreeMap<&'static str, String>,
     product: Option<String>,
-    /// Its identity, if it has told.
+    /// Its identity, if it has claimed one.
     pub id: Option<String>,
-    /// The version of Kubernetes as it is told; empty if it is not.
+    /// The version of Kubernetes as claimed; empty if it is not.
     pub version: String,
-    /// Whether it is leaving the hub.
+    /// Whether it is terminating.
     pub is_deleting: bool,
-    /// Whether it answers the hub. `None` if nobody has said yet.
+    /// Whether it is available. `None` without a condition.
     pub is_available: Option<bool>,
 }
 
 impl ClusterFacts {
-    /// What matters of a cluster.
+    /// The facts of a cluster.
     pub fn of(cluster: &ManagedCluster) -> Self {
         let pick = |keys: [&'static str; 3], from: &BTreeMap<String, String>| {
             let found = keys
@@ -80,17 +81,17 @@ impl ClusterFacts {
         }
     }
 
-    /// One of the labels that matter.
+    /// One of the labels that decisions read.
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels.get(key).map(String::as_str)
     }
 
-    /// One of the annotations that matter.
+    /// One of the annotations that decisions read.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations.get(key).map(String::as_str)
     }
 
-    /// Who makes its Kubernetes: `OpenShift`, what it claims, or the empty text.
+    /// Its Kubernetes distribution: `OpenShift`, the vendor that it claims, or empty.
     pub fn vendor(&self) -> &str {
         let label = self.label("vendor").filter(|vendor| *vendor == OPENSHIFT);
         self.product.as_deref().or(label).unwrap_or_default()
@@ -100,21 +101,21 @@ impl ClusterFacts {
 /// The vendor whose clusters bring a monitoring stack and serving certificates.
 pub const OPENSHIFT: &str = "OpenShift";
 
-/// What matters of a `ManagedClusterAddOn` for what is installed.
+/// The fields of a `ManagedClusterAddOn` that decisions read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AddOnFacts {
-    /// All annotations: one of them holds values.
+    /// All annotations: one of them may hold values.
     pub annotations: BTreeMap<String, String>,
-    /// The namespace that its spec asks for.
+    /// The namespace in its spec.
     pub install_namespace: String,
-    /// The namespace that was told last.
+    /// The namespace in its status.
     pub told_namespace: Option<String>,
-    /// Whether it is being deleted.
+    /// Whether it is terminating.
     pub is_deleting: bool,
 }
 
 impl AddOnFacts {
-    /// What matters of an add-on.
+    /// The facts of an add-on.
     pub fn of(addon: &ManagedClusterAddOn) -> Self {
         let told = addon.status.as_ref().and_then(|s| s.namespace.clone());
         Self {
@@ -130,18 +131,18 @@ impl AddOnFacts {
         self.annotations.get(key).map(String::as_str)
     }
 
-    /// The cluster that the agent for `cluster` runs on, if it is another. An empty annotation names none.
+    /// The cluster that the agent for `cluster` runs on, if it is another one. An empty annotation names none.
     pub fn hosting(&self, cluster: &str) -> Option<&str> {
         self.annotation(HOSTING_ANNOTATION)
             .filter(|name| !name.is_empty() && *name != cluster)
     }
 
-    /// Whether everything is to be left as it is.
+    /// Whether a user has paused the reconciler.
     pub fn is_paused(&self) -> bool {
         self.annotation(PAUSE_ANNOTATION) == Some("true")
     }
 
-    /// Whether the agent's cleaning up is not waited for.
+    /// Whether the deletion does not wait for the agent's cleanup.
     pub fn is_forced(&self) -> bool {
         self.annotation(FORCE_ANNOTATION) == Some("true")
     }
@@ -157,22 +158,22 @@ pub fn deployment_config(references: &[ConfigReference]) -> Option<&ConfigRefere
 /// The configuration of an add-on on a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub enum Config {
-    /// There is none.
+    /// The add-on has no configuration.
     #[default]
     None,
-    /// There is one, but nobody has said in which version.
+    /// The spec names a configuration, and the status has no hash of it.
     Unhashed,
-    /// There is one, but it does not exist.
+    /// The named configuration does not exist.
     Missing {
-        /// Its namespace and name, with a slash between them.
+        /// Its name, as `namespace/name`.
         name: String,
     },
-    /// This one.
+    /// The configuration.
     Some(Arc<DeploymentSettings>),
 }
 
 impl Config {
-    /// The configuration, if it is there.
+    /// The settings, if the configuration exists.
     pub fn spec(&self) -> Option<&DeploymentSettings> {
         match self {
             Self::Some(spec) => Some(spec),
@@ -181,19 +182,19 @@ impl Config {
     }
 }
 
-/// What the process itself was told.
+/// The settings of the process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Environment {
-    /// The image of the framework's agent; empty leaves it to each cluster.
+    /// The image of the framework's agent; empty: each cluster's own.
     pub framework_image: String,
-    /// The image of the configuration policy controller; empty leaves it to each cluster.
+    /// The image of the configuration policy controller; empty: each cluster's own.
     pub config_policy_image: String,
     /// Whether agents get a `NetworkPolicy`.
     pub network_policies: bool,
 }
 
 impl Environment {
-    /// The image that is forced on an add-on's agent.
+    /// The image override for an add-on's agent.
     pub fn image(&self, addon: Addon) -> &str {
         match addon {
             Addon::Framework => &self.framework_image,
@@ -203,43 +204,43 @@ impl Environment {
     }
 }
 
-/// What there is of the other add-ons on the same cluster.
+/// The other add-ons on the same cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Siblings {
-    /// The namespace of the standalone hub templating; `None` if there is none or it is on its way out.
+    /// The namespace of the standalone hub templating; `None` if it is not installed or terminating.
     pub standalone: Option<String>,
     /// The namespace of the configuration policy controller, likewise.
     pub config_policy: Option<String>,
 }
 
-/// The cluster that an agent runs on, where that is another than the one it is for.
+/// The cluster that an agent runs on, where that is not the managed one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hosting {
     /// Its name.
     pub name: String,
-    /// What matters of it; `None` if the hub does not know it.
+    /// Its facts; `None` if the hub does not know the cluster.
     pub facts: Option<Arc<ClusterFacts>>,
 }
 
-/// Everything that decides what is installed.
+/// All inputs of an installation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Inputs {
-    /// Which add-on on which cluster.
+    /// The installation.
     #[serde(serialize_with = "as_text")]
     pub installation: Installation,
-    /// What is asked for.
+    /// The facts of the add-on.
     pub addon: AddOnFacts,
-    /// The cluster.
+    /// The facts of the managed cluster.
     pub cluster: Arc<ClusterFacts>,
-    /// The cluster of the agent.
+    /// The cluster of the agent, in hosted mode.
     pub hosting: Option<Hosting>,
     /// The configuration.
     pub config: Config,
-    /// The other add-ons.
+    /// The other add-ons on the cluster.
     pub siblings: Siblings,
     /// The hub's own identity, if it is known.
     pub hub_id: Option<String>,
-    /// This process.
+    /// The settings of this process.
     pub environment: Arc<Environment>,
 }
 
@@ -253,7 +254,7 @@ impl Inputs {
         install_namespace(&self.installation.cluster, &self.addon, &self.config)
     }
 
-    /// The cluster on which the agent runs; `None` if the hub does not know it.
+    /// The facts of the cluster on which the agent runs; `None` if the hub does not know it.
     pub fn home(&self) -> Option<&ClusterFacts> {
         match &self.hosting {
             None => Some(&self.cluster),
@@ -261,7 +262,7 @@ impl Inputs {
         }
     }
 
-    /// Whether the agent runs on the hub itself, as far as the two tell who they are.
+    /// Whether the agent runs on the hub itself, as far as both have claimed their identity.
     pub fn runs_on_hub(&self) -> bool {
         let home = self.home().and_then(|home| home.id.as_ref());
         home.is_some() && home == self.hub_id.as_ref()
@@ -275,7 +276,7 @@ pub fn install_namespace(cluster: &str, addon: &AddOnFacts, config: &Config) -> 
     }
     let configured = match config {
         Config::Some(spec) => spec.agent_install_namespace.clone(),
-        // What was installed must be removed from where it is.
+        // The agent must be removed from the namespace that it was installed into.
         Config::Unhashed | Config::Missing { .. } if addon.is_deleting => {
             addon.told_namespace.clone()
         }

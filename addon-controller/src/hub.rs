@@ -1,4 +1,4 @@
-//! Who the hub itself is, so that a managed cluster can be recognized as the hub.
+//! Reads the hub's own identity, to recognize a managed cluster as the hub.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,30 +12,30 @@ use tokio::time::Instant;
 
 use crate::facts::ID_CLAIM;
 
-/// How long a hub that has not said who it is is not asked again, unless it matters.
+/// How long an absent identity is cached, unless the caller needs a fresh one.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// How much it matters.
+/// How fresh the answer must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// What was said a moment ago will do.
+    /// A recently cached answer is good enough.
     Lightly,
-    /// Something is about to be removed: a hub that has become a managed cluster since must be known.
+    /// A deletion follows: the hub may have become a managed cluster in the meantime.
     InEarnest,
 }
 
-/// The hub's identity, as it claims it where it is a managed cluster too. Clones share what is known.
+/// The hub's identity, which it claims if it is a managed cluster too. Clones share the cache.
 #[derive(Clone)]
 pub struct HubIdentity {
     client: Client,
     known: Arc<Mutex<Option<Known>>>,
 }
 
-/// What the hub has said, and when.
+/// The identity, and when it was read.
 type Known = (Option<String>, Instant);
 
 impl HubIdentity {
-    /// Nothing is known yet.
+    /// With an empty cache.
     pub fn new(client: Client) -> Self {
         Self {
             client,
@@ -43,7 +43,7 @@ impl HubIdentity {
         }
     }
 
-    /// The identity; `None` if the hub does not claim one: then it is no managed cluster.
+    /// The identity; `None` if the hub claims none: then it is not a managed cluster.
     pub async fn get(&self, asked: Asked) -> Result<Option<String>, kube::Error> {
         let known = self.known.lock().clone();
         if let Some((id, at)) = known

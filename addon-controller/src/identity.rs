@@ -1,4 +1,4 @@
-//! Objects in a work: what names each, and where it is to go.
+//! Objects in a work: their identity and location.
 
 use std::fmt::Write as _;
 
@@ -8,17 +8,17 @@ use serde_json::{Map, Value, json};
 
 /// Label or annotation: `hosting`, `managed` or `none`.
 const LOCATION: &str = "addon.open-cluster-management.io/hosted-manifest-location";
-/// Label or annotation of Pods and Jobs that run before the add-on goes.
+/// Label or annotation of Pods and Jobs that run before the add-on is deleted.
 const PRE_DELETE: &str = "addon.open-cluster-management.io/addon-pre-delete";
-/// Annotation: the object stays when the add-on goes.
+/// Annotation: the object stays when the add-on is deleted.
 const ORPHAN: &str = "addon.open-cluster-management.io/deletion-orphan";
 
-/// Names an object among those of one cluster.
+/// The identity of an object among those of one cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Identity(Box<str>);
 
 impl Identity {
-    /// Of a manifest.
+    /// The identity of a manifest.
     pub fn of(object: &Value) -> Self {
         let text = |value: &'_ Value| value.as_str().unwrap_or_default().to_owned();
         let api_version = text(&object["apiVersion"]);
@@ -37,16 +37,16 @@ impl Identity {
     }
 }
 
-/// On which cluster an object is to be.
+/// The cluster of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The one that the add-on is for.
+    /// The managed cluster.
     Managed,
-    /// The one that its agent runs on.
+    /// The cluster that the agent runs on.
     Hosting,
 }
 
-/// Where an object goes; `None` if nowhere.
+/// The cluster of an object; `None` if it is not installed.
 pub fn side(object: &Value, is_hosted: bool) -> Result<Option<Side>, String> {
     if !is_hosted {
         return Ok(Some(Side::Managed));
@@ -64,7 +64,7 @@ pub fn side(object: &Value, is_hosted: bool) -> Result<Option<Side>, String> {
     }
 }
 
-/// Whether it runs before the add-on goes, and is not installed with it.
+/// Whether it is a hook, which runs before the add-on is deleted.
 pub fn is_hook(object: &Value) -> bool {
     let metadata = &object["metadata"];
     let marked = |map: &str| metadata[map].get(PRE_DELETE).is_some();
@@ -72,12 +72,12 @@ pub fn is_hook(object: &Value) -> bool {
         && (marked("annotations") || marked("labels"))
 }
 
-/// Whether it stays when the add-on goes.
+/// Whether it stays when the add-on is deleted.
 pub fn is_orphan(object: &Value) -> bool {
     object["metadata"]["annotations"].get(ORPHAN).is_some()
 }
 
-/// How a work names an object of its own.
+/// The reference to an object in the work's own spec.
 pub fn resource(object: &Value) -> Map<String, Value> {
     let api_version = object["apiVersion"].as_str().unwrap_or_default();
     let (group, _) = split_api_version(api_version);
@@ -92,7 +92,7 @@ pub fn resource(object: &Value) -> Map<String, Value> {
     resource
 }
 
-/// The plural of the kinds that are installed.
+/// The plural of an installed kind.
 fn plural(kind: &str) -> String {
     let kind = kind.to_ascii_lowercase();
     match kind.strip_suffix('y') {

@@ -1,13 +1,13 @@
-//! Installs the policy add-ons on managed clusters, on the hub: `governance-policy-addon-controller`.
+//! Installs the policy add-ons on managed clusters from the hub: `governance-policy-addon-controller`.
 //!
-//! [`manager`] wires: it watches the hub into the [`caches`] and enqueues what a change concerns. For each
-//! `ManagedClusterAddOn` of one of the three [add-ons](addon::Addon) the reconciler [`addon_deploy`] gives the agent an
-//! identity and rights on the hub ([`registration`]), renders the agent's objects ([`facts`] to [`values`] to [`render`]),
-//! and writes them into `ManifestWork`s, which OCM's work agent applies. A finalizer keeps the add-on until its agent has
-//! cleaned up. [`addon_csr_approval`] approves the agents' certificates, and [`cma_config`] publishes the hashes of the
-//! configurations that apply.
+//! [`manager`] wires: it watches the hub into the [`caches`] and enqueues the installations that a change affects.
+//! For each `ManagedClusterAddOn` of one of the three [add-ons](addon::Addon) the reconciler [`addon_deploy`] gives
+//! the agent an identity and access on the hub ([`registration`]), renders the agent's objects ([`facts`] to
+//! [`values`] to [`render`]), and writes them into `ManifestWork`s, which OCM's work agent applies. A finalizer keeps
+//! the add-on until its agent has cleaned up. [`addon_csr_approval`] approves the agents' certificates, and
+//! [`cma_config`] publishes the hashes of the configurations that apply.
 //!
-//! The rights of the controller are those of `deploy/rbac/governance-policy-addon-controller.yaml`.
+//! The role of the controller is in `deploy/rbac/governance-policy-addon-controller.yaml`.
 
 mod addon;
 mod addon_csr_approval;

@@ -22,13 +22,13 @@ use crate::queues::Queues;
 use crate::registration::Grants;
 use crate::{cma_config, messages};
 
-/// The lease of the one that works.
+/// The leader's lease.
 const LEASE: &str = "governance-policy-addon-controller-lock";
 const USER_AGENT: &str = concat!(
     "governance-policy-addon-controller/",
     env!("CARGO_PKG_VERSION")
 );
-/// How long between two looks at the files of `--terminate-on-files`.
+/// The interval between two checks of the files of `--terminate-on-files`.
 const FILES: Duration = Duration::from_secs(10);
 
 /// Runs the controller until `stop`, or until one of its tasks fails.
@@ -126,7 +126,7 @@ fn lease_namespace(args: &Args) -> Option<String> {
     asked.or_else(client::own_namespace)
 }
 
-/// This Pod, which events about the hub's roles are about.
+/// A reference to this Pod, for events about the hub's roles.
 fn own_pod(namespace: &str) -> Option<ObjectReference> {
     let name = std::env::var("POD_NAME").ok()?;
     (!name.is_empty()).then(|| ObjectReference {
@@ -138,7 +138,7 @@ fn own_pod(namespace: &str) -> Option<ObjectReference> {
     })
 }
 
-/// Waits until one of the files is another than it was.
+/// Waits until one of the files changes.
 async fn until_changed(files: &[PathBuf], stop: &CancellationToken) {
     let content = |path: &PathBuf| std::fs::read(path).ok();
     let before: Vec<_> = files.iter().map(content).collect();
@@ -152,10 +152,10 @@ async fn until_changed(files: &[PathBuf], stop: &CancellationToken) {
     }
 }
 
-/// How long to wait for the API server's word on the hub's topology.
+/// How long to wait for the hub's topology from the API server.
 const TOPOLOGY: Duration = Duration::from_secs(10);
 
-/// The periods of leader election: longer ones on OpenShift of a single node.
+/// The periods of leader election: longer ones on OpenShift with a single node.
 async fn lease_timings(client: &Client) -> LeaseTimings {
     let kind = GroupVersionKind::gvk("config.openshift.io", "v1", "Infrastructure");
     let resource = ApiResource::from_gvk_with_plural(&kind, "infrastructures");

@@ -1,4 +1,4 @@
-//! Every text that a user can see.
+//! All texts for users.
 
 use std::fmt::Display;
 
@@ -6,11 +6,11 @@ use crate::addon::{Addon, Installation};
 
 /// The first line of the log once this process leads.
 pub const STARTING: &str = "Starting governance-policy-addon-controller";
-/// No client could be made.
+/// The client could not be created.
 pub const NO_MANAGER: &str = "unable to create new addon manager";
-/// The add-ons cannot be made.
+/// The add-ons could not be set up.
 pub const NO_AGENT: &str = "unable to get or add agent addon";
-/// Something ended that must not.
+/// A task ended unexpectedly.
 pub const PROBLEM: &str = "problem starting manager";
 
 /// The flag `--config` names a file.
@@ -19,12 +19,12 @@ pub const CONFIG_IGNORED: &str = "--config has no effect: there is nothing left 
 pub fn file_changed(path: &str) -> String {
     format!("{path} has changed, stopping")
 }
-/// A variable of the environment is no boolean.
+/// A variable of the environment is not a boolean.
 pub fn network_policies(value: &str) -> String {
     format!("NETWORK_POLICIES_ENABLED is {value:?}, not a boolean: network policies stay enabled")
 }
 
-/// Everything stays as it is.
+/// The add-on is paused.
 pub const PAUSED: &str =
     "the Policy Addon controller is paused due to the policy-addon-pause annotation";
 /// The agents trust the system's certificate authorities.
@@ -35,14 +35,14 @@ pub const PROXY_CA: &str =
 pub fn invalid_annotation(key: &str, value: &str, expected: &str) -> String {
     format!("the annotation {key} is {value:?}, not {expected}: it has no effect")
 }
-/// The annotation that switches operator policies off cannot be read.
+/// The annotation that disables operator policies cannot be read.
 pub fn operator_policy_disabled(value: &str) -> String {
     format!(
         "Failed to verify 'operator-policy-disabled' annotation value '{value}' for component \
          config-policy-controller (falling back to default value false)"
     )
 }
-/// A claim says otherwise than a label.
+/// A claim contradicts a label.
 pub fn vendor_overridden(product: &str) -> String {
     format!(
         "the label vendor says OpenShift, the claim of its product {product:?}: the claim counts"
@@ -58,22 +58,22 @@ pub fn invalid_registries(error: &dyn Display) -> String {
 pub fn invalid_variable(name: &str, value: &str, expected: &str) -> String {
     format!("the customized variable {name} is {value:?}, not {expected}: it has no effect")
 }
-/// A cipher suite that nobody knows.
+/// A cipher suite is unknown.
 pub fn unknown_cipher_suite(name: &str) -> String {
     format!(
         "the customized variable tlsCipherSuites names {name:?}, which is no cipher suite: it has no effect"
     )
 }
-/// A customized variable of another add-on, or of none.
+/// A customized variable belongs to another add-on, or to none.
 pub fn unknown_variable(name: &str) -> String {
     format!("the customized variable {name:?} is not supported by this add-on: it has no effect")
 }
 
-/// The configuration is not there.
+/// The configuration does not exist.
 pub fn config_missing(name: &str) -> String {
     format!("addondeploymentconfigs.addon.open-cluster-management.io \"{name}\" not found")
 }
-/// Nobody has said in which version the configuration applies.
+/// The status has no hash of the configuration.
 pub fn config_unhashed(addon: Addon) -> String {
     format!("addon {addon} deployment config desired spec hash is empty")
 }
@@ -89,27 +89,27 @@ pub fn namespaces_differ(own: &str, other: &str) -> String {
 pub mod conditions {
     use std::fmt::Display;
 
-    /// The hub knows the agent's identity and rights.
+    /// The hub has the agent's identity and access.
     pub const REGISTRATION_APPLIED: &str = "RegistrationApplied";
-    /// What goes to the managed cluster is there.
+    /// The objects for the managed cluster are applied.
     pub const MANIFEST_APPLIED: &str = "ManifestApplied";
-    /// What goes to the hosting cluster is there.
+    /// The objects for the hosting cluster are applied.
     pub const HOSTING_MANIFEST_APPLIED: &str = "HostingManifestApplied";
     /// The hosting cluster is one of the hub's.
     pub const HOSTING_VALID: &str = "HostingClusterValidity";
     /// The agent has cleaned up.
     pub const HOOK_COMPLETED: &str = "HookManifestCompleted";
-    /// Why a deletion does not end.
+    /// Why a deletion waits.
     pub const UNINSTALL_BLOCKED: &str = "UninstallBlocked";
 
-    /// Of the agent's rights.
+    /// The agent's access is granted.
     pub const PERMISSION_APPLIED: (&str, &str) = (
         "SetPermissionApplied",
         "Registration of the addon agent is configured",
     );
-    /// The reason when rights could not be given.
+    /// The reason when access could not be granted.
     pub const PERMISSION_FAILED: &str = "SetPermissionFailed";
-    /// Why rights could not be given.
+    /// Why access could not be granted.
     pub fn permission_failed(error: &dyn Display) -> String {
         format!("Failed to set permission for hub agent: {error}")
     }
@@ -125,17 +125,17 @@ pub mod conditions {
         "AddonManifestAppliedFailed",
         "failed to apply the manifests of addon",
     );
-    /// The reason when a work could not be made.
+    /// The reason when a work could not be written.
     pub const WORK_FAILED: &str = "ManifestWorkApplyFailed";
-    /// The API server refuses a work.
+    /// The API server rejected a work.
     pub fn work_refused(error: &dyn Display) -> String {
         format!("failed to apply manifestWork: {error}")
     }
-    /// Nothing could be rendered.
+    /// The objects could not be rendered.
     pub fn not_rendered(error: &dyn Display) -> String {
         format!("failed to get manifest from agent interface: {error}")
     }
-    /// No work can be made of what was rendered.
+    /// The works could not be built.
     pub fn not_built(error: &dyn Display) -> String {
         format!("failed to build manifestwork: {error}")
     }
@@ -173,40 +173,40 @@ pub mod blocked {
              {FORCE_ANNOTATION}=true"
         )
     }
-    /// Nothing may be changed.
+    /// The add-on is paused.
     pub fn paused() -> (&'static str, String) {
         let why = "the add-on is paused by the annotation policy-addon-pause, so its agent is not told to clean up";
         ("Paused", way_out(why))
     }
-    /// Nothing could be rendered.
+    /// The objects could not be rendered.
     pub fn not_rendered(error: &str) -> (&'static str, String) {
         (
             "NotRendered",
             way_out(&format!("what cleans up cannot be rendered: {error}")),
         )
     }
-    /// The cluster does not answer.
+    /// The cluster is not available.
     pub fn unavailable(cluster: &str) -> (&'static str, String) {
         let why = format!(
             "the cluster {cluster} does not answer, so its agent cannot be told to clean up"
         );
         ("ClusterUnavailable", way_out(&why))
     }
-    /// The agent is still at it, or its Pod does not start.
+    /// The hook is still running, or its Pod does not start.
     pub fn running(work: &str) -> (&'static str, String) {
         let why = format!("the Pod of the ManifestWork {work} has not succeeded yet");
         ("CleanupRunning", way_out(&why))
     }
 }
 
-/// Why a certificate request is left alone.
+/// Why a certificate request is not approved.
 pub mod unapproved {
     use std::fmt::Display;
 
     /// The reason of the event.
     pub const REASON: &str = "AddonCSRNotApproved";
 
-    /// The cluster is not one of the hub's.
+    /// The hub has no such cluster.
     pub fn no_cluster(cluster: &str) -> String {
         format!("there is no ManagedCluster {cluster:?}")
     }
@@ -214,36 +214,36 @@ pub mod unapproved {
     pub fn no_addon(addon: &str, cluster: &str) -> String {
         format!("the add-on {addon} is not enabled on the cluster {cluster:?}")
     }
-    /// It wants another signer.
+    /// The request names another signer.
     pub fn signer(found: &str) -> String {
         format!("its signer is {found:?}, not \"kubernetes.io/kube-apiserver-client\"")
     }
-    /// It wants the certificate for something else.
+    /// The request names other usages.
     pub fn usages(found: &[String]) -> String {
         format!(
             "its usages are {found:?}: \"client auth\" is needed, and beside it only \"digital signature\" and \
              \"key encipherment\" are allowed"
         )
     }
-    /// It is no certificate request.
+    /// The certificate request cannot be decoded.
     pub fn unreadable(why: &dyn Display) -> String {
         format!("spec.request cannot be read: {why}")
     }
-    /// Another name.
+    /// The common name differs.
     pub fn common_name(found: &str, expected: &str) -> String {
         format!("its common name is {found:?}, not {expected:?}")
     }
-    /// Other groups.
+    /// The organizations differ.
     pub fn organizations(found: &[String], expected: &[String]) -> String {
         format!(
             "its organizations are {found:?}: they must be {expected:?}, and \"system:authenticated\" may be among them"
         )
     }
-    /// It wants to be something else, too.
+    /// The request has alternative names.
     pub fn alternative_names(expected: &str) -> String {
         format!("of alternative names it may have only the DNS name {expected:?}")
     }
-    /// Somebody else asks.
+    /// Another user created the request.
     pub fn requester(found: &str, cluster: &str) -> String {
         format!("it was made by {found:?}, who is no agent of the cluster {cluster:?}")
     }
@@ -255,7 +255,7 @@ pub const APPROVED: (&str, &str) = (
     "Auto approving addon agent certificate.",
 );
 
-/// The reason of an event about a wish that cannot be heeded.
+/// The reason of an event about an ignored setting.
 pub const NOT_HEEDED: &str = "InvalidConfiguration";
 
 /// Nothing is installed without an owner.
@@ -266,7 +266,7 @@ pub fn no_owner(installation: &Installation) -> String {
     )
 }
 
-/// An object of the hub was made or changed.
+/// A role or binding on the hub was created or updated.
 pub fn rbac_event(
     kind: &str,
     name: &str,

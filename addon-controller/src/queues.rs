@@ -4,13 +4,13 @@ use reeve_runtime::queue::Queue;
 
 use crate::addon::{Addon, Installation};
 
-/// The controllers' work.
+/// The queues.
 #[derive(Clone)]
 pub struct Queues {
-    /// Add-ons to bring about.
+    /// Installations to reconcile.
     pub installations: Queue<Installation>,
-    /// Certificate requests to look at, by name.
+    /// Certificate requests to reconcile, by name.
     pub requests: Queue<String>,
-    /// Definitions of add-ons whose configurations to fingerprint.
+    /// Definitions of add-ons, to publish the hashes of their configurations.
     pub definitions: Queue<Addon>,
 }

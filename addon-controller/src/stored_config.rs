@@ -7,19 +7,19 @@ use serde_json::{Map, Value, json};
 
 use crate::digest::Digest;
 
-/// What is kept of a configuration.
+/// The cached part of a configuration.
 #[derive(Clone, Debug)]
 pub struct StoredConfig {
-    /// What it says, or why that cannot be read.
+    /// The settings, or the reason why they cannot be read.
     pub settings: Result<Arc<DeploymentSettings>, String>,
-    /// Its fingerprint.
+    /// The hash of its spec.
     pub hash: String,
-    /// Counts its changes.
+    /// The generation of the object.
     pub generation: i64,
 }
 
 impl StoredConfig {
-    /// What is kept of a configuration.
+    /// The cached part of a configuration.
     pub fn of(config: &AddOnDeploymentConfig) -> Self {
         let spec = &config.spec.0;
         let settings = serde_json::from_value(Value::Object(spec.clone()));
@@ -31,11 +31,11 @@ impl StoredConfig {
     }
 }
 
-/// The fingerprint of an object that has a spec beside its metadata: SHA-256, in hex, of what Go's `encoding/json` makes
-/// of it.
+/// The hash of an object with a spec beside its metadata: SHA-256, in hex, of the JSON that Go's `encoding/json`
+/// writes.
 pub fn spec_hash(spec: &Map<String, Value>) -> String {
     let text = json!({ "spec": spec }).to_string();
-    // Go escapes what could end a script in a page; these characters can only be in texts.
+    // Go escapes characters that are special in HTML; they occur only in strings.
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fingerprints_are_those_of_go() {
+    fn hashes_equal_those_of_go() {
         let of = |spec: Value| spec_hash(spec.as_object().unwrap());
         // echo -n '{"spec":{}}' | sha256sum
         assert_eq!(

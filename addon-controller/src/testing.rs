@@ -1,4 +1,4 @@
-//! What the tests of several modules begin with.
+//! Fixtures for the tests of several modules.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,14 +32,14 @@ pub fn cluster(fields: &Value) -> Arc<ClusterFacts> {
     Arc::new(ClusterFacts::of(&serde_json::from_value(cluster).unwrap()))
 }
 
-/// The same cluster, which answers or does not.
+/// The same cluster, available or not.
 pub fn available(cluster: &ClusterFacts, is_available: bool) -> Arc<ClusterFacts> {
     let mut cluster = cluster.clone();
     cluster.is_available = Some(is_available);
     Arc::new(cluster)
 }
 
-/// An add-on on the cluster `c1`, with nothing said about it.
+/// The inputs of an add-on without settings on the cluster `c1`.
 pub fn inputs(addon: Addon) -> Inputs {
     Inputs {
         installation: Installation::new("c1", addon),

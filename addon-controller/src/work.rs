@@ -1,4 +1,4 @@
-//! `ManifestWork`s: as they are to be, and what is kept of those that are there.
+//! Desired `ManifestWork`s, and the kept part of live ones.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::identity::{Identity, is_orphan, resource};
 use crate::work_conditions;
 use crate::work_report::{REAPPLIED_AT, Report, is_applied, manifests};
 
-/// Annotation of a work: the versions of the configurations that it was made with.
+/// Annotation of a work: the hashes of its configurations.
 pub const CONFIG_HASH: &str = "open-cluster-management.io/config-spec-hash";
 
-/// A work as it is to be.
+/// A desired work.
 #[derive(Clone, Debug)]
 pub struct Desired {
     /// Namespace and name of the work.
@@ -30,42 +30,42 @@ pub struct Desired {
     pub owners: Vec<OwnerReference>,
     /// The spec.
     pub spec: Map<String, Value>,
-    /// Of all of that.
+    /// The digest of all of that.
     pub digest: Digest,
 }
 
-/// What a work that is there is like. Its objects are known by name only: they would take most of the memory.
+/// The kept part of a live work. Its objects are known by identity only: they would take most of the memory.
 #[derive(Clone, Debug)]
 pub struct Live {
     /// Tells it from a later one of the same name.
     pub uid: String,
-    /// What a write must name to change this and nothing newer.
+    /// The precondition of a write.
     pub resource_version: String,
     /// Counts the changes of its spec.
     pub generation: i64,
-    /// Of everything that [`Desired`] says.
+    /// The digest of the fields that [`Desired`] has.
     pub digest: Digest,
     /// Its objects, in their order.
     pub layout: Vec<Identity>,
-    /// The keys of labels, annotations and spec, of which those that nobody wants are taken away.
+    /// The keys of labels, annotations and spec; those that are not desired are removed.
     pub keys: Keys,
-    /// Whether its objects have been applied, if that has been said.
+    /// Whether its objects are applied, if the agent has reported it.
     pub is_applied: Option<bool>,
-    /// Namespaces in it that the work agent has let go of: they stay, whatever becomes of the work.
+    /// Namespaces in it that the work agent has orphaned: they stay when they leave the work.
     pub lets_go: Vec<String>,
-    /// Whether it is to be applied again.
+    /// The agent's report, which decides whether to apply the work again.
     pub report: Report,
-    /// Whether its objects are there.
+    /// Whether its objects exist.
     pub is_available: bool,
-    /// What is known of the objects that feedback was asked for.
+    /// The feedback of its objects.
     pub feedback: Vec<(String, String)>,
-    /// Whether it goes with something.
+    /// Whether it has an owner.
     pub is_owned: bool,
-    /// Whether it is being deleted.
+    /// Whether it is terminating.
     pub is_deleting: bool,
 }
 
-/// What a work has keys for.
+/// The keys of a work's maps.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
     labels: Vec<String>,
@@ -73,21 +73,21 @@ pub struct Keys {
     spec: Vec<String>,
 }
 
-/// What is in a work, before it has a place.
+/// The content of a work, before it has a name.
 #[derive(Debug)]
 pub struct Content<'a> {
     /// The objects.
     pub manifests: Vec<Value>,
     /// Settings of single objects.
     pub configs: Vec<Value>,
-    /// The versions of the configurations; `None` leaves the annotation away.
+    /// The hashes of the configurations; `None` omits the annotation.
     pub config_hash: Option<&'a str>,
-    /// When it was last to be applied again; `None` leaves the label away.
+    /// When it was last applied again; `None` omits the label.
     pub reapplied_at: Option<i64>,
 }
 
 impl Desired {
-    /// A work of an installation, in a namespace. It is owned by `owner` where that is in the same namespace.
+    /// A work of an installation, in a namespace. `owner` owns it if it is in the same namespace.
     pub fn new(
         installation: &Installation,
         owner: Option<&OwnerReference>,
@@ -124,7 +124,7 @@ impl Desired {
         }
     }
 
-    /// The patch that makes a live work this one, if nobody has changed that since.
+    /// The patch that makes a live work equal to this one; it fails if the live work has changed.
     pub fn patch(&self, live: &Live) -> Value {
         let with_nulls = |desired: &BTreeMap<String, String>, present: &[String]| {
             let mut map: Map<String, Value> = Map::new();
@@ -141,7 +141,7 @@ impl Desired {
             spec.insert(key.clone(), Value::Null);
         }
         spec.extend(self.spec.clone());
-        // What is merged below a key of the spec must not keep what is not wanted there.
+        // Fields below a key of the spec are merged: those that are not desired become null.
         if let Some(option) = spec.get_mut("deleteOption").and_then(Value::as_object_mut) {
             option
                 .entry("ttlSecondsAfterFinished")
@@ -197,7 +197,7 @@ fn spec(manifests: &[Value], configs: &[Value]) -> Map<String, Value> {
     spec
 }
 
-/// Of what matters of a work. Go writes times that are not set, and the CRD fills in how feedback is scraped: neither counts.
+/// The digest of a work's fields. Unset times, which Go writes, and the CRD's defaults of feedback are left out.
 fn digest(
     labels: &BTreeMap<String, String>,
     annotations: &BTreeMap<String, String>,
@@ -229,7 +229,7 @@ fn digest(
 }
 
 impl Live {
-    /// What is kept of a work.
+    /// The kept part of a work.
     pub fn of(mut work: ManifestWork) -> Self {
         let status = work.status.take().unwrap_or_default();
         let condition = |kind: &str| work_conditions::status(&status.conditions, kind);
@@ -262,7 +262,7 @@ impl Live {
         }
     }
 
-    /// Whether everything that was to run in it has succeeded.
+    /// Whether all hooks in it have succeeded.
     pub fn has_succeeded(&self, hooks: &[String]) -> bool {
         let succeeded = |hook: &String| {
             let found = self.feedback.iter().find(|(name, _)| name == hook);
@@ -272,14 +272,14 @@ impl Live {
     }
 }
 
-/// The namespaces that a work leaves behind, once its agent has applied them as the work is. What the agent cannot apply
-/// of the rest does not hold them up.
+/// The namespaces that the agent orphans when they leave the work, once it has applied the current spec to them.
+/// Failures of other objects do not matter.
 fn lets_go(work: &ManifestWork, status: &ManifestWorkStatus) -> Vec<String> {
     let Some(option) = work.spec.0.get("deleteOption") else {
         return Vec::new();
     };
     let rules = option["selectivelyOrphans"]["orphaningRules"].as_array();
-    // As the agent reads it: a rule must name all that there is to a namespace, and nothing else.
+    // As the agent evaluates it: a rule must name exactly the group, resource and name of a namespace.
     let is_orphan = |name: &str| match option["propagationPolicy"].as_str() {
         Some("Orphan") => true,
         Some("SelectivelyOrphan") => rules.into_iter().flatten().any(|rule| {
@@ -309,7 +309,7 @@ fn lets_go(work: &ManifestWork, status: &ManifestWorkStatus) -> Vec<String> {
         .collect()
 }
 
-/// What names a hook in feedback: its plural, namespace and name.
+/// The name of a hook in feedback: its plural, namespace and name.
 pub fn hook_name(object: &Value) -> String {
     let resource = resource(object);
     let text = |key: &str| {
@@ -340,30 +340,30 @@ fn phase(manifest: &ManifestCondition) -> Option<(String, String)> {
 pub mod names {
     use super::Installation;
 
-    /// Of the work with the objects for the managed cluster.
+    /// The name of the work with the objects for the managed cluster.
     pub fn deploy(installation: &Installation, index: usize) -> String {
         format!("addon-{}-deploy-{index}", installation.addon)
     }
 
-    /// Of the work with the objects for the hosting cluster.
+    /// The name of the work with the objects for the hosting cluster.
     pub fn hosting_deploy(installation: &Installation, index: usize) -> String {
         let Installation { cluster, addon } = installation;
         format!("addon-{addon}-deploy-hosting-{cluster}-{index}")
     }
 
-    /// Of the work that cleans up.
+    /// The name of the work with the hook.
     pub fn hook(installation: &Installation) -> String {
         format!("addon-{}-pre-delete", installation.addon)
     }
 
-    /// Of the work that cleans up on the hosting cluster.
+    /// The name of the work with the hook on the hosting cluster.
     pub fn hosting_hook(installation: &Installation) -> String {
         let Installation { cluster, addon } = installation;
         format!("addon-{addon}-pre-delete-hosting-{cluster}")
     }
 }
 
-/// Which installation a work belongs to, by its labels and its name; `None` for a work that is not ours.
+/// The installation of a work, by its labels and its name; `None` for a work of others.
 pub fn installation_of(work: &ManifestWork) -> Option<Installation> {
     let addon = Addon::of(work.labels().get(ADDON_NAME_LABEL)?)?;
     if !work.name_any().starts_with(&format!("addon-{addon}-")) {

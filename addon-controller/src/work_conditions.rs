@@ -3,34 +3,34 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
-/// What a condition is to say.
+/// A condition to set or remove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Say {
-    /// That something is so, or is not.
+    /// Sets a condition.
     That {
         /// The type of the condition.
         kind: &'static str,
-        /// Whether it is so.
+        /// Whether its status is `True`.
         is_so: bool,
-        /// Why, in one word.
+        /// The reason in upper camel case.
         reason: &'static str,
-        /// The reason, as the message shows it.
+        /// The message.
         message: String,
     },
-    /// The condition is removed.
+    /// Removes a condition.
     Nothing {
-        /// About what.
+        /// The type of the condition.
         kind: &'static str,
     },
 }
 
 impl Say {
-    /// That something is so.
+    /// Sets a condition to `True`.
     pub fn yes(kind: &'static str, (reason, message): (&'static str, impl Into<String>)) -> Self {
         Self::that(kind, true, reason, message.into())
     }
 
-    /// That something is not so.
+    /// Sets a condition to `False`.
     pub fn no(kind: &'static str, (reason, message): (&'static str, impl Into<String>)) -> Self {
         Self::that(kind, false, reason, message.into())
     }
@@ -51,11 +51,11 @@ impl Say {
     }
 }
 
-/// Conditions in which all of that is said. A time changes only where the status does.
+/// The conditions after all changes. A time changes only with the status.
 pub fn after(present: &[Condition], said: &[Say], now: Timestamp) -> Vec<Condition> {
     let mut conditions = present.to_vec();
     for (at, say) in said.iter().enumerate() {
-        // What is said later of the same counts: a status must not go to and fro.
+        // A later change of the same condition wins: a status must not flap.
         if said[at + 1..]
             .iter()
             .any(|later| later.kind() == say.kind())
@@ -96,7 +96,7 @@ pub fn after(present: &[Condition], said: &[Say], now: Timestamp) -> Vec<Conditi
     conditions
 }
 
-/// Whether something is said to be so, or not to be so.
+/// The status of a condition, if it is `True` or `False`.
 pub fn status(conditions: &[Condition], kind: &str) -> Option<bool> {
     let found = conditions.iter().find(|found| found.type_ == kind)?;
     match found.status.as_str() {

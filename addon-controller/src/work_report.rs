@@ -1,4 +1,4 @@
-//! What OCM's work agent reports of a `ManifestWork`.
+//! Reads the status that OCM's work agent reports of a `ManifestWork`.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
@@ -8,25 +8,25 @@ use serde_json::Value;
 use crate::identity::is_orphan;
 use crate::work_conditions;
 
-/// Label of a work: when it was last to be applied again, in seconds of the Unix epoch.
+/// Label of a work: when it was last applied again, in seconds of the Unix epoch.
 pub const REAPPLIED_AT: &str = "policy.open-cluster-management.io/reapplied-at";
 
-/// What the agent reports of a work, as far as it decides whether the work is to be applied again.
+/// The part of the agent's report that decides whether the work is applied again.
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
-    /// Something of it has been applied as it is, and is gone.
+    /// An object was applied from the current spec, and no longer exists.
     pub is_lost: bool,
-    /// When it was last to be applied again, in seconds of the Unix epoch.
+    /// When it was last applied again, in seconds of the Unix epoch.
     pub reapplied_at: Option<i64>,
-    /// What is known of the hub's CRD.
+    /// The report of the hub's CRD.
     pub hub_crd: HubCrd,
 }
 
 impl Report {
-    /// Of a work.
+    /// The report of a work.
     pub fn of(work: &ManifestWork, status: &ManifestWorkStatus) -> Self {
         let manifests = &status.resource_status.manifests;
-        // Agents that do not report a generation for each object report it for the work.
+        // Agents that report no generation for each object report one for the work.
         let all = is_applied(&status.conditions, work);
         let is_gone = |manifest: &ManifestCondition| {
             (all || is_applied(&manifest.conditions, work))
@@ -41,19 +41,19 @@ impl Report {
     }
 }
 
-/// How a work holds the hub's CRD, and what the agent reports of it.
+/// The form of the hub's CRD in a work, and the agent's report of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HubCrd {
     /// The work is not for a hub.
     None,
-    /// The metadata only, which cannot be applied where there is no CRD.
+    /// The metadata only, which cannot be applied where the CRD does not exist.
     Metadata {
-        /// There is none.
+        /// Whether the CRD does not exist.
         is_absent: bool,
     },
-    /// All of it, for as long as it takes to create it.
+    /// The whole CRD, until it is created.
     Whole {
-        /// It is there.
+        /// Whether the CRD exists.
         is_there: bool,
     },
 }
@@ -68,7 +68,7 @@ impl HubCrd {
             report.resource_meta.kind == "CustomResourceDefinition"
                 && manifest["metadata"]["name"] == *report.resource_meta.name
         });
-        // That it could not be applied has other causes, too. Only that it is not there is reported so.
+        // A failure to apply has many causes. Only the missing CRD is reported so.
         let report = report.filter(|_| applied(&status.conditions, work).is_some());
         let is_available =
             report.and_then(|report| work_conditions::status(&report.conditions, "Available"));
@@ -84,24 +84,24 @@ impl HubCrd {
     }
 }
 
-/// The condition `Applied`, if it is of the work as it is.
+/// The condition `Applied`, if it is of the current generation.
 fn applied<'a>(conditions: &'a [Condition], work: &ManifestWork) -> Option<&'a Condition> {
     conditions.iter().find(|condition| {
         condition.type_ == "Applied" && condition.observed_generation == work.metadata.generation
     })
 }
 
-/// Whether the agent has applied what these conditions are of as the work is.
+/// Whether the agent has applied the current generation, by these conditions.
 pub fn is_applied(conditions: &[Condition], work: &ManifestWork) -> bool {
     applied(conditions, work).is_some_and(|applied| applied.status == "True")
 }
 
-/// Whether this is the CRD of policies for a hub. There it is the propagator's.
+/// Whether this is the CRD of policies for a hub. There the propagator owns it.
 pub fn is_hub_crd(object: &Value) -> bool {
     object["kind"] == "CustomResourceDefinition" && is_orphan(object)
 }
 
-/// The objects in a work.
+/// The manifests of a work.
 pub fn manifests(work: &ManifestWork) -> impl Iterator<Item = &Value> {
     let manifests = work.spec.0.get("workload").map(|w| &w["manifests"]);
     manifests.and_then(Value::as_array).into_iter().flatten()

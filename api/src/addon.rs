@@ -1,5 +1,5 @@
-//! The kinds by which OCM installs add-ons, `addon.open-cluster-management.io/v1alpha1`: what is stored, so that no
-//! conversion is needed to read it. Their CRDs belong to OCM; here are only the fields that are read.
+//! The kinds by which OCM installs add-ons, `addon.open-cluster-management.io/v1alpha1`: the stored version, which
+//! needs no conversion. Their CRDs belong to OCM; the types have only the fields that Reeve reads.
 
 use std::collections::BTreeMap;
 
@@ -27,27 +27,27 @@ pub const DEPLOYMENT_CONFIGS: &str = "addondeploymentconfigs";
 )]
 #[serde(rename_all = "camelCase", default)]
 pub struct ManagedClusterAddOnSpec {
-    /// The namespace of the agent, if nothing else says one.
+    /// The default namespace of the agent.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub install_namespace: String,
-    /// What configures this add-on on this cluster.
+    /// The configurations of this add-on on this cluster.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub configs: Vec<AddOnConfig>,
 }
 
-/// What is known of an add-on.
+/// The status of an add-on.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ManagedClusterAddOnStatus {
-    /// What several controllers say of it.
+    /// The conditions, which several controllers set.
     pub conditions: Vec<Condition>,
     /// The configurations that apply, written by OCM's addon-manager.
     pub config_references: Vec<ConfigReference>,
-    /// The kinds of configuration that the add-on understands.
+    /// The kinds of configuration that the add-on supports.
     pub supported_configs: Vec<ConfigResource>,
-    /// How the agent is to register with the hub.
+    /// The registration of the agent with the hub.
     pub registrations: Vec<Registration>,
-    /// How the agent has registered: `csr` or `token`.
+    /// How the agent registered: `csr` or `token`.
     pub kube_client_driver: Option<String>,
     /// The namespace of the agent.
     pub namespace: Option<String>,
@@ -76,25 +76,25 @@ pub struct AddOnConfig {
     pub name: String,
 }
 
-/// A configuration that applies to an add-on. Fields that are not read here are kept, because the list is written back.
+/// A configuration that applies to an add-on. Unknown fields are kept, because the list is written back.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ConfigReference {
     /// Its kind.
     #[serde(flatten)]
     pub resource: ConfigResource,
-    /// Which one, in which version.
+    /// The configuration, with its hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub desired_config: Option<ConfigSpecHash>,
-    /// The generation that was seen last.
+    /// The last observed generation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_observed_generation: Option<i64>,
-    /// Everything else.
+    /// All other fields.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
 }
 
-/// A configuration in one version.
+/// A configuration with a hash.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ConfigSpecHash {
@@ -107,13 +107,13 @@ pub struct ConfigSpecHash {
     pub spec_hash: String,
 }
 
-/// How an agent registers with the hub.
+/// The registration of an agent with the hub.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Registration {
-    /// Who signs its certificates.
+    /// The signer of its certificates.
     pub signer_name: String,
-    /// Who it is.
+    /// The identity of the agent.
     pub subject: Subject,
 }
 
@@ -129,7 +129,7 @@ pub struct Subject {
     pub groups: Vec<String>,
 }
 
-/// An add-on that the hub knows.
+/// The definition of an add-on on the hub.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[kube(
     group = "addon.open-cluster-management.io",
@@ -142,23 +142,23 @@ pub struct Subject {
 )]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterManagementAddOnSpec {
-    /// The kinds of configuration that it understands, each perhaps with one that applies by default.
+    /// The supported kinds of configuration, each with an optional default.
     pub supported_configs: Vec<SupportedConfig>,
 }
 
-/// A kind of configuration, and the one that applies by default.
+/// A kind of configuration, with its default.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SupportedConfig {
     /// The kind.
     #[serde(flatten)]
     pub resource: ConfigResource,
-    /// Which one.
+    /// The default configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_config: Option<ConfigReferent>,
 }
 
-/// Names a configuration of a known kind.
+/// The reference to a configuration of a known kind.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(default)]
 pub struct ConfigReferent {
@@ -169,44 +169,44 @@ pub struct ConfigReferent {
     pub name: String,
 }
 
-/// What is known of an add-on's configurations.
+/// The status of an add-on's configurations.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterManagementAddOnStatus {
-    /// Those that apply where nothing else does. This version spells them so; v1beta1 does not.
+    /// The default configurations. The name of the field differs in v1beta1.
     #[serde(rename = "defaultconfigReferences")]
     pub default_config_references: Vec<DefaultConfigReference>,
-    /// Those that a placement brings.
+    /// The configurations of placements.
     pub install_progressions: Vec<InstallProgression>,
 }
 
-/// A configuration that applies by default. Fields that are not read here are kept.
+/// A default configuration. Unknown fields are kept.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DefaultConfigReference {
     /// Its kind.
     #[serde(flatten)]
     pub resource: ConfigResource,
-    /// Which one, in which version.
+    /// The configuration, with its hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub desired_config: Option<ConfigSpecHash>,
-    /// Everything else.
+    /// All other fields.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
 }
 
-/// How far the add-on has got on the clusters of one placement.
+/// The rollout of the add-on on the clusters of one placement.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InstallProgression {
-    /// The configurations that apply there.
+    /// The configurations that apply to these clusters.
     pub config_references: Vec<DefaultConfigReference>,
-    /// Everything else.
+    /// All other fields.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
 }
 
-/// Where and how agents are to run.
+/// The settings of agents.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[kube(
     group = "addon.open-cluster-management.io",
@@ -219,35 +219,35 @@ pub struct InstallProgression {
 )]
 #[serde(transparent)]
 pub struct AddOnDeploymentConfigSpec(
-    /// As it is stored: its fingerprint is of that. [`DeploymentSettings`] are what it says.
+    /// The spec as stored, for its hash. [`DeploymentSettings`] are the decoded fields.
     pub Map<String, Value>,
 );
 
-/// What an [`AddOnDeploymentConfig`] says.
+/// The settings in an [`AddOnDeploymentConfig`].
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DeploymentSettings {
     /// The agents' namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_install_namespace: Option<String>,
-    /// Names and values that only the add-on understands.
+    /// Variables, whose meaning the add-on defines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub customized_variables: Vec<CustomizedVariable>,
-    /// On which nodes.
+    /// The nodes of the agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_placement: Option<NodePlacement>,
-    /// From where the images come instead.
+    /// The mirrors of images.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub registries: Vec<ImageMirror>,
-    /// The way to the hub.
+    /// The proxy to the hub.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy_config: Option<ProxyConfig>,
-    /// What containers ask for and may use.
+    /// The resources of containers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resource_requirements: Vec<ContainerResources>,
 }
 
-/// A name and a value.
+/// A variable.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(default)]
 pub struct CustomizedVariable {
@@ -264,46 +264,46 @@ pub struct NodePlacement {
     /// Labels that nodes must have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_selector: Option<Value>,
-    /// Taints that do not matter.
+    /// The tolerations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerations: Option<Value>,
 }
 
-/// Where images come from instead.
+/// A mirror of images.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(default)]
 pub struct ImageMirror {
-    /// The beginning of an image's name; empty for all images.
+    /// The prefix of an image's name; empty for all images.
     pub source: String,
-    /// What comes in its place.
+    /// The replacement of the prefix.
     pub mirror: String,
 }
 
-/// The way to the hub.
+/// The proxy to the hub.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProxyConfig {
-    /// For HTTP.
+    /// The proxy for HTTP.
     #[serde(rename = "httpProxy", skip_serializing_if = "String::is_empty")]
     pub http: String,
-    /// For HTTPS.
+    /// The proxy for HTTPS.
     #[serde(rename = "httpsProxy", skip_serializing_if = "String::is_empty")]
     pub https: String,
     /// The proxy's certificate authority.
     #[serde(rename = "caBundle", skip_serializing_if = "Option::is_none")]
     pub ca_bundle: Option<String>,
-    /// What is reached without it.
+    /// The hosts that are reached without the proxy.
     #[serde(rename = "noProxy", skip_serializing_if = "String::is_empty")]
     pub none: String,
 }
 
-/// What some containers ask for and may use.
+/// The resources of some containers.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ContainerResources {
-    /// Which: `<plural>:<name>:<container>`, each of which may be `*`.
+    /// The containers: `<plural>:<name>:<container>`, each of which may be `*`.
     #[serde(rename = "containerID")]
     pub container_id: String,
-    /// As in a Pod.
+    /// The requests and limits, as in a Pod.
     pub resources: Value,
 }

@@ -1,22 +1,22 @@
-//! The two small vocabularies that every component shares.
+//! The two enums that every component shares: compliance and remediation action.
 
 use std::fmt;
 
-/// What is known about an object or a policy on one cluster.
+/// The compliance of an object or a policy on one cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Compliance {
-    /// Everything is as the policy says.
+    /// The cluster matches the policy.
     Compliant,
     /// Evaluation waits for something else to become compliant first.
     Pending,
-    /// Something is not as the policy says, or could not be evaluated.
+    /// The cluster does not match the policy, or the policy could not be evaluated.
     NonCompliant,
-    /// The policy is being deleted and its clean-up is not finished.
+    /// The policy is being deleted and its cleanup is not finished.
     Terminating,
 }
 
 impl Compliance {
-    /// Reads a status field. `None` for an absent, empty or unknown word: "not known".
+    /// Parses a status field. `None` for an absent, empty or unknown value: "not known".
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "Compliant" => Some(Self::Compliant),
@@ -27,7 +27,7 @@ impl Compliance {
         }
     }
 
-    /// The word as status fields and messages carry it.
+    /// The value in status fields and messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Compliant => "Compliant",
@@ -37,9 +37,8 @@ impl Compliance {
         }
     }
 
-    /// The compliance a message announces by its first word, read without regard to case.
-    /// A message that announces neither compliance nor waiting is a violation: evaluators that
-    /// fail in an unforeseen way must not look healthy.
+    /// The compliance in a message's first word, regardless of case. A message without a compliance counts as a
+    /// violation: evaluators that fail in an unforeseen way must not look healthy.
     pub fn of_message(message: &str) -> Self {
         let message = message.trim().to_ascii_lowercase();
         if message.starts_with("compliant") {
@@ -58,7 +57,7 @@ impl fmt::Display for Compliance {
     }
 }
 
-/// What may be done about a violation.
+/// The action on a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RemediationAction {
     /// Report only.
@@ -68,7 +67,7 @@ pub enum RemediationAction {
 }
 
 impl RemediationAction {
-    /// Reads a `remediationAction` field, whose case users choose freely.
+    /// Parses a `remediationAction` field, in any case.
     pub fn parse(word: &str) -> Option<Self> {
         if word.eq_ignore_ascii_case("enforce") {
             Some(Self::Enforce)

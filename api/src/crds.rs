@@ -33,13 +33,13 @@ pub fn all() -> Result<Vec<(String, Value)>, CrdError> {
     .collect()
 }
 
-/// The types and the amendments made here have drifted apart.
+/// The types and the amendments of this module are out of sync.
 #[derive(Debug, thiserror::Error)]
 pub enum CrdError {
     /// The derived definition cannot be written as JSON.
     #[error("cannot serialize a custom resource definition")]
     Serialize(#[from] serde_json::Error),
-    /// A part that is amended here is not in the derived definition.
+    /// A part that this module amends is not in the derived definition.
     #[error("the custom resource definition has nothing at {0}")]
     Missing(String),
 }
@@ -53,7 +53,7 @@ impl<K: CustomResourceExt> CrdJson for K {}
 
 const SCHEMA: &str = "/spec/versions/0/schema/openAPIV3Schema";
 
-/// Kinds that live in the managed cluster's namespace must be named without a namespace.
+/// Kinds in the managed cluster's namespace must have names without a namespace.
 fn policy_rules(mut crd: Value) -> Result<Value, CrdError> {
     let pattern = "^(?:(?:Certificate|Configuration)Policy)$";
     let one_of = json!([
@@ -91,7 +91,7 @@ fn configuration_policy_rules(mut crd: Value) -> Result<Value, CrdError> {
         { "required": ["object-templates-raw"] }
     ]);
     set(&mut crd, "/properties/spec", "oneOf", one_of)?;
-    // The derive leaves out what has a default; upstream requires it all the same.
+    // The derive omits fields that have a default; upstream requires them all the same.
     set(
         &mut crd,
         "/properties/spec",
@@ -101,7 +101,7 @@ fn configuration_policy_rules(mut crd: Value) -> Result<Value, CrdError> {
     Ok(crd)
 }
 
-/// Upstream asks for fields that have a default, and lets the whole spec be missing.
+/// Upstream requires fields that have a default, and lets the whole spec be missing.
 fn operator_policy_rules(mut crd: Value) -> Result<Value, CrdError> {
     set(
         &mut crd,
@@ -115,7 +115,7 @@ fn operator_policy_rules(mut crd: Value) -> Result<Value, CrdError> {
         ]),
     )?;
     object(&mut crd, "")?.remove("required");
-    // What stands in for a missing field when an object is read is no default of the API server's.
+    // The default of a missing field on decoding is not a default of the API server.
     for field in [
         "/properties/spec/properties/complianceType",
         "/properties/spec/properties/subscription",
@@ -146,8 +146,8 @@ fn text(crd: &Value, pointer: &str) -> Result<String, CrdError> {
         .ok_or_else(|| CrdError::Missing(pointer.to_owned()))
 }
 
-/// Optional fields of ours are absent, never null, and the API server prunes a null where the
-/// schema does not allow it: with `nullable` it would store the null and then refuse the enum.
+/// Optional fields of Reeve are absent, never null, and the API server prunes a null where the schema does not allow
+/// it: with `nullable` it would store the null and then reject the enum.
 fn drop_nullable(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -161,7 +161,7 @@ fn drop_nullable(value: &mut Value) {
     }
 }
 
-/// Bounds such as `0.0` become `0`, as every tool that reads and writes the manifests makes them.
+/// Bounds such as `0.0` become `0`, as in all tools that read and write the manifests.
 fn whole_numbers(value: &mut Value) {
     match value {
         Value::Object(map) => map.values_mut().for_each(whole_numbers),

@@ -1,8 +1,8 @@
-//! Everything users write in YAML, and the names that tie it together. No I/O, no async.
+//! The types of everything that users write in YAML, and the well-known names. No I/O, no async.
 //!
-//! Fields that the API server restricts to a set of words stay strings here, because copies must
-//! keep the user's spelling (`Enforce`, `enforce`) and because one unexpected word in one stored
-//! object must not make that object unreadable. The typed reading is a method beside the field.
+//! Fields that the API server restricts to a set of values stay strings here, because replicas must keep the user's
+//! spelling (`Enforce`, `enforce`) and because one unexpected value in a stored object must not make that object
+//! unreadable. The typed value is a method beside the field.
 
 pub mod addon;
 pub mod compliance;

@@ -1,4 +1,4 @@
-//! Well-known names of the policy framework, the limit they impose, and building and splitting them.
+//! Well-known names of the policy framework, their limits, and functions that build and split them.
 
 use std::fmt;
 
@@ -23,28 +23,28 @@ pub const LEGACY_CLUSTER_NAME_LABEL: &str = "cluster-name";
 pub const LEGACY_CLUSTER_NAMESPACE_LABEL: &str = "cluster-namespace";
 /// Label of a template object: the name of the `Policy` it came from.
 pub const PARENT_POLICY_LABEL: &str = "policy.open-cluster-management.io/policy";
-/// Label of a CRD whose kind may be a policy template, with the value [`POLICY_TYPE_TEMPLATE`].
+/// Label of a CRD whose kind is a policy template, with the value [`POLICY_TYPE_TEMPLATE`].
 pub const POLICY_TYPE_LABEL: &str = "policy.open-cluster-management.io/policy-type";
 /// Value of [`POLICY_TYPE_LABEL`].
 pub const POLICY_TYPE_TEMPLATE: &str = "template";
 /// Label of a `PlacementDecision`: the `Placement` it belongs to.
 pub const PLACEMENT_LABEL: &str = "cluster.open-cluster-management.io/placement";
 
-/// Annotation forced onto replicated policies so that Argo CD does not fight over them.
+/// Annotation of replicated policies, so that Argo CD does not compare them.
 pub const ARGOCD_COMPARE_OPTIONS_ANNOTATION: &str = "argocd.argoproj.io/compare-options";
 /// Value of [`ARGOCD_COMPARE_OPTIONS_ANNOTATION`].
 pub const ARGOCD_IGNORE_EXTRANEOUS: &str = "IgnoreExtraneous";
-/// Annotation on a root policy whose change re-renders templates; never copied to replicas.
+/// Annotation on a root policy; a change of it re-renders templates. Never copied to replicas.
 pub const TRIGGER_UPDATE_ANNOTATION: &str = "policy.open-cluster-management.io/trigger-update";
 /// Annotation of a template's `objectDefinition`: why its hub templates could not be resolved.
 pub const HUB_TEMPLATES_ERROR_ANNOTATION: &str =
     "policy.open-cluster-management.io/hub-templates-error";
 /// Annotation: base64 of the initialization vector of the encrypted values beside it.
 pub const ENCRYPTION_IV_ANNOTATION: &str = "policy.open-cluster-management.io/encryption-iv";
-/// Annotation, a Go boolean: leave the policy's templates as they are written.
+/// Annotation, a Go boolean: leave the policy's templates unresolved.
 pub const DISABLE_TEMPLATES_ANNOTATION: &str =
     "policy.open-cluster-management.io/disable-templates";
-/// Annotation `kubectl apply` keeps on objects; large, and never part of what is replicated.
+/// Annotation of `kubectl apply`; large, and never replicated.
 pub const LAST_APPLIED_ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// Finalizer on a managed policy that has cluster-scoped template objects.
 pub const CLUSTER_SCOPED_CLEANUP_FINALIZER: &str =
@@ -54,11 +54,11 @@ pub const UNINSTALLING_ANNOTATION: &str = "policy.open-cluster-management.io/uni
 /// Secret in a cluster's namespace, on the hub and on the cluster: the key of encrypted values.
 pub const ENCRYPTION_SECRET: &str = "policy-encryption-key";
 
-/// The most characters that a policy's namespace and name may have together: with the dot between
-/// them they become the label value of [`ROOT_POLICY_LABEL`], and label values end at 63.
+/// The most characters of a policy's namespace and name together: with the dot between them they are the value of the
+/// label [`ROOT_POLICY_LABEL`], and label values end at 63.
 pub const MAX_NAMESPACE_AND_NAME: usize = 62;
 
-/// Names one root policy on the hub, and by [`fmt::Display`] its replicas: `<namespace>.<name>`.
+/// The key of one root policy on the hub, and by [`fmt::Display`] the name of its replicas: `<namespace>.<name>`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RootPolicyName {
     /// The root policy's namespace.
@@ -68,7 +68,7 @@ pub struct RootPolicyName {
 }
 
 impl RootPolicyName {
-    /// Names the root policy `name` in `namespace`.
+    /// The key of the root policy `name` in `namespace`.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             namespace: namespace.into(),
@@ -106,7 +106,7 @@ pub fn split_api_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
 
-/// Reads a boolean as Go's `strconv.ParseBool` does; `None` for any other text.
+/// Parses a boolean as Go's `strconv.ParseBool` does; `None` for any other text.
 pub fn parse_go_bool(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),

@@ -17,19 +17,19 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 pub struct ManagedClusterSpec {}
 
-/// What a cluster says of itself.
+/// The status of a cluster, which its agent and the hub write.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ManagedClusterStatus {
-    /// Whether it has been accepted, has joined, and answers.
+    /// The conditions: accepted, joined, available.
     pub conditions: Vec<ClusterCondition>,
-    /// Of its software.
+    /// The versions of its software.
     pub version: ClusterVersion,
-    /// Facts about it.
+    /// Its claims.
     pub cluster_claims: Vec<ClusterFact>,
 }
 
-/// One thing that is so or not. Fewer fields are asked for than a Kubernetes condition has, so that none is unreadable.
+/// A condition. It has fewer required fields than a Kubernetes condition, so that none is unreadable.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(default)]
 pub struct ClusterCondition {
@@ -44,17 +44,17 @@ pub struct ClusterCondition {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(default)]
 pub struct ClusterVersion {
-    /// Of Kubernetes, such as `v1.36.1`; empty until the cluster has said it.
+    /// The version of Kubernetes, such as `v1.36.1`; empty until the agent has reported it.
     pub kubernetes: String,
 }
 
-/// A fact about a cluster.
+/// A cluster claim: a named fact about a cluster.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(default)]
 pub struct ClusterFact {
-    /// Which, such as `id.k8s.io`.
+    /// The name, such as `id.k8s.io`.
     pub name: String,
-    /// The fact.
+    /// The value.
     pub value: String,
 }
 
@@ -85,7 +85,7 @@ pub struct ManagedClusterSetSpec {}
 #[serde(rename_all = "camelCase")]
 pub struct PlacementSpec {}
 
-/// The clusters a placement chose; a large choice is spread over several of these.
+/// The clusters that a placement chose; a large choice has several of these.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -163,7 +163,7 @@ impl RuleDecision {
     }
 }
 
-/// A fact a managed cluster states about itself.
+/// A claim of a managed cluster about itself.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -175,7 +175,7 @@ impl RuleDecision {
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterClaimSpec {
-    /// The fact's value.
+    /// The claim's value.
     #[serde(default)]
     pub value: String,
 }

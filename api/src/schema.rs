@@ -2,7 +2,7 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-/// An object whose content is not ours to know: a Kubernetes manifest, free variables.
+/// An object with any content: a Kubernetes manifest, free variables.
 pub(crate) fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
 }

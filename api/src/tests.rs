@@ -5,7 +5,7 @@ use crate::names::{self, RootPolicyName};
 use crate::policy::Policy;
 
 #[test]
-fn root_policy_names_split_at_the_first_dot() {
+fn root_policy_name_is_split_at_first_dot() {
     let cases = [
         ("foobar", None),
         ("foo.bar", Some(("foo", "bar"))),
@@ -24,7 +24,7 @@ fn root_policy_names_split_at_the_first_dot() {
 }
 
 #[test]
-fn namespace_and_name_have_62_characters_together() {
+fn namespace_and_name_have_at_most_62_characters_together() {
     let fits = RootPolicyName::new("a".repeat(30), "b".repeat(32));
     assert_eq!(fits.fits(), Ok(()));
     assert_eq!(
@@ -36,7 +36,7 @@ fn namespace_and_name_have_62_characters_together() {
         RootPolicyName::new("a".repeat(30), "b".repeat(33)).fits(),
         Err(63)
     );
-    // Characters count, not bytes, as the limit is checked before the name is.
+    // The limit counts characters, not bytes, because it is checked before the name's syntax.
     assert_eq!(
         RootPolicyName::new("ä".repeat(30), "b".repeat(32)).fits(),
         Ok(())
@@ -44,7 +44,7 @@ fn namespace_and_name_have_62_characters_together() {
 }
 
 #[test]
-fn go_booleans() {
+fn booleans_are_parsed_as_in_go() {
     for text in ["1", "t", "T", "TRUE", "true", "True"] {
         assert_eq!(names::parse_go_bool(text), Some(true));
     }
@@ -55,7 +55,7 @@ fn go_booleans() {
 }
 
 #[test]
-fn compliance_of_messages() {
+fn compliance_is_first_word_of_message() {
     let cases = [
         ("Compliant; notification - x", Compliance::Compliant),
         ("  compliant", Compliance::Compliant),
@@ -88,7 +88,7 @@ fn remediation_actions_ignore_case() {
 }
 
 #[test]
-fn a_policy_survives_the_round_trip_unchanged() {
+fn policy_survives_round_trip_unchanged() {
     let written = json!({
         "apiVersion": "policy.open-cluster-management.io/v1",
         "kind": "Policy",
@@ -108,7 +108,7 @@ fn a_policy_survives_the_round_trip_unchanged() {
 }
 
 #[test]
-fn an_unknown_word_in_a_status_does_not_make_the_policy_unreadable() {
+fn unknown_value_in_status_does_not_make_policy_unreadable() {
     let policy: Policy = serde_json::from_value(json!({
         "apiVersion": "policy.open-cluster-management.io/v1",
         "kind": "Policy",
@@ -129,7 +129,7 @@ fn crd(plural: &str) -> Value {
 }
 
 #[test]
-fn crds_carry_what_the_contract_lists() {
+fn crds_have_fields_of_upstream() {
     let policies = crd("policies");
     assert_eq!(
         policies.pointer("/spec/names/shortNames"),

@@ -1,4 +1,4 @@
-//! `ManifestWork`, by which OCM brings objects to a cluster: what is read of it. Its CRD belongs to OCM.
+//! `ManifestWork`, by which OCM brings objects to a cluster: the fields that Reeve reads. Its CRD belongs to OCM.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
@@ -19,41 +19,41 @@ use serde_json::{Map, Value};
 )]
 #[serde(transparent)]
 pub struct ManifestWorkSpec(
-    /// As it is stored: it is compared field by field.
+    /// The spec as stored, for a comparison field by field.
     pub Map<String, Value>,
 );
 
-/// What the work agent says of the objects.
+/// The status, which the work agent writes.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ManifestWorkStatus {
-    /// Of all together.
+    /// The conditions of the work.
     pub conditions: Vec<Condition>,
-    /// Of each.
+    /// The status of the objects.
     pub resource_status: ManifestResourceStatus,
 }
 
-/// What is said of each object.
+/// The status of all objects.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(default)]
 pub struct ManifestResourceStatus {
-    /// One entry an object.
+    /// One entry per object.
     pub manifests: Vec<ManifestCondition>,
 }
 
-/// What is said of one object.
+/// The status of one object.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ManifestCondition {
-    /// Which one.
+    /// The object.
     pub resource_meta: ManifestResourceMeta,
-    /// Values of its status that were asked for.
+    /// The feedback values of its status.
     pub status_feedback: StatusFeedback,
-    /// Whether it is applied and available.
+    /// The conditions `Applied` and `Available`.
     pub conditions: Vec<Condition>,
 }
 
-/// Names an object of a work.
+/// The reference to an object of a work.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(default)]
 pub struct ManifestResourceMeta {
@@ -67,15 +67,15 @@ pub struct ManifestResourceMeta {
     pub name: String,
 }
 
-/// Values of an object's status.
+/// The feedback values of an object's status.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(default)]
 pub struct StatusFeedback {
-    /// Each with its name.
+    /// The named values.
     pub values: Vec<FeedbackValue>,
 }
 
-/// A value of an object's status.
+/// A feedback value.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct FeedbackValue {
@@ -85,11 +85,11 @@ pub struct FeedbackValue {
     pub field_value: FieldValue,
 }
 
-/// A value and its type.
+/// A typed value.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct FieldValue {
-    /// A text.
+    /// A string.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub string: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `reeve apiserver`: a bare Kubernetes API server in memory.
+//! `reeve apiserver`: a bare in-memory Kubernetes API server.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use reeve_runtime::flags::LogArgs;
 
 use crate::output;
 
-/// The name of the server in the folder that it keeps things in.
+/// The name of the server in its data folder.
 const NAME: &str = "apiserver";
 
 /// Where to listen and whom to tell.

@@ -1,4 +1,4 @@
-//! The one binary: called by a component's name it is that component, called `reeve` it has them as
+//! The one binary: called by a component's name it is that component, called `reeve` it has the components as
 //! sub-commands.
 
 mod apiserver;
@@ -31,7 +31,7 @@ struct Reeve {
     component: Component,
 }
 
-// One value is made in the life of the process: its size does not matter.
+// The process has one value of this type: its size does not matter.
 #[allow(clippy::large_enum_variant)]
 #[derive(Subcommand)]
 enum Component {
@@ -60,7 +60,7 @@ const FRAMEWORK_ADDON: &str = "governance-policy-framework-addon";
 const CONFIG_POLICY_CONTROLLER: &str = "config-policy-controller";
 const ADDON_CONTROLLER: &str = "governance-policy-addon-controller";
 
-/// Runs what the arguments ask for. The first is the name that the program was called by.
+/// Runs the command of the arguments. The first argument is the name of the program.
 pub fn main(args: Vec<OsString>) -> ExitCode {
     let called = args
         .first()
@@ -84,8 +84,8 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
     match run(component) {
         Ok(code) => code,
         Err(error) => {
-            // Logging may not have been started yet.
-            // Perhaps nobody reads.
+            // Logging may not have started yet.
+            // Standard error may be closed.
             let _ = writeln!(std::io::stderr(), "error: {error:#}");
             ExitCode::FAILURE
         }
@@ -93,11 +93,11 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
 }
 
 fn run(component: Component) -> Result<ExitCode> {
-    // Several crates in the tree bring a TLS provider; the process must name its own. An error only
-    // says that this has been done.
+    // Several crates in the tree bring a TLS provider; the process must choose one. An error only means that it was
+    // chosen before.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = runtime()?;
-    // On a thread of the runtime: the stack of the main thread is as large as the user's shell wants it.
+    // On a thread of the runtime: the user's shell sets the stack size of the main thread.
     let work = runtime.spawn(async {
         let stop = stop_on_signal()?;
         Box::pin(start(component, stop)).await
@@ -110,14 +110,14 @@ fn run(component: Component) -> Result<ExitCode> {
         },
     };
     if outcome.is_err() {
-        // A process that lost its leadership ends at once, whatever it is computing.
+        // A process that lost its leadership exits at once, whatever it is computing.
         runtime.shutdown_background();
     }
     outcome
 }
 
-/// A runtime whose threads have room for objects of ten thousand levels, which an API server stores: what walks, copies
-/// and drops them recurses, and the end of a stack is the end of the process.
+/// A runtime whose threads have stacks for objects of ten thousand levels, which an API server stores: code that
+/// walks, copies and drops them recurses, and a stack overflow ends the process.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .thread_stack_size(STACK_BYTES)
@@ -148,7 +148,7 @@ pub fn reference() -> String {
     page
 }
 
-/// A command, then its sub-commands. Components are titled by the names that they are called by.
+/// A command, then its sub-commands. The title of a component is its program name.
 fn section(page: &mut String, title: &str, command: &clap::Command) {
     let help = command.clone().render_long_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
@@ -176,12 +176,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_commands_are_well_formed() {
+    fn commands_are_well_formed() {
         Reeve::command().debug_assert();
     }
 
     #[test]
-    fn every_component_is_a_sub_command_under_its_own_name() {
+    fn every_component_is_a_sub_command_with_its_own_name() {
         let reeve = Reeve::command();
         let names: Vec<&str> = reeve
             .get_subcommands()
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_page_reaches_every_flag() {
+    fn reference_page_has_every_flag() {
         let page = reference();
         for flag in [
             "--replicated-policy-max-concurrency",

@@ -1,4 +1,4 @@
-//! The one binary.
+//! The binary with all components.
 
 use std::process::ExitCode;
 

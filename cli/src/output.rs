@@ -1,4 +1,4 @@
-//! Standard output, whose reader may go away at any time: `reeve up | head`.
+//! Standard output, whose reader may close it at any time: `reeve up | head`.
 
 use std::fmt::Arguments;
 use std::io::{Write as _, stdout};
@@ -8,12 +8,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Prints a line, if anybody still reads.
+/// Prints a line, unless the output is closed.
 pub(crate) fn line(text: Arguments<'_>) {
     block(format_args!("{text}\n"));
 }
 
-/// Prints a text as it is, if anybody still reads.
+/// Prints a text unchanged, unless the output is closed.
 pub(crate) fn block(text: Arguments<'_>) {
     let mut out = stdout().lock();
     if out.write_fmt(text).and_then(|()| out.flush()).is_err() {
@@ -21,7 +21,7 @@ pub(crate) fn block(text: Arguments<'_>) {
     }
 }
 
-/// Whether nobody reads any more.
+/// Whether the reader has closed the output.
 pub(crate) fn is_closed() -> bool {
     CLOSED.load(Ordering::Relaxed) || has_no_reader()
 }
@@ -30,7 +30,7 @@ pub(crate) fn is_closed() -> bool {
 fn has_no_reader() -> bool {
     let out = stdout();
     let mut polled = [PollFd::new(&out, PollFlags::empty())];
-    // An output that cannot be asked is written to until that fails.
+    // If poll fails, writes continue until one fails.
     let asked = poll(&mut polled, Some(&Timespec::default()));
     asked.is_ok() && polled[0].revents().contains(PollFlags::ERR)
 }

@@ -18,15 +18,15 @@ use crate::output;
 use policies::Row;
 use table::Table;
 
-/// How often the hub is asked for changes.
+/// The interval between two reads of the hub.
 const EVERY: Duration = Duration::from_millis(100);
-/// How long the controllers may take to end.
+/// How long to wait for the end of the controllers.
 const MOMENT: Duration = Duration::from_secs(1);
-/// What a script is told when the fleet did not become what it waited for.
+/// The exit code when the fleet did not reach the state that `--wait` names.
 const NOT_YET: u8 = 2;
 
 /// What a fleet is made of, and until when it runs.
-// Each is a flag of its own; no two say the same thing.
+// Each boolean is a separate flag.
 #[allow(clippy::struct_excessive_bools)]
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
@@ -118,7 +118,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     };
     tokio::pin!(controllers, shown);
     tokio::select! {
-        // Without its controllers a fleet is none.
+        // A fleet does not work without its controllers.
         ended = &mut controllers => {
             ended?;
             ensure!(stop.is_cancelled(), "a controller has ended");
@@ -126,7 +126,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
         }
         outcome = &mut shown => {
             work.cancel();
-            // Nothing outlives this process: whoever has not ended in a moment need not be waited for.
+            // All controllers end with this process: there is no need to wait longer for one.
             let ended = tokio::time::timeout(MOMENT, controllers).await;
             let outcome = outcome?;
             if let Ok(ended) = ended {
@@ -159,7 +159,7 @@ impl Args {
     }
 }
 
-/// Shows what the clusters say, until it is time to end.
+/// Prints the compliance of the policies, until it is time to end.
 async fn show(
     fleet: &Fleet,
     args: &Args,
@@ -174,7 +174,7 @@ async fn show(
             None => std::future::pending().await,
         }
     };
-    // A time that the clock does not reach is no limit.
+    // A time beyond the clock's range is no limit.
     let limit = Instant::now().checked_add(Duration::from_secs(args.timeout));
     tokio::pin!(reached);
     loop {
@@ -200,13 +200,14 @@ async fn show(
     }
 }
 
-/// Waits until the policies are what was asked for. A status counts only when the fleet has settled: before that it may
+/// Waits until the policies reach the requested state. A status counts only when the fleet has settled: before that
+/// it may be of an earlier spec, even of an earlier process, or lack a cluster that was just chosen.
 /// be of an earlier spec, of an earlier process even, or lack a cluster that has just been chosen.
 async fn reached(fleet: &Fleet, wait: Wait) -> Result<Vec<Row>> {
     loop {
         fleet.settled().await;
         let policies = policies::read(fleet).await?;
-        // A replica that cannot be written keeps the status of what it was.
+        // A replica that cannot be written keeps an outdated status.
         let is_current = wait == Wait::Evaluated || !fleet.is_failing();
         if is_current && table::is_reached(&policies, wait == Wait::Compliant) {
             return Ok(policies);

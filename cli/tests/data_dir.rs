@@ -1,4 +1,4 @@
-//! Which folders `--data` of `reeve up` and `reeve apiserver` takes, and what it says of those that it does not.
+//! The folders that `--data` of `reeve up` and `reeve apiserver` accepts, and the errors for others.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,10 +10,10 @@ use anyhow::{Context as _, Result, ensure};
 use tempfile::TempDir;
 
 const MARKER: &str = "reeve-data.json";
-/// What `reeve up` says when it was started, and did not reach what it waited for.
+/// The exit code of `reeve up` when it started, but did not reach the requested state.
 const STARTED: i32 = 2;
 
-/// Runs a fleet of one cluster on a folder, for no longer than it takes to start.
+/// Runs a fleet of one cluster on a folder, only as long as its start takes.
 fn up(data: &Path) -> Result<Output> {
     let work = tempfile::tempdir()?;
     let output = Command::new(env!("CARGO_BIN_EXE_reeve"))
@@ -25,7 +25,7 @@ fn up(data: &Path) -> Result<Output> {
     output.context("running reeve up")
 }
 
-/// Runs an API server on a folder that it should refuse.
+/// Runs an API server on a folder that it should reject.
 fn apiserver(data: &Path) -> Result<Output> {
     let work = tempfile::tempdir()?;
     let output = Command::new("timeout")
@@ -41,7 +41,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Checks that a command was refused with a sentence.
+/// Checks that a command failed with this error.
 fn refused(output: &Output, sentence: &str) -> Result<()> {
     let said = said(output);
     ensure!(
@@ -74,7 +74,7 @@ fn state(path: &Path) -> Result<BTreeMap<String, u32>> {
     Ok(all)
 }
 
-/// Nothing below a path has come, gone or another mode.
+/// Checks that no file below a path was created, deleted or got another mode.
 fn unchanged(path: &Path, before: &BTreeMap<String, u32>) -> Result<()> {
     let now = state(path)?;
     ensure!(now == *before, "{now:?}");
@@ -90,7 +90,7 @@ fn mode(path: &Path) -> Result<u32> {
 }
 
 #[test]
-fn data_dir_with_content_is_refused_and_unchanged() -> Result<()> {
+fn data_dir_with_content_is_rejected_and_unchanged() -> Result<()> {
     let folder = tempfile::tempdir()?;
     fs::create_dir(folder.path().join("project"))?;
     fs::write(folder.path().join("notes.txt"), "mine")?;
@@ -109,7 +109,7 @@ fn data_dir_with_content_is_refused_and_unchanged() -> Result<()> {
 }
 
 #[test]
-fn data_dir_of_a_volume_with_lost_and_found_is_refused() -> Result<()> {
+fn data_dir_of_volume_with_lost_and_found_is_rejected() -> Result<()> {
     let folder = tempfile::tempdir()?;
     fs::create_dir(folder.path().join("lost+found"))?;
     let before = state(folder.path())?;
@@ -119,7 +119,7 @@ fn data_dir_of_a_volume_with_lost_and_found_is_refused() -> Result<()> {
 }
 
 #[test]
-fn data_dir_of_the_other_command_is_refused() -> Result<()> {
+fn data_dir_of_other_command_is_rejected() -> Result<()> {
     let folder = kept()?;
     let before = state(folder.path())?;
     let sentence = "keeps the fleet of `reeve up`, not the API server of `reeve apiserver`";
@@ -134,7 +134,7 @@ fn data_dir_of_the_other_command_is_refused() -> Result<()> {
 }
 
 #[test]
-fn data_dir_of_a_later_version_is_refused() -> Result<()> {
+fn data_dir_of_later_version_is_rejected() -> Result<()> {
     let folder = kept()?;
     let marker = r#"{"format":7,"keeps":"a fleet of fleets"}"#;
     fs::write(folder.path().join(MARKER), marker)?;
@@ -147,7 +147,7 @@ fn data_dir_of_a_later_version_is_refused() -> Result<()> {
 }
 
 #[test]
-fn data_dir_that_is_missing_is_made_for_its_owner() -> Result<()> {
+fn missing_data_dir_is_created_for_its_owner() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("not/yet");
     let output = up(&path)?;
@@ -164,7 +164,7 @@ fn data_dir_that_is_missing_is_made_for_its_owner() -> Result<()> {
 }
 
 #[test]
-fn data_dir_that_is_empty_keeps_its_mode() -> Result<()> {
+fn empty_data_dir_keeps_its_mode() -> Result<()> {
     let folder = tempfile::tempdir()?;
     set_mode(folder.path(), 0o755)?;
     for _ in 0..2 {
@@ -177,7 +177,7 @@ fn data_dir_that_is_empty_keeps_its_mode() -> Result<()> {
 }
 
 #[test]
-fn data_dir_of_an_interrupted_first_start_is_completed() -> Result<()> {
+fn data_dir_of_interrupted_first_start_is_completed() -> Result<()> {
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("lock"), "")?;
     fs::write(folder.path().join("reeve-data.draft"), r#"{"for"#)?;
@@ -189,7 +189,7 @@ fn data_dir_of_an_interrupted_first_start_is_completed() -> Result<()> {
 }
 
 #[test]
-fn data_dir_with_links_is_refused_and_nothing_behind_them_is_changed() -> Result<()> {
+fn data_dir_with_links_is_rejected_and_their_targets_are_unchanged() -> Result<()> {
     for place in [
         MARKER,
         "lock",
@@ -214,7 +214,7 @@ fn data_dir_with_links_is_refused_and_nothing_behind_them_is_changed() -> Result
 }
 
 #[test]
-fn data_dir_with_something_else_among_its_clusters_is_refused() -> Result<()> {
+fn data_dir_with_other_entry_among_its_clusters_is_rejected() -> Result<()> {
     let folder = kept()?;
     let clusters = folder.path().join("clusters");
     let stray = clusters.join("Not_A_Cluster");
@@ -228,7 +228,7 @@ fn data_dir_with_something_else_among_its_clusters_is_refused() -> Result<()> {
     fs::create_dir(clusters.join("hub"))?;
     refused(&up(folder.path())?, "no cluster can be called hub")?;
     fs::remove_dir(clusters.join("hub"))?;
-    // What else lies beside hub and clusters is none of them.
+    // Other entries beside hub and clusters are ignored.
     fs::create_dir(folder.path().join("lost+found"))?;
     let output = up(folder.path())?;
     ensure!(output.status.code() == Some(STARTED), "{}", said(&output));
@@ -236,7 +236,7 @@ fn data_dir_with_something_else_among_its_clusters_is_refused() -> Result<()> {
 }
 
 #[test]
-fn data_dir_that_is_a_file_is_refused() -> Result<()> {
+fn data_dir_that_is_a_file_is_rejected() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("file");
     fs::write(&path, "mine")?;

@@ -1,4 +1,4 @@
-//! A policy that is nested as deeply as an API server stores it does not end a fleet.
+//! A policy of the greatest depth that an API server stores does not end a fleet.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -12,10 +12,10 @@ use kube::{Client, Config};
 
 const POLICIES: &str = "/apis/policy.open-cluster-management.io/v1/namespaces/policies/policies";
 
-/// How long the fleet may take to show something.
+/// How long the fleet may take to print a line.
 const SOON: Duration = Duration::from_secs(30);
 
-/// A fleet that is killed when this goes, and the lines that it prints.
+/// A fleet that is killed on drop, and the lines that it prints.
 struct Running(Child, Receiver<String>);
 
 impl Running {
@@ -35,7 +35,7 @@ impl Running {
         Ok(Self(child, lines))
     }
 
-    /// Waits for a line with a text. The end of the fleet is the end of its lines.
+    /// Waits for a line with a text. Fails when the fleet ends.
     fn shows(&self, text: &str) -> Result<()> {
         let begun = Instant::now();
         loop {
@@ -58,7 +58,7 @@ impl Drop for Running {
     }
 }
 
-/// A policy with so many levels in what it wants.
+/// A policy with this many levels in its desired object.
 fn policy(levels: usize) -> String {
     let deep = format!("{}1{}", "{\"a\":".repeat(levels), "}".repeat(levels));
     let wanted = format!(
@@ -88,7 +88,7 @@ async fn deep_policy_does_not_end_a_fleet() -> Result<()> {
             .header("content-type", "application/json")
             .body(policy(levels).into_bytes())?;
         client.request_text(request).await?;
-        // All are shown with those before.
+        // Each table has all earlier policies, too.
         fleet.shows(&format!("policies/p{levels} "))?;
     }
     Ok(())

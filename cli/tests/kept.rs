@@ -1,4 +1,4 @@
-//! `reeve apiserver --data`, killed while clients write: what was acknowledged is there when it starts again.
+//! `reeve apiserver --data`, killed while clients write: acknowledged writes are there after a restart.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -17,12 +17,12 @@ use serde_json::{Value, json};
 
 const CLIENTS: usize = 4;
 const ROUNDS: usize = 5;
-/// All rounds together make at least so many objects.
+/// The least number of objects of all rounds together.
 const OBJECTS: usize = 1000;
-/// Large enough that logs are followed by snapshots meanwhile.
+/// Large enough that the server replaces logs with snapshots in the meantime.
 const LENGTH: usize = 3000;
 
-/// A server that is killed when this goes.
+/// A server that is killed on drop.
 struct Running(Child);
 
 impl Running {
@@ -41,7 +41,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Ends it at once: it cannot do anything about that.
+    /// Kills it with SIGKILL, which it cannot handle.
     fn kill(mut self) -> Result<()> {
         self.0.kill()?;
         self.0.wait()?;
@@ -78,7 +78,7 @@ fn map(name: &str, state: u8) -> DynamicObject {
     map
 }
 
-/// What a client knows of an object: its state after what was acknowledged, and the one after what was asked for.
+/// The state of an object that a client expects: after the last acknowledged write, and after the last sent one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Known {
     is: Option<u8>,
@@ -88,14 +88,14 @@ struct Known {
 
 type All = BTreeMap<String, Known>;
 
-/// Makes, changes and deletes objects until the server is gone.
+/// Creates, updates and deletes objects until the server is killed.
 async fn write(client: Client, prefix: String, acknowledged: Arc<AtomicUsize>) -> Result<All> {
     let api = maps(&client);
     let mut all = All::new();
     let post = PostParams::default();
     for number in 0.. {
         let name = format!("{prefix}-{number}");
-        // Every third is changed, every third is changed and deleted.
+        // Every third is updated, every third is updated and deleted.
         for step in 0..=number % 3 {
             let wanted = [Some(0), Some(1), None][step];
             let known = all.entry(name.clone()).or_default();
@@ -129,7 +129,7 @@ async fn write(client: Client, prefix: String, acknowledged: Arc<AtomicUsize>) -
     Ok(all)
 }
 
-/// Holds what a server has against what its clients know.
+/// Compares the server's objects with the expected ones.
 async fn check(client: &Client, known: &All) -> Result<()> {
     let mut found = BTreeMap::new();
     for object in maps(client).list(&ListParams::default()).await? {
@@ -154,14 +154,14 @@ async fn check(client: &Client, known: &All) -> Result<()> {
     Ok(())
 }
 
-/// A number from 200 to 599: nobody knows in which moment a process is killed.
+/// A number from 200 to 599, so that the server is killed at a random moment.
 fn some() -> usize {
     use std::hash::{BuildHasher as _, RandomState};
     200 + usize::try_from(RandomState::new().hash_one(0) % 400).unwrap_or_default()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_acknowledged_outlives_a_killed_server() -> Result<()> {
+async fn acknowledged_writes_survive_a_killed_server() -> Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir()?;
     let mut known = All::new();
@@ -203,7 +203,7 @@ async fn what_was_acknowledged_outlives_a_killed_server() -> Result<()> {
         .count();
     ensure!(snapshots > 0, "no log was followed by a snapshot");
 
-    // Nobody else may have the folder meanwhile.
+    // No other process may use the folder in the meantime.
     let second = Command::new(env!("CARGO_BIN_EXE_reeve"))
         .current_dir(folder.path())
         .args(["apiserver", "--data=data", "--kubeconfig=other"])
@@ -215,7 +215,7 @@ async fn what_was_acknowledged_outlives_a_killed_server() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_certificate_is_good_for_the_next_start_too() -> Result<()> {
+async fn certificate_is_valid_after_restart() -> Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir()?;
     Running::start(folder.path())?.kill()?;
@@ -228,7 +228,7 @@ async fn a_certificate_is_good_for_the_next_start_too() -> Result<()> {
         &KubeConfigOptions::default(),
     )
     .await?;
-    // Only the port is another.
+    // Only the port differs.
     config.cluster_url = new.cluster_url;
     let client = Client::try_from(config)?;
     maps(&client).list(&ListParams::default()).await?;

@@ -1,4 +1,4 @@
-//! `reeve up` as scripts use it.
+//! `reeve up` in scripts.
 
 use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
-fn a_script_learns_that_all_was_evaluated() -> Result<()> {
+fn script_succeeds_when_all_policies_are_evaluated() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = policies();
     let path = path.to_string_lossy();
@@ -59,7 +59,7 @@ fn a_script_learns_that_all_was_evaluated() -> Result<()> {
 }
 
 #[test]
-fn a_script_learns_that_not_all_comply() -> Result<()> {
+fn script_fails_when_policies_are_not_compliant() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = policies();
     let path = path.to_string_lossy();
@@ -80,7 +80,7 @@ fn a_script_learns_that_not_all_comply() -> Result<()> {
 }
 
 #[test]
-fn what_cannot_be_applied_ends_it_and_is_named() -> Result<()> {
+fn object_that_cannot_be_applied_ends_fleet_and_is_named() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let wrong = folder.path().join("wrong.yaml");
     std::fs::write(
@@ -101,7 +101,7 @@ fn what_cannot_be_applied_ends_it_and_is_named() -> Result<()> {
 }
 
 #[test]
-fn a_second_start_on_a_folder_finds_the_fleet_as_it_was() -> Result<()> {
+fn second_start_on_a_folder_has_the_same_objects() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = policies();
     let path = path.to_string_lossy();
@@ -129,10 +129,10 @@ fn a_second_start_on_a_folder_finds_the_fleet_as_it_was() -> Result<()> {
     Ok(())
 }
 
-/// How long something may take that comes to an end.
+/// The timeout of processes that end.
 const LONG: Duration = Duration::from_mins(1);
 
-/// A policy that wants an object on all clusters, with what binds it.
+/// A policy that wants an object on all clusters, with its placement and binding.
 fn policy(name: &str, wanted: &str) -> String {
     format!(
         r"
@@ -192,7 +192,8 @@ fn stored_verdict_of_an_earlier_spec_is_not_trusted() -> Result<()> {
     Ok(())
 }
 
-/// Waits until all comply on a fleet that is kept. What never comes is not waited for as long as what does.
+/// Waits until all policies are compliant on a persisted fleet. An expected timeout is shorter than an unexpected
+/// one.
 fn compliant(folder: &Path, file: &str, code: i32) -> Result<()> {
     let limit = if code == 0 { "60" } else { "4" };
     let waiting = ["--once", "--wait", "compliant", "--timeout", limit];
@@ -235,7 +236,7 @@ spec: {policyName: frozen, validationActions: [Deny]}
     compliant(folder.path(), "changed.yaml", 2)
 }
 
-/// A fleet that runs until it is told to end, with its temporary files in a folder of its own.
+/// A fleet that runs until it gets a signal, with a separate folder for temporary files.
 struct Running {
     child: std::process::Child,
     lines: Option<std::io::BufReader<std::process::ChildStdout>>,
@@ -271,7 +272,7 @@ impl Running {
         Ok(())
     }
 
-    /// Waits for the end, but not for ever.
+    /// Waits for the end, with a timeout.
     fn ended(&mut self) -> Result<std::process::ExitStatus> {
         let until = Instant::now() + LONG;
         loop {
@@ -306,8 +307,8 @@ fn temporary(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 #[test]
-fn signals_end_a_fleet_that_leaves_no_temporary_files() -> Result<()> {
-    // Where it is ignored from the start, as below nohup, it stays so.
+fn signals_end_fleet_without_temporary_files() -> Result<()> {
+    // A signal that is ignored from the start, as below nohup, stays ignored.
     let status = std::fs::read_to_string("/proc/self/status")?;
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = u64::from_str_radix(ignored.unwrap_or("0").trim(), 16)?;
@@ -346,11 +347,11 @@ fn killed_fleet_leaves_no_credential_and_next_start_removes_the_rest() -> Result
 }
 
 #[test]
-fn fleet_whose_output_nobody_reads_ends_quietly() -> Result<()> {
+fn fleet_with_closed_output_ends_without_error() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let mut fleet = Running::start(folder.path(), &[])?;
     let mut errors = fleet.child.stderr.take().context("no errors")?;
-    // The reader goes away, as head does. There is nothing more to print.
+    // The reader closes the output, as head does. The fleet has nothing more to print.
     fleet.lines = None;
     let ended = fleet.ended()?;
     let mut said = String::new();
@@ -401,7 +402,7 @@ fn contexts_of_other_clusters_survive_a_fleet() -> Result<()> {
 }
 
 #[test]
-fn second_fleet_in_the_same_folder_is_refused_by_name() -> Result<()> {
+fn second_fleet_in_same_folder_is_rejected_and_first_is_named() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let fleet = Running::start(folder.path(), &[])?;
     let output = up(folder.path(), &[])?;
@@ -418,7 +419,7 @@ fn second_fleet_in_the_same_folder_is_refused_by_name() -> Result<()> {
 }
 
 #[test]
-fn claims_placement_rules_and_kinds_of_the_samples_are_there() -> Result<()> {
+fn claims_placement_rules_and_kinds_of_samples_exist() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let wanted =
         r#"{apiVersion: v1, kind: Namespace, metadata: {name: '{{ fromClusterClaim "name" }}'}}"#;
@@ -463,7 +464,7 @@ spec: {}
 }
 
 #[test]
-fn policies_without_an_answer_say_why() -> Result<()> {
+fn policies_without_compliance_have_a_reason() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let long = "x".repeat(60);
     let operator = policy("op", &namespace("default"))
@@ -504,7 +505,7 @@ spec: {severity: low, remediationAction: inform, object-templates: [{complianceT
 }
 
 #[test]
-fn definitions_and_namespaces_are_applied_before_what_needs_them() -> Result<()> {
+fn definitions_and_namespaces_are_applied_before_their_dependents() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let objects = folder.path().join("objects");
     std::fs::create_dir(&objects)?;
@@ -556,7 +557,7 @@ spec:
 }
 
 #[test]
-fn files_that_commands_leave_are_not_added_to_a_repository() -> Result<()> {
+fn files_of_commands_are_ignored_by_git() -> Result<()> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
     let ignored = std::fs::read_to_string(root.join(".gitignore"))?;
     let lines: Vec<&str> = ignored.lines().collect();

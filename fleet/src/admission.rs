@@ -1,4 +1,4 @@
-//! Lets the hub's API server ask registration about clusters and bindings, as webhooks do on a real hub.
+//! Calls registration's admission functions for writes on the hub's API server, as webhooks do on a real hub.
 
 use jiff::Timestamp;
 use reeve_apiserver::status_error::{GroupResource, StatusError};
@@ -9,7 +9,7 @@ use crate::registration::admission::{Denied, Right, Writer, admit_binding, admit
 
 const GROUP: &str = "cluster.open-cluster-management.io";
 
-/// What registration says to writes on the hub.
+/// Registration's admission of clusters and bindings on the hub.
 pub(crate) struct Registration;
 
 struct Asks<'a>(&'a Attributes<'a>);

@@ -1,4 +1,4 @@
-//! Applies what a user gives, as `kubectl apply --server-side` does.
+//! Applies a user's files, as `kubectl apply --server-side` does.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use crate::objects::POLICIES;
 
-/// Who is noted as the writer.
+/// The field manager of the applied objects.
 const MANAGER: &str = "reeve-up";
-/// How long a definition may take until its kind is served.
+/// How long to wait until the API server serves the kind of an applied CRD.
 const SERVED: Duration = Duration::from_secs(10);
-/// How often that is asked.
+/// How often to poll discovery for that kind.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Why something was not applied.
+/// Why an object was not applied.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
     /// The file or folder cannot be read.
@@ -31,7 +31,7 @@ pub enum ApplyError {
         #[source]
         source: std::io::Error,
     },
-    /// A file is no YAML.
+    /// A file is not YAML.
     #[error("{path} is no YAML")]
     Yaml {
         /// The file.
@@ -40,59 +40,59 @@ pub enum ApplyError {
         #[source]
         source: Box<serde_saphyr::Error>,
     },
-    /// A document is no object of Kubernetes.
+    /// A document is not a Kubernetes object.
     #[error("{path}: a document without apiVersion, kind or metadata.name")]
     Object {
-        /// In which file.
+        /// The file with the document.
         path: PathBuf,
     },
-    /// The server does not know the kind.
+    /// The server does not serve the kind.
     #[error("{path}: {name}: the hub knows no {kind} of {api_version}")]
     Kind {
-        /// In which file.
+        /// The file with the object.
         path: PathBuf,
-        /// Of which object.
+        /// The name of the object.
         name: String,
         /// The kind.
         kind: String,
-        /// Its version.
+        /// Its `apiVersion`.
         api_version: String,
     },
-    /// The server refused.
+    /// The server rejected the object.
     #[error("{path}: cannot apply {kind} {name}: {reason}")]
     Refused {
-        /// In which file.
+        /// The file with the object.
         path: PathBuf,
         /// The kind.
         kind: String,
-        /// Which object.
+        /// The name of the object.
         name: String,
-        /// Why, in the server's words.
+        /// The server's reason.
         reason: String,
     },
-    /// A definition was applied whose kind the server does not serve.
+    /// A CRD was applied, and the server does not serve its kind.
     #[error("{path}: the hub does not serve the kind of CustomResourceDefinition {name} after {} s", SERVED.as_secs())]
     NotServed {
-        /// In which file.
+        /// The file with the CRD.
         path: PathBuf,
-        /// Of which definition.
+        /// The name of the CRD.
         name: String,
     },
-    /// The server cannot be asked what it knows.
+    /// Discovery failed.
     #[error("cannot ask the hub what kinds it knows: {0}")]
     Discovery(String),
 }
 
-/// How many objects of a path were applied.
+/// How many objects of one path were applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
     /// The file or folder.
     pub path: PathBuf,
-    /// The objects.
+    /// The number of objects.
     pub count: usize,
 }
 
-/// An object that is to be applied.
+/// An object to apply.
 struct Document {
     path: PathBuf,
     object: DynamicObject,
@@ -100,7 +100,8 @@ struct Document {
     name: String,
 }
 
-/// When an object is applied. What others need comes first, wherever it stands.
+/// The stage in which an object is applied. Objects that others depend on go first, whatever their order in the
+/// files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Namespaces,
@@ -108,8 +109,8 @@ enum Stage {
     Rest,
 }
 
-/// Applies files, and all YAML files of folders in the order of their names. Namespaces come first, then the definitions
-/// of kinds, whichever file they are in. Objects that name no namespace and need one go to `policies`.
+/// Applies files, and all YAML files of folders in the order of their names. Namespaces go first, then CRDs,
+/// whichever file they are in. Namespaced objects without a namespace go to `policies`.
 pub async fn apply(client: &Client, paths: &[PathBuf]) -> Result<Vec<Applied>, ApplyError> {
     let mut all = Vec::new();
     let mut applied = Vec::new();
@@ -125,9 +126,9 @@ pub async fn apply(client: &Client, paths: &[PathBuf]) -> Result<Vec<Applied>, A
             count: all.len() - before,
         });
     }
-    // Stable: within a stage the order of the files stays.
+    // A stable sort: within a stage the order of the files stays.
     all.sort_by_key(stage);
-    // Only the groups that are named are asked: another one may be broken.
+    // Discovery reads only the groups that the objects name: another one may be broken.
     let discovery = Discovery::new(client.clone());
     for document in &all {
         apply_one(client, &discovery, document).await?;
@@ -162,7 +163,7 @@ fn document(path: &Path, object: Value) -> Result<Document, ApplyError> {
     })
 }
 
-/// Waits until the kind of a definition is served: its objects may come next.
+/// Waits until the API server serves the kind of a CRD, because its objects may come next.
 async fn served(discovery: &Discovery, definition: &Document) -> Result<(), ApplyError> {
     let spec = &definition.object.data["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -266,7 +267,7 @@ async fn apply_one(
     };
     let how = PatchParams::apply(MANAGER).force();
     let request = Request::new(api.resource_url()).patch(name, &how, &Patch::Apply(object));
-    // The answer may be nested more deeply than a decoder takes, and is not needed.
+    // The response may be nested more deeply than a decoder accepts, and nothing needs it.
     let applied = match request.map_err(kube::Error::BuildRequest) {
         Ok(request) => client.request_text(request).await,
         Err(error) => Err(error),

@@ -1,4 +1,4 @@
-//! The controllers of a fleet, each told by its flags where to connect, as on real clusters.
+//! Runs the controllers of a fleet. Their flags name the servers to connect to, as on real clusters.
 
 use std::ffi::OsString;
 
@@ -19,7 +19,7 @@ use crate::{heartbeat, placement_rules, pods, registration};
 /// Why the controllers of a fleet have ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ComponentError {
-    /// A component does not take the flags that it is given.
+    /// A component rejected its flags.
     #[error("the flags of {name}")]
     Flags {
         /// The component.
@@ -34,7 +34,7 @@ pub enum ComponentError {
     /// A framework add-on.
     #[error("the framework add-on of {cluster}")]
     Addon {
-        /// Of which cluster.
+        /// The name of its cluster.
         cluster: String,
         /// The error of the framework add-on.
         #[source]
@@ -43,36 +43,36 @@ pub enum ComponentError {
     /// A configuration policy controller.
     #[error("the configuration policy controller of {cluster}")]
     Configuration {
-        /// Of which cluster.
+        /// The name of its cluster.
         cluster: String,
         /// The error of the configuration policy controller.
         #[source]
         source: Box<configuration::Error>,
     },
-    /// What settles Pods.
+    /// The controller of the Pods of a cluster ended.
     #[error("what settles the Pods of {cluster}")]
     Pods {
-        /// Of which cluster.
+        /// The name of the cluster.
         cluster: String,
-        /// The task that ended.
+        /// The error of the task.
         #[source]
         source: TaskError,
     },
-    /// Placement or registration.
+    /// Placement or registration ended.
     #[error("{name} of the hub")]
     Hub {
         /// The component.
         name: &'static str,
-        /// The task that ended.
+        /// The error of the task.
         #[source]
         source: TaskError,
     },
-    /// A task was ended by a fault of its own.
+    /// A controller's task panicked.
     #[error("a controller broke")]
     Broke(#[from] tokio::task::JoinError),
 }
 
-/// What every component of a fleet is told: it is alone, and nobody asks how it is.
+/// The flags that every component gets: no leader election, no health probes, no metrics server.
 const ALONE: [&str; 3] = [
     "--leader-elect=false",
     "--metrics-bind-address=0",
@@ -182,12 +182,12 @@ impl Fleet {
         Ok(())
     }
 
-    /// For a controller without a page of metrics.
+    /// The metrics of a controller that serves none.
     fn metrics(&self) -> ControllerMetrics {
         ControllerMetrics::default().tracked_by(&self.activity.component())
     }
 
-    /// The kubeconfigs of servers, and what spares their readers the socket.
+    /// The kubeconfigs of servers, with the in-process clients that replace their sockets.
     fn in_process<const N: usize>(&self, members: [&Member; N]) -> InProcessServers {
         let known = members.map(|member| (member.kubeconfig.clone(), member.client()));
         InProcessServers::new(known)

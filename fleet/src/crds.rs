@@ -1,10 +1,10 @@
-//! The CRDs that a hub and a cluster of a fleet have beside those of policies.
+//! The CRDs of a hub and a cluster of a fleet, besides those of policies.
 
 use serde_json::Value;
 
 use crate::placement::crds::CrdError;
 
-/// What policies, their samples and their add-ons name on a hub.
+/// The kinds that policies, their samples and their add-ons name on a hub.
 const HUB: [&str; 5] = [
     include_str!("../../deploy/hub/crds/apps.open-cluster-management.io_placementrules.yaml"),
     include_str!("../crds/addondeploymentconfigs.yaml"),
@@ -12,15 +12,15 @@ const HUB: [&str; 5] = [
     include_str!("../crds/clustermanagementaddons.yaml"),
     include_str!("../crds/managedclusteraddons.yaml"),
 ];
-/// What templates look up on a managed cluster.
+/// The kinds that templates read on a managed cluster.
 const CLUSTER: [&str; 1] = [include_str!("../crds/clusterclaims.yaml")];
 
-/// Those of a hub, without placement's.
+/// The CRDs of a hub, without placement's.
 pub(crate) fn of_hub() -> Result<Vec<Value>, CrdError> {
     read(&HUB)
 }
 
-/// Those of a managed cluster.
+/// The CRDs of a managed cluster.
 pub(crate) fn of_cluster() -> Result<Vec<Value>, CrdError> {
     read(&CLUSTER)
 }

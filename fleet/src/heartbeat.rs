@@ -1,4 +1,4 @@
-//! The clusters' sign of life: as long as this process lives, they do.
+//! Renews the Leases of the clusters as long as this process runs.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use reeve_runtime::CancellationToken;
 use crate::objects::{LEASE, renewal};
 use crate::start::merge;
 
-/// How often a cluster says that it lives.
+/// The interval between two renewals.
 const EVERY: Duration = Duration::from_mins(1);
 
 /// Renews the Leases of clusters until `stop`.
@@ -21,7 +21,7 @@ pub(crate) async fn run(hub: Client, clusters: Vec<String>, stop: CancellationTo
         for cluster in &clusters {
             let path = format!("/apis/coordination.k8s.io/v1/namespaces/{cluster}/leases/{LEASE}");
             if let Err(error) = merge(&hub, &path, &renewal()).await {
-                // Registration will say that the cluster is silent.
+                // Registration marks the cluster as unknown when the Lease expires.
                 tracing::warn!(%cluster, %error, "cannot renew the lease");
             }
         }

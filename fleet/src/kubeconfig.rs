@@ -1,6 +1,6 @@
-//! Writes the kubeconfig of a fleet or a server beside what else a file has.
+//! Writes the kubeconfig of a fleet or a server, and keeps the other entries of the file.
 //!
-//! A user may name a file with contexts of other clusters, or add such contexts to ours. Entries that we have written
+//! A user may name a file with contexts of other clusters, or add such contexts to ours. Entries that Reeve wrote
 //! carry a marker in their `extensions`; only they are replaced.
 
 use std::fs::File;
@@ -12,13 +12,13 @@ use serde_json::{Map, Value, json};
 
 use crate::private::write_private;
 
-/// The name of the extension that marks an entry as ours.
+/// The name of the extension that marks an entry as written by Reeve.
 const MARKER: &str = "reeve.open-cluster-management.io";
-/// How long somebody else's change is waited for.
+/// How long to wait for another process's change of the file.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often that is asked.
+/// How often to try to take the lock meanwhile.
 const POLL: Duration = Duration::from_millis(20);
-/// The lists of a kubeconfig, with the key of what an entry names.
+/// The lists of a kubeconfig, each with the key of the value of an entry.
 const LISTS: [(&str, &str); 3] = [
     ("clusters", "cluster"),
     ("users", "user"),
@@ -31,7 +31,7 @@ pub enum KubeconfigError {
     /// The file cannot be read or written.
     #[error("cannot {doing} {path}")]
     File {
-        /// Reading or writing.
+        /// `read` or `write`.
         doing: &'static str,
         /// The kubeconfig file.
         path: PathBuf,
@@ -39,19 +39,19 @@ pub enum KubeconfigError {
         #[source]
         source: io::Error,
     },
-    /// Somebody changes it at this moment, or was killed when they did.
+    /// Another process holds kubectl's lock file, or was killed while it did.
     #[error("{path} is being changed: try again, or remove {} if nobody does", lock_path(.path).display())]
     Locked {
         /// The kubeconfig file.
         path: PathBuf,
     },
-    /// It is something else.
+    /// The file is not a kubeconfig.
     #[error("{path} is not a kubeconfig: give another file with --kubeconfig")]
     Unreadable {
         /// The kubeconfig file.
         path: PathBuf,
     },
-    /// It has been written by somebody else.
+    /// A file without entries of Reeve exists, and may not be extended.
     #[error(
         "{path} exists and was not written by Reeve: give another file with --kubeconfig, or --force to add contexts to it"
     )]
@@ -59,55 +59,55 @@ pub enum KubeconfigError {
         /// The kubeconfig file.
         path: PathBuf,
     },
-    /// Another process of ours has written it and still runs.
+    /// Another Reeve process wrote the file and still runs.
     #[error(
         "{path} is in use by {owner}: end that process, or give another file with --kubeconfig"
     )]
     InUse {
         /// The kubeconfig file.
         path: PathBuf,
-        /// The command and its process.
+        /// The command and the process that own it.
         owner: String,
     },
-    /// It has an entry of the same name that is not ours.
+    /// The file has an entry of the same name without Reeve's marker.
     #[error("{path} has {kind} {name} of another origin: give another file with --kubeconfig")]
     Taken {
         /// The kubeconfig file.
         path: PathBuf,
-        /// A cluster, a user or a context.
+        /// The kind of the entry: a cluster, a user or a context.
         kind: &'static str,
-        /// Its name.
+        /// The name of the entry.
         name: String,
     },
 }
 
-/// Whether contexts may be added to a file that has none of ours.
+/// Whether contexts may be added to a file that has no entry of Reeve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Foreign {
-    /// They may.
+    /// Contexts may be added.
     Extended,
-    /// The file is refused.
+    /// The file is rejected.
     Refused,
 }
 
 impl Foreign {
-    /// What a `--force` flag asks for.
+    /// The mode for a `--force` flag.
     #[must_use]
     pub fn forced(force: bool) -> Self {
         if force { Self::Extended } else { Self::Refused }
     }
 }
 
-/// A kubeconfig that nobody else of ours writes as long as this lives.
+/// A kubeconfig that no other Reeve process writes until this is dropped.
 #[must_use]
 pub struct Kubeconfig {
     _lock: File,
 }
 
 impl Kubeconfig {
-    /// Writes `config`, the text of a kubeconfig, to a file: entries of an earlier process of ours are replaced, all else
-    /// stays, but comments. `command` names the owner in the error of a second process. A file that is new can be read by
-    /// its owner only; one that exists keeps its owner and mode.
+    /// Writes `config`, the text of a kubeconfig, to a file: entries of an earlier Reeve process are replaced, all
+    /// others stay; comments are lost. `command` names the owner in the error of a second process. A new file is
+    /// readable by its owner only; an existing one keeps its owner and mode.
     pub fn write(
         path: &Path,
         config: &str,
@@ -125,7 +125,7 @@ impl Kubeconfig {
             source,
         };
         let unreadable = || KubeconfigError::Unreadable { path: path.clone() };
-        // kubectl does the same, so that neither loses what the other writes.
+        // kubectl takes the same lock, so that neither loses the other's changes.
         let _change = Change::begin(&path).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => KubeconfigError::Locked { path: path.clone() },
             _ => file("lock", source),
@@ -166,10 +166,10 @@ impl Kubeconfig {
     }
 }
 
-/// The file that a path leads to: a link stays a link.
+/// Resolves links, so that a link stays a link when its file is replaced.
 fn target(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
-        // What is no file must not become one, and opening it may never end.
+        // Devices and pipes must not be replaced by a file, and opening one may block for ever.
         Ok(found) if !found.is_file() => Err(io::Error::other("it is no regular file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
             Ok(path.to_owned())
@@ -178,14 +178,14 @@ fn target(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// The file by which kubectl says that it changes a kubeconfig.
+/// kubectl's lock file for a change of a kubeconfig.
 fn lock_path(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".lock");
     path.with_file_name(name)
 }
 
-/// A change of a file, of which there is one at a time.
+/// The lock for a change of a file; only one process holds it at a time.
 struct Change(PathBuf);
 
 impl Change {
@@ -209,7 +209,7 @@ impl Change {
 
 impl Drop for Change {
     fn drop(&mut self) {
-        // Whoever comes next is told to remove it.
+        // The error of the next process asks the user to remove the file.
         let _ = std::fs::remove_file(&self.0);
     }
 }
@@ -222,7 +222,7 @@ fn existing(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// An empty file is an empty configuration, as to kubectl.
+/// An empty file is an empty configuration, as for kubectl.
 fn parse(text: &str) -> Option<Map<String, Value>> {
     if text.trim().is_empty() {
         return Some(Map::new());
@@ -240,7 +240,7 @@ fn parse(text: &str) -> Option<Map<String, Value>> {
     (is_config && LISTS.iter().all(is_list)).then_some(config)
 }
 
-/// Who has written the first entry that is ours.
+/// The owner of the first entry with Reeve's marker.
 fn owner(config: &Map<String, Value>) -> Option<String> {
     let mut marks = LISTS.iter().flat_map(|(list, kind)| {
         let entries = config.get(*list).and_then(Value::as_array);
@@ -252,7 +252,7 @@ fn owner(config: &Map<String, Value>) -> Option<String> {
     marks.next()
 }
 
-/// Who has written an entry, if it is ours.
+/// The owner of an entry, if the entry has Reeve's marker.
 fn mark(entry: &Value, kind: &str) -> Option<String> {
     let extensions = entry[kind]["extensions"].as_array()?;
     let ours = extensions.iter().find(|one| one["name"] == MARKER)?;
@@ -260,7 +260,7 @@ fn mark(entry: &Value, kind: &str) -> Option<String> {
     Some(owner.to_owned())
 }
 
-/// Replaces the entries that are ours. Refuses an entry of the same name that is not.
+/// Replaces the entries with Reeve's marker. Rejects an entry of the same name without it.
 fn merge(
     mut before: Map<String, Value>,
     mut ours: Map<String, Value>,
@@ -288,7 +288,7 @@ fn merge(
         let contexts = before.get("contexts").and_then(Value::as_array);
         contexts.is_some_and(|all| all.iter().any(|context| context["name"] == *current))
     });
-    // Whoever works on another cluster must not find himself on this one.
+    // A user who works with another cluster keeps their current context.
     for (key, value) in ours {
         if key != "current-context" || !names_one {
             before.insert(key, value);
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn contexts_of_others_stay_and_ours_are_replaced() {
+    fn entries_with_marker_are_replaced_and_others_stay() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config");
         std::fs::write(&path, config(&["prod"])).unwrap();
@@ -343,13 +343,13 @@ mod tests {
         drop(write(&path, &["hub", "cluster1"], Foreign::Extended).unwrap());
         assert_eq!(contexts(&path), ["prod", "hub", "cluster1"]);
         assert_eq!(current(&path), "prod", "the user goes on where they were");
-        // From now on it is ours, too.
+        // From here on the entry has the marker, too.
         drop(write(&path, &["hub"], Foreign::Refused).unwrap());
         assert_eq!(contexts(&path), ["prod", "hub"]);
     }
 
     #[test]
-    fn context_of_same_name_and_other_origin_is_not_replaced() {
+    fn entry_of_same_name_without_marker_is_not_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config");
         std::fs::write(&path, config(&["prod", "hub"])).unwrap();
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn second_process_is_refused_by_name_as_long_as_first_runs() {
+    fn second_process_is_rejected_and_owner_is_named_while_first_runs() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config");
         let first = write(&path, &["hub"], Foreign::Refused).unwrap();
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_many_that_start_at_once_has_the_file() {
+    fn one_of_many_concurrent_writers_owns_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config");
         let start = |_| {
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn mode_and_links_of_an_existing_file_stay() {
+    fn mode_and_links_of_existing_file_stay() {
         use std::os::unix::fs::PermissionsExt as _;
 
         let folder = tempfile::tempdir().unwrap();
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn file_that_kubectl_changes_is_left_to_it() {
+    fn file_is_not_written_while_kubectl_holds_its_lock() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config");
         std::fs::write(lock_path(&path), "").unwrap();
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn file_that_is_no_kubeconfig_is_refused_and_stays() {
+    fn file_that_is_not_a_kubeconfig_is_rejected_and_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notes");
         for text in [

@@ -1,8 +1,9 @@
-//! A hub and managed clusters in one process: every one an API server in memory that listens on this machine, with the
-//! same controllers that run on real clusters, told where to connect by the same flags.
+//! A hub and managed clusters in one process: each is an in-memory API server that listens on this machine, with the
+//! same controllers that run on real clusters, configured by the same flags.
 //!
-//! [`Fleet::start`] makes the servers and what an administrator would have made ([`Fleet`]); [`Fleet::run`] runs the
-//! controllers: the propagator, [`placement`] and [`registration`] on the hub, the two agents on each cluster.
+//! [`Fleet::start`] creates the servers and the objects that an administrator would have created ([`Fleet`]);
+//! [`Fleet::run`] runs the controllers: the propagator, [`placement`] and [`registration`] on the hub, the two agents
+//! on each cluster.
 
 mod admission;
 mod apply;

@@ -1,18 +1,18 @@
-//! What an administrator would have made on the hub before there are policies.
+//! The objects that an administrator would have created on the hub before the first policy.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// The namespace that the samples use, and that objects of users go to which name none.
+/// The namespace of the samples, and of users' objects without a namespace.
 pub(crate) const POLICIES: &str = "policies";
-/// The Lease by which a cluster shows that it lives.
+/// The Lease that a cluster's agent renews.
 pub(crate) const LEASE: &str = "managed-cluster-lease";
-/// How long a cluster may be silent, in seconds; registration waits for five times this.
+/// The duration of the Lease in seconds; registration waits for five times this.
 const LEASE_SECONDS: u32 = 60;
 
 /// The version of Kubernetes that the servers serve.
 const VERSION: &str = "v1.36.1";
-/// What the clusters run on.
+/// The platform in the claims of the clusters.
 const PLATFORM: &str = "Reeve";
 
 const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
@@ -21,7 +21,7 @@ pub(crate) fn namespace(name: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } })
 }
 
-/// A cluster as it is when it has been accepted.
+/// An accepted cluster.
 pub(crate) fn managed_cluster(name: &str) -> Value {
     json!({
         "apiVersion": format!("{CLUSTER_GROUP}/v1"), "kind": "ManagedCluster",
@@ -32,7 +32,7 @@ pub(crate) fn managed_cluster(name: &str) -> Value {
     })
 }
 
-/// What klusterlets claim of their clusters.
+/// The claims that a klusterlet would publish.
 fn claims(name: &str) -> [(&'static str, String); 4] {
     [
         ("id.k8s.io", name.to_owned()),
@@ -42,7 +42,7 @@ fn claims(name: &str) -> [(&'static str, String); 4] {
     ]
 }
 
-/// The claims as objects of the cluster.
+/// The `ClusterClaim` objects of the cluster.
 pub(crate) fn cluster_claims(name: &str) -> Vec<Value> {
     let claim = |(claim, value)| {
         json!({
@@ -53,7 +53,7 @@ pub(crate) fn cluster_claims(name: &str) -> Vec<Value> {
     claims(name).map(claim).into()
 }
 
-/// What a cluster says of itself when it has joined.
+/// The status of a cluster that has joined.
 pub(crate) fn cluster_status(name: &str) -> Value {
     let now = now();
     let condition = |of: &str, reason: &str, message: &str| json!({ "type": of, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now });
@@ -80,12 +80,12 @@ pub(crate) fn lease(cluster: &str) -> Value {
     })
 }
 
-/// What a living cluster changes in its Lease.
+/// The patch that renews the Lease of a cluster.
 pub(crate) fn renewal() -> Value {
     json!({ "spec": { "renewTime": micro_now() } })
 }
 
-/// Lets the placements of a namespace choose among all clusters.
+/// Binds a set of clusters to a namespace, so that the placements there may choose all clusters.
 pub(crate) fn binding(namespace: &str, set: &str) -> Value {
     json!({
         "apiVersion": format!("{CLUSTER_GROUP}/v1beta2"), "kind": "ManagedClusterSetBinding",

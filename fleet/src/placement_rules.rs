@@ -1,7 +1,7 @@
-//! `PlacementRule`s, the older way to choose clusters: samples and long-lived hubs have them still.
+//! `PlacementRule`s, the older way to choose clusters: samples and older hubs still have them.
 //!
-//! A rule chooses the clusters that it names, or all; of them those with its labels and conditions; of them as many as it
-//! wants. A cluster that is chosen stays chosen as long as it can be.
+//! A rule chooses among the clusters that it names, or all, those that match its labels and conditions, up to its
+//! number. A chosen cluster stays chosen as long as it matches.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::placement::types::{LabelSelector, ManagedCluster};
 
 const WORKERS: usize = 1;
 
-/// Which clusters are wanted.
+/// The spec of a rule.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[kube(
     group = "apps.open-cluster-management.io",
@@ -37,15 +37,15 @@ const WORKERS: usize = 1;
 )]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PlacementRuleSpec {
-    /// Who decides; a rule that names anybody is left to them.
+    /// The scheduler of the rule; a rule with a name here is left to that scheduler.
     scheduler_name: Option<String>,
-    /// How many at most.
+    /// The largest number of clusters.
     cluster_replicas: Option<i64>,
-    /// Only these; all, if it is absent or empty.
+    /// Only these clusters; all, if it is absent or empty.
     clusters: Option<Vec<Named>>,
-    /// Only those with these labels.
+    /// Only clusters with matching labels.
     cluster_selector: Option<LabelSelector>,
-    /// Only those of which all of this is said.
+    /// Only clusters with all these conditions.
     cluster_conditions: Option<Vec<Condition>>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Named {
     name: String,
 }
 
-/// Compared with the conditions of a `ManagedCluster` where they are given.
+/// The given fields are compared with the conditions of a `ManagedCluster`.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(default)]
 pub(crate) struct Condition {
@@ -64,14 +64,14 @@ pub(crate) struct Condition {
     status: String,
 }
 
-/// The clusters that were chosen.
+/// The chosen clusters.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(default)]
 pub(crate) struct PlacementRuleStatus {
     decisions: Vec<RuleDecision>,
 }
 
-/// Decides for all rules of a hub, until `stop`.
+/// Reconciles all rules of a hub, until `stop`.
 pub(crate) async fn run(
     hub: Client,
     metrics: ControllerMetrics,
@@ -99,7 +99,7 @@ pub(crate) async fn run(
     let stop = tasks.stop();
     tasks.spawn_infallible("placement rules", async move {
         let (rules, clusters) = known;
-        // Before all clusters are known, a cluster that is absent may only be late.
+        // Before the cache of clusters has synced, an absent cluster may only be late.
         tokio::select! { () = stop.cancelled() => return, () = clusters.wait_for_cache_sync() => {} }
         tokio::select! { () = stop.cancelled() => return, () = rules.wait_for_cache_sync() => {} }
         let work = queue.run(WORKERS, stop, move |key| {
@@ -110,7 +110,7 @@ pub(crate) async fn run(
     tasks.run().await
 }
 
-/// Why the decisions of a rule are not written.
+/// Why the decisions of a rule were not written.
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error("PlacementRule {rule}: spec.clusterSelector: {reason}")]
@@ -164,7 +164,7 @@ async fn reconcile(
     }
 }
 
-/// The clusters that a rule chooses, by name; the text says what is wrong with its selector.
+/// The names of the clusters that a rule chooses; the error is the reason why its selector is invalid.
 fn decide(
     spec: &PlacementRuleSpec,
     before: &[RuleDecision],
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case::everything(json!({}), &[], &["c1", "c2", "c3"])]
+    #[case::no_restriction(json!({}), &[], &["c1", "c2", "c3"])]
     #[case::empty_lists(json!({"clusters": [], "clusterConditions": []}), &[], &["c1", "c2", "c3"])]
     #[case::labels(json!({"clusterSelector": {"matchLabels": {"env": "dev"}}}), &[], &["c1", "c3"])]
     #[case::expressions(
@@ -254,17 +254,17 @@ mod tests {
         json!({"clusterConditions": [{"type": "ManagedClusterConditionAvailable", "status": "True"}]}),
         &[], &["c2", "c3"]
     )]
-    #[case::condition_that_nobody_has(json!({"clusterConditions": [{"type": "Other", "status": "True"}]}), &[], &[])]
-    #[case::some(json!({"clusterReplicas": 2}), &[], &["c1", "c2"])]
-    #[case::those_of_before_stay(json!({"clusterReplicas": 1}), &["c3"], &["c3"])]
-    #[case::none(json!({"clusterReplicas": 0}), &["c3"], &[])]
-    #[case::fewer_than_none(json!({"clusterReplicas": -1}), &[], &[])]
+    #[case::condition_of_no_cluster(json!({"clusterConditions": [{"type": "Other", "status": "True"}]}), &[], &[])]
+    #[case::limited_number(json!({"clusterReplicas": 2}), &[], &["c1", "c2"])]
+    #[case::chosen_clusters_stay(json!({"clusterReplicas": 1}), &["c3"], &["c3"])]
+    #[case::zero(json!({"clusterReplicas": 0}), &["c3"], &[])]
+    #[case::negative_number(json!({"clusterReplicas": -1}), &[], &[])]
     fn rule_chooses_clusters(#[case] spec: Value, #[case] before: &[&str], #[case] want: &[&str]) {
         assert_eq!(chosen(spec, before).unwrap(), want);
     }
 
     #[test]
-    fn selector_that_cannot_be_read_chooses_nothing_and_is_named() {
+    fn invalid_selector_chooses_nothing_and_is_reported() {
         let spec =
             json!({"clusterSelector": {"matchExpressions": [{"key": "env", "operator": "Like"}]}});
         let error = chosen(spec, &["c1"]).unwrap_err();

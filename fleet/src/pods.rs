@@ -1,4 +1,4 @@
-//! Pods that settle: on a cluster without nodes, whoever asked for it has them told to be running.
+//! Reports Pods as running and ready on clusters without nodes, for users who ask for it.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, Pod};
@@ -12,10 +12,10 @@ use reeve_runtime::supervisor::{Supervisor, TaskError};
 use reeve_runtime::watch::{Store, Watch};
 use serde_json::{Value, json};
 
-/// How many Pods are settled at once.
+/// The number of workers.
 const WORKERS: usize = 4;
 
-/// Tells the Pods of a cluster that they run, until `stop`.
+/// Sets the Pods of a cluster to running and ready, until `stop`.
 pub(crate) async fn settle(
     client: Client,
     metrics: ControllerMetrics,
@@ -44,7 +44,7 @@ pub(crate) async fn settle(
     tasks.run().await
 }
 
-/// Why a Pod could not be settled.
+/// Why the status of a Pod was not written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the status of Pod {pod}: {}", status_message(.source))]
 struct Error {
@@ -60,7 +60,7 @@ async fn one(client: Client, pending: Store<Pod>, key: ObjectKey) -> Result<Acti
         return Ok(Action::AwaitChange);
     };
     let metadata = &pod.metadata;
-    // Whoever has told more of it meanwhile is not overruled.
+    // The write fails if another client has changed the Pod in the meantime.
     let identity = json!({ "uid": metadata.uid, "resourceVersion": metadata.resource_version });
     let patch = Patch::Merge(json!({ "metadata": identity, "status": status }));
     let api: Api<Pod> = Api::namespaced(client, &key.namespace);
@@ -77,7 +77,7 @@ async fn one(client: Client, pending: Store<Pod>, key: ObjectKey) -> Result<Acti
     }
 }
 
-/// The status of a Pod that nothing holds up; `None` if something does.
+/// The status of a running Pod; `None` if the Pod must stay as it is.
 fn settled(pod: &Pod, now: Timestamp) -> Option<Value> {
     let spec = pod.spec.as_ref()?;
     let gated = spec.scheduling_gates.as_ref();
@@ -101,7 +101,7 @@ fn settled(pod: &Pod, now: Timestamp) -> Option<Value> {
     };
     let first = spec.init_containers.iter().flatten();
     let first = first.map(|container| {
-        // One that is always restarted runs beside the others.
+        // An init container with the policy `Always` runs beside the others.
         match container.restart_policy.as_deref() {
             Some("Always") => told(container, &running(), true),
             _ => told(container, &ended(), false),
@@ -129,7 +129,7 @@ fn told(container: &Container, state: &Value, started: bool) -> Value {
     json!({
         "name": container.name,
         "image": container.image.as_deref().unwrap_or_default(),
-        // There is no image, and so it has no digest.
+        // No image was pulled, and so there is no digest.
         "imageID": "",
         "ready": true,
         "restartCount": 0,
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_runs_and_is_ready() {
+    fn pod_becomes_running_and_ready() {
         let status = at_noon(&pod(|_| {})).unwrap();
         assert_eq!(status["phase"], "Running");
         assert_eq!(status["startTime"], "2026-02-03T12:00:00Z");
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_is_gated_or_has_been_told_of_stays_as_it_is() {
+    fn terminating_gated_or_reported_pod_stays_as_it_is() {
         let wait = json!([{ "name": "example.com/wait" }]);
         let gated = pod(|pod| pod["spec"]["schedulingGates"] = wait);
         let goes = json!("2026-02-03T11:00:00Z");

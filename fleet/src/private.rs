@@ -5,8 +5,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, fchown};
 use std::path::Path;
 
-/// Writes a file that holds a key: a new one, which takes the place of what was there. Its rights are never those of
-/// another file, or those of the file `like` if there is one. It is locked as long as the answer lives.
+/// Writes a file with a key. The file is new and replaces an existing one. Its mode is private from the start, or
+/// that of the file `like` if there is one. The returned file is locked as long as it is open.
 pub(crate) fn write_private(path: &Path, text: &str, like: Option<&Metadata>) -> io::Result<File> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}", std::process::id()));
@@ -27,7 +27,7 @@ pub(crate) fn write_private(path: &Path, text: &str, like: Option<&Metadata>) ->
         Ok(file)
     });
     if moved.is_err() {
-        // What is left of it holds a key, too. If it cannot be taken away, nobody else can read it.
+        // The draft holds a key, too. If it cannot be removed, its mode still protects it.
         let _ = std::fs::remove_file(&draft);
     }
     moved

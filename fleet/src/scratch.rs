@@ -1,26 +1,25 @@
-//! The folder with the kubeconfigs that the controllers of a fleet are told to use.
+//! The folder with the kubeconfigs of a fleet's controllers.
 
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Begins the name of every such folder.
+/// The prefix of every such folder's name.
 const PREFIX: &str = "reeve-up-";
-/// Locked as long as the process runs.
+/// The lock file; locked as long as the process runs.
 const LOCK: &str = ".reeve-up";
-/// The lock before it is one.
+/// The name of the lock file until it is locked.
 const DRAFT: &str = ".reeve-up.new";
 
-/// A temporary folder that goes with this. What an earlier process could not remove, because it was killed, goes when the
-/// next one is made.
+/// A temporary folder that is removed on drop. A new one also removes the folders of processes that were killed.
 pub struct Scratch {
     folder: tempfile::TempDir,
     _lock: File,
 }
 
 impl Scratch {
-    /// Makes one among the temporary files of this machine.
+    /// Creates one in the temporary directory of this machine.
     pub fn new() -> io::Result<Self> {
         Self::new_in(&std::env::temp_dir())
     }
@@ -30,11 +29,11 @@ impl Scratch {
         let draft = folder.path().join(DRAFT);
         let lock = File::create_new(&draft)?;
         lock.try_lock()?;
-        // Nobody finds a lock that is not held.
+        // The lock file gets its name only when it is locked: other processes never find it unlocked.
         fs::rename(draft, folder.path().join(LOCK))?;
         let owner = fs::symlink_metadata(folder.path())?.uid();
         for abandoned in abandoned(parent, owner) {
-            // Whatever hinders that hinders nobody else.
+            // A folder that cannot be removed does not stop this process.
             match remove(&abandoned) {
                 Ok(()) => {
                     tracing::debug!(folder = %abandoned.display(), "abandoned folder removed");
@@ -50,13 +49,13 @@ impl Scratch {
         })
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Removes what a fleet has written. A folder with anything else stays: it is somebody's.
+/// Removes the files that a fleet writes. A folder with any other file stays.
 fn remove(folder: &Path) -> io::Result<()> {
     let mut ours = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -74,7 +73,8 @@ fn remove(folder: &Path) -> io::Result<()> {
     fs::remove_dir(folder)
 }
 
-/// The folders of processes that have ended: nobody locks them. A folder without a lock is being made, or none of ours.
+/// The folders of processes that have ended: their locks are free. A folder without a lock file is skipped: a process
+/// is just creating it, or it is not a fleet's.
 fn abandoned(parent: &Path, owner: u32) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let is_abandoned = |path: &PathBuf| {
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn abandoned_folders_go_with_the_next_start_and_others_stay() {
+    fn abandoned_folders_are_removed_at_next_start_and_others_stay() {
         let parent = tempfile::tempdir().unwrap();
         let at = |name: &str| parent.path().join(name);
         for (name, files) in [

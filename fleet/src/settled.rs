@@ -1,17 +1,17 @@
-//! Waits until a fleet has nothing left to reconcile.
+//! Waits until the controllers of a fleet are idle.
 
 use std::time::Duration;
 
 use crate::start::{Fleet, Member};
 
-/// How often a busy fleet is asked again.
+/// The interval between two checks of a busy fleet.
 const POLL: Duration = Duration::from_millis(20);
-/// For so long nothing may be written and no key be worked on: a task that was woken has run by then.
+/// The fleet must be idle for this long: a task that was scheduled has run by then.
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Fleet {
-    /// Waits until every change of an object has come to every controller and no controller has work left. Statuses are
-    /// of the objects as they are then, whatever an earlier process has stored. [`Fleet::run`] has to run meanwhile.
+    /// Waits until every controller has received every change and has an empty queue. Then all statuses are of the
+    /// current objects, whatever an earlier process stored. [`Fleet::run`] has to run meanwhile.
     pub async fn settled(&self) {
         loop {
             let before = self.progress();
@@ -26,7 +26,7 @@ impl Fleet {
         }
     }
 
-    /// Whether a controller has failed and not succeeded since: a status may be of what was before.
+    /// Whether a controller's last reconcile of a key failed: a status may be out of date.
     pub fn is_failing(&self) -> bool {
         self.activity.is_failing()
     }
@@ -36,13 +36,13 @@ impl Fleet {
     }
 
     fn is_idle(&self) -> bool {
-        // The watches first: what they have delivered is in the queues by then.
+        // Check the watches first: the events that they delivered are in the queues by then.
         self.members()
             .all(|member| member.server.watches_are_current())
             && self.activity.is_idle()
     }
 
-    /// Changes with every write and every key that is worked on.
+    /// A value that changes with every write and every reconcile.
     fn progress(&self) -> (u64, u64) {
         let revisions = self.members().map(|member| member.server.revision());
         (revisions.sum(), self.activity.begun())

@@ -1,4 +1,4 @@
-//! The servers of a fleet, and what is on them before there are policies.
+//! Creates the servers of a fleet, and the objects that exist before the first policy.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -25,49 +25,49 @@ const HUB: &str = "hub";
 /// The folder with the folders of the clusters.
 const CLUSTERS: &str = "clusters";
 
-/// How a fleet is made.
+/// The options of a fleet.
 #[derive(Clone, Debug)]
 pub struct FleetOptions {
     /// The names of the managed clusters.
     pub clusters: Vec<String>,
-    /// A folder for the kubeconfigs that the controllers read. It has to be there.
+    /// A folder for the kubeconfigs of the controllers. It must exist.
     pub folder: PathBuf,
-    /// The hub's port on 127.0.0.1; the clusters have those after it. 0: whichever are free.
+    /// The hub's port on 127.0.0.1; the clusters use the following ports. 0: any free ports.
     pub port: u16,
-    /// Where the servers keep what they have, so that the next fleet of this folder finds it. Absent: nowhere.
+    /// The folder in which the servers persist their objects for the next fleet. Absent: nothing is persisted.
     pub data: Option<PathBuf>,
-    /// What becomes of Pods on the clusters.
+    /// How Pods behave on the clusters.
     pub pods: Pods,
-    /// Whether the controllers keep to the rates of their flags.
+    /// Whether the controllers apply the rate limits of their flags.
     pub limits: RateLimits,
 }
 
-/// What becomes of Pods on clusters without nodes.
+/// How Pods behave on clusters without nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pods {
-    /// They are kept as they are written, and stay `Pending`.
+    /// They stay `Pending`.
     #[default]
     Kept,
-    /// They are told to be running and ready, though nothing runs.
+    /// They are reported as running and ready, though nothing runs.
     Settled,
 }
 
-/// Why there is no fleet.
+/// Why a fleet could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
-    /// No certificates.
+    /// Certificates could not be created.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
-    /// What was kept cannot be read, or nothing can be kept.
+    /// The data folder cannot be read or written.
     #[error(transparent)]
     Data(#[from] DataError),
     /// A cluster has the hub's name.
     #[error("no cluster can be called {HUB}: that is the name of the hub")]
     Name,
-    /// A server does not listen.
+    /// A server cannot listen.
     #[error("the server of {of}")]
     Listen {
-        /// The hub or a cluster.
+        /// The name of the hub or the cluster.
         of: String,
         /// The error of the listener.
         #[source]
@@ -82,20 +82,20 @@ pub enum FleetError {
         #[source]
         source: std::io::Error,
     },
-    /// The definitions of policies cannot be made.
+    /// The CRDs of policies cannot be generated.
     #[error(transparent)]
     Policies(#[from] reeve_api::crds::CrdError),
-    /// The definitions of placements cannot be made.
+    /// The CRDs of placements cannot be parsed.
     #[error(transparent)]
     Placements(#[from] placement::crds::CrdError),
-    /// An object cannot be made.
+    /// An object cannot be created.
     #[error("cannot make {what} on {of}")]
     Make {
         /// The object, as the message names it.
         what: String,
-        /// On the hub or a cluster.
+        /// The name of the hub or the cluster.
         of: String,
-        /// The error of the client: the API server's answer, or that there was none.
+        /// The error of the client.
         #[source]
         source: Box<kube::Error>,
     },
@@ -107,17 +107,17 @@ pub struct Member {
     pub name: String,
     /// The server.
     pub server: Server,
-    /// Where it listens.
+    /// The listener of the server.
     pub listener: Listener,
-    /// A file that the controllers of this process know it by. It has no credential.
+    /// The kubeconfig of this process's controllers. It has no credential.
     pub kubeconfig: PathBuf,
-    /// Who vouches for the server and its clients: of this member alone, so that nobody's certificate of one cluster is
-    /// good for another.
+    /// The CA of the server and its clients. Each member has its own, so that a client certificate of one cluster is
+    /// not valid on another.
     authority: Arc<Authority>,
 }
 
 impl Member {
-    /// A client in this process that may do everything.
+    /// An in-process client with all access.
     pub fn client(&self) -> Client {
         Client::new(self.server.service(Identity::admin()), "default")
     }
@@ -135,8 +135,8 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// Makes the servers, the definitions, and the clusters on the hub. Controllers come with [`Fleet::run`]. If there
-    /// was a fleet in the folder of [`FleetOptions::data`], all its clusters are part of this one, too.
+    /// Creates the servers, the CRDs, and the clusters on the hub. [`Fleet::run`] runs the controllers. The clusters
+    /// of an earlier fleet in [`FleetOptions::data`] are part of this one, too.
     pub async fn start(options: FleetOptions) -> Result<Self, FleetError> {
         let open = |path: &PathBuf| Data::open(path, DataKind::Fleet);
         let data = options.data.as_ref().map(open).transpose()?;
@@ -191,13 +191,13 @@ impl Fleet {
     }
 }
 
-/// The clusters that are asked for, then those that the folder has beside them.
+/// The requested clusters, then the others of the data folder.
 fn names(options: &FleetOptions, data: Option<&Data>) -> Result<Vec<String>, FleetError> {
     let mut names = options.clusters.clone();
     let kept = data.map(|data| data.names_in(CLUSTERS)).transpose()?;
     let kept = kept.unwrap_or_default().into_iter();
     let mut others: Vec<String> = kept.filter(|name| !names.contains(name)).collect();
-    // cluster10 comes after cluster9.
+    // Sorted by length first: cluster10 follows cluster9.
     others.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     names.extend(others);
     if names.iter().any(|name| name == HUB) {
@@ -206,7 +206,7 @@ fn names(options: &FleetOptions, data: Option<&Data>) -> Result<Vec<String>, Fle
     Ok(names)
 }
 
-/// How the servers of a fleet are made.
+/// The settings that all servers of a fleet share.
 struct Members {
     options: FleetOptions,
     data: Option<Data>,
@@ -253,7 +253,8 @@ impl Members {
             source,
         })?;
         let path = self.options.folder.join(format!("{name}.kubeconfig"));
-        // The controllers of this process need no credential: who finds the file has none, even if it is never removed.
+        // The controllers of this process need no credential, so the file has none: a file that is never removed
+        // gives no access.
         let text = kubeconfig(&[KubeconfigContext::anonymous(name, &authority, &listener)]);
         write_private(&path, &text, None).map_err(|source| FleetError::Write {
             path: path.clone(),
@@ -269,7 +270,7 @@ impl Members {
     }
 }
 
-/// Makes a cluster known to the hub, as its administrator and its agent do.
+/// Registers a cluster with the hub, as its administrator and its agent do.
 async fn join(hub: &Client, name: &str) -> Result<(), FleetError> {
     make(hub, HUB, &objects::managed_cluster(name)).await?;
     make(hub, HUB, &objects::namespace(name)).await?;
@@ -282,7 +283,7 @@ async fn join(hub: &Client, name: &str) -> Result<(), FleetError> {
             source: Box::new(source),
         }
     };
-    // One that was kept is as old as the end of the last fleet.
+    // A persisted lease is as old as the end of the last fleet.
     let lease = format!(
         "/apis/coordination.k8s.io/v1/namespaces/{name}/leases/{}",
         objects::LEASE
@@ -303,8 +304,7 @@ pub(crate) async fn merge(client: &Client, path: &str, change: &Value) -> Result
     client.request_text(request).await.map(|_| ())
 }
 
-/// Creates an object of a kind that every fleet has. One that is there stays as it is, but that a definition becomes
-/// that of this version.
+/// Creates an object that every fleet has. An existing one stays as it is, but a CRD is replaced by this version's.
 async fn make(client: &Client, of: &str, object: &Value) -> Result<(), FleetError> {
     let text = |path: &str| {
         object
@@ -322,7 +322,7 @@ async fn make(client: &Client, of: &str, object: &Value) -> Result<(), FleetErro
         "" => String::new(),
         namespace => format!("namespaces/{namespace}/"),
     };
-    // Regular plurals: the kinds that a fleet is made of have no other.
+    // The path has a regular plural: the kinds here have no other.
     let path = format!("/{root}/{api_version}/{place}{}s", kind.to_lowercase());
     let refused = |source| FleetError::Make {
         what: format!("{kind} {}", text("/metadata/name")),

@@ -1,8 +1,9 @@
-//! Whether controllers have work to do: for processes that hold a whole fleet, and end when everything is reconciled.
+//! Tracks whether controllers have work to do: for processes that run a whole fleet, and exit when everything is
+//! reconciled.
 //!
-//! A stored status may be of an earlier spec, and no level of the chain records of which. What is certain is this: if no
-//! watch of any server has an event left, and no queue of any controller has a key, then every status is of the objects
-//! as they are.
+//! A stored status may be of an earlier spec, and no level of the chain records of which. What is certain: if no
+//! watch of any server has a pending event, and no queue of any controller has a key, then every status is of the
+//! current objects.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,18 +16,18 @@ use tokio::time::Instant;
 /// evaluated in intervals are usually due later.
 pub(crate) const SOON: Duration = Duration::from_secs(1);
 
-/// What a queue has left to do until a time.
+/// The work of a queue until a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// A key is worked on, ready, or due until then.
+    /// A key is being reconciled, ready, or due until then.
     Left,
     /// Only keys in the backoff of lasting failures.
     Failing,
-    /// Nothing is left to do.
+    /// The queue is empty.
     Done,
 }
 
-/// Tells what a queue has left to do until a time.
+/// Returns the work of a queue until a time.
 type Probe = Box<dyn Fn(Instant) -> Work + Send + Sync>;
 
 /// The queues of the components of a process; clones share them.
@@ -79,7 +80,7 @@ impl Activity {
         components.iter().all(is_idle)
     }
 
-    /// Whether a key has failed and was not reconciled since: what should follow from its object does not.
+    /// Whether a key has failed and was not reconciled since: the status of its object may be out of date.
     pub fn is_failing(&self) -> bool {
         let now = Instant::now();
         let components = self.0.components.lock();
@@ -116,7 +117,7 @@ mod tests {
     use crate::queue::{Action, Queue};
 
     #[tokio::test(start_paused = true)]
-    async fn key_that_fails_again_and_again_is_not_waited_for() {
+    async fn key_with_lasting_failures_does_not_count_as_work() {
         let activity = Activity::default();
         let metrics = ControllerMetrics::default().tracked_by(&activity.component());
         let queue: Queue<u32> = Queue::new("test", &metrics);
@@ -124,7 +125,7 @@ mod tests {
         let work = queue.clone().run(1, stop.clone(), |_| async { Err("no") });
         let story = async {
             queue.add(1);
-            // It is tried after 5, 10, 20 and 40 ms more.
+            // It is retried after 5, 10, 20 and 40 ms more.
             tokio::time::sleep(Duration::from_millis(70)).await;
             assert!(!activity.is_idle());
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn component_is_busy_until_its_queues_are_worked_and_have_no_key_left() {
+    async fn component_is_busy_until_its_queues_have_workers_and_no_keys() {
         let activity = Activity::default();
         let component = activity.component();
         assert!(!activity.is_idle(), "it has not made its queues");

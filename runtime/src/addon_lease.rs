@@ -1,4 +1,4 @@
-//! The add-on lease: a sign of life that OCM turns into the add-on's `Available` condition.
+//! The add-on lease: a heartbeat that OCM turns into the add-on's `Available` condition.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::object::StatusReason;
 
-/// How long a renewal counts, in seconds.
+/// How long a renewal is valid, in seconds.
 const LEASE_SECONDS: i32 = 60;
 
 /// Where the lease is kept: on the managed cluster, or on the hub where that is impossible.
@@ -23,14 +23,14 @@ pub struct AddonLease {
     pub managed: (Client, String),
     /// The hub and the cluster's namespace there.
     pub hub: Option<(Client, String)>,
-    /// The name of the Deployment, in the add-on's namespace, that owns the lease: an orphaned lease means
-    /// for minutes that an add-on is alive that has been removed.
+    /// The name of the Deployment, in the add-on's namespace, that owns the lease: without an owner, the lease shows
+    /// a removed add-on as available for minutes.
     pub deployment: Option<String>,
 }
 
 impl AddonLease {
-    /// Renews the lease every minute, and up to a quarter later so that clusters spread out,
-    /// while `alive` answers true.
+    /// Renews the lease every minute, and up to a quarter later so that clusters spread out, while `alive` returns
+    /// true.
     pub async fn run(self, alive: impl Fn() -> bool + Send, stop: CancellationToken) {
         let mut owner = None;
         loop {
@@ -55,7 +55,7 @@ impl AddonLease {
         let deployments: Api<Deployment> = Api::namespaced(client.clone(), namespace);
         match deployments.get_metadata(self.deployment.as_ref()?).await {
             Ok(found) => {
-                // Metadata come with a kind of their own; the owner is the Deployment.
+                // Partial metadata have another kind; the owner is the Deployment.
                 let name = found.metadata.name?;
                 Some(OwnerReference {
                     api_version: Deployment::api_version(&()).into_owned(),

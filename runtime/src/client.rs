@@ -20,17 +20,17 @@ use crate::activity::Component;
 use crate::fence::Fence;
 use crate::metrics;
 
-/// How long a request waits for the first byte of its response. An API server gives up by itself after a minute; when none
-/// comes the connection is dead, and the request would wait for ever.
+/// How long a request waits for the first byte of its response. An API server gives up after a minute; without a byte
+/// the connection is dead, and the request would wait for ever.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Where to connect to and how hard.
+/// The server to connect to, and the rate limit.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     /// A kubeconfig file. Absent: `KUBECONFIG`, then the Pod's service account, then
     /// `~/.kube/config`.
     pub kubeconfig: Option<PathBuf>,
-    /// Requests per second on average; 0: as many as there are.
+    /// Requests per second on average; 0: no limit.
     pub qps: f32,
     /// Requests at once after a pause.
     pub burst: u32,
@@ -40,8 +40,9 @@ pub struct ClientOptions {
     pub in_process: InProcessServers,
 }
 
-/// Clients of API servers of this process, by the kubeconfigs that name them. A component that is given such a file reaches
-/// the server without sockets and TLS, which are most of what a fleet in one process would cost; all else is the same.
+/// Clients of in-process API servers, by the kubeconfigs that name them. A component with such a kubeconfig reaches
+/// the server without sockets and TLS, which are most of what a fleet in one process would cost; all else is the
+/// same.
 #[derive(Clone, Default)]
 pub struct InProcessServers {
     servers: Arc<[(PathBuf, Client)]>,
@@ -49,10 +50,10 @@ pub struct InProcessServers {
     limits: RateLimits,
 }
 
-/// Whether requests to servers of this process are limited to the rates of [`ClientOptions`].
+/// Whether requests to in-process servers are limited to the rates of [`ClientOptions`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RateLimits {
-    /// As on real clusters, whose API servers have to be spared.
+    /// As on real clusters, to protect their API servers.
     #[default]
     Enforced,
     /// No limit: it would only slow the process down.
@@ -68,7 +69,7 @@ impl InProcessServers {
         }
     }
 
-    /// The same, for a component whose queues are waited for.
+    /// The same, for a component whose activity is tracked.
     #[must_use]
     pub fn tracked_by(self, component: Component) -> Self {
         Self { component, ..self }
@@ -101,7 +102,7 @@ impl std::fmt::Debug for InProcessServers {
     }
 }
 
-/// Why no client could be made.
+/// Why a client could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The kubeconfig is unreadable or refers to something unreadable.
@@ -130,7 +131,7 @@ pub enum ClientError {
     },
 }
 
-/// Connects. No request is made: a server that is down shows in the first request.
+/// Connects. Sends no request: an unreachable server shows at the first request.
 pub async fn connect(options: &ClientOptions) -> Result<Client, ClientError> {
     connect_fenced(options, &Fence::default()).await
 }
@@ -161,7 +162,7 @@ impl Token {
 
     fn authorize(&self, mut request: Request<Body>) -> Request<Body> {
         let value = Zeroizing::new(format!("Bearer {}", self.0.read().as_str()));
-        // A token that is no header value is left out: the API server answers 401.
+        // A token that is not a valid header value is left out: the API server answers 401.
         if let Ok(mut value) = HeaderValue::from_str(&value) {
             value.set_sensitive(true);
             request.headers_mut().insert(header::AUTHORIZATION, value);
@@ -170,8 +171,8 @@ impl Token {
     }
 }
 
-/// Connects to the same server in somebody else's name: of our own configuration only the way to the server and the trust
-/// in it are used, never the credentials.
+/// Connects to the same server with another identity: of this process's configuration only the address and the CA are
+/// used, never the credentials.
 pub async fn connect_as(options: &ClientOptions, token: &Token) -> Result<Client, ClientError> {
     if let Some(server) = options.in_process.client_of(options.kubeconfig.as_deref()) {
         return Ok(in_process_client(
@@ -200,7 +201,7 @@ fn build(
         header::USER_AGENT,
         HeaderValue::from_static(options.user_agent),
     ));
-    // Nothing here needs an answer later than this; watches have their own timeout.
+    // No request needs a response later than this; watches have their own timeout.
     config.write_timeout = Some(Duration::from_secs(30));
     let url = config.cluster_url.to_string();
     let host = config.cluster_url.authority().map(ToString::to_string);
@@ -212,7 +213,7 @@ fn build(
     Ok(limited(builder, &host, options, token, fence))
 }
 
-/// A client of a server in this process.
+/// A client of an in-process server.
 fn in_process_client(
     server: &Client,
     options: &ClientOptions,
@@ -254,12 +255,12 @@ where
         Some(token) => token.authorize(request),
         None => request,
     });
-    // The fence is asked after a request has waited for its turn.
+    // The fence is checked after a request has waited for the rate limit.
     let builder = builder.with_layer(fence).with_layer(&limit);
     builder.with_layer(&named).build()
 }
 
-/// A client of a cluster that there is no way to: every request fails for this reason.
+/// A client of an unreachable cluster: every request fails for this reason.
 pub fn unavailable(reason: &str) -> Client {
     let reason: Arc<str> = reason.into();
     let refuse = move |_: Request<Body>| {
@@ -320,8 +321,7 @@ impl Bucket {
         }
     }
 
-    /// Takes one token and returns how long to wait for it. Tokens may be owed, which makes the
-    /// callers a queue.
+    /// Takes one token and returns how long to wait for it. The bucket may go negative, which queues the callers.
     fn take(&mut self, now: Instant) -> Duration {
         if self.qps <= 0.0 {
             return Duration::ZERO;
@@ -386,13 +386,13 @@ where
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let wait = self.limit.bucket.lock().take(Instant::now());
         let (host, method) = (Arc::clone(&self.limit.host), request.method().clone());
-        // A future does nothing until it is polled, so the request leaves after the wait.
+        // A future does nothing until it is polled, so the request is sent after the wait.
         let answer = self.inner.call(request);
         Box::pin(async move {
             if !wait.is_zero() {
                 tokio::time::sleep(wait).await;
             }
-            // A watch answers at once, and goes on for as long as it likes.
+            // A watch sends its response at once, and its body for as long as it is open.
             let answer = match tokio::time::timeout(RESPONSE_TIMEOUT, answer).await {
                 Ok(answer) => answer,
                 Err(_) => Err(NoAnswer.into()),
@@ -420,7 +420,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn requests_beyond_the_burst_wait_their_turn() {
+    async fn requests_beyond_burst_wait() {
         let mut bucket = Bucket::new(10.0, 2);
         let now = Instant::now();
         assert_eq!(bucket.take(now), Duration::ZERO);
@@ -436,13 +436,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_says_nothing_is_not_waited_for_for_ever() {
+    async fn request_without_response_times_out() {
         let limit = RateLimitLayer::new("test", Bucket::new(1.0, 1));
         let silent = tower::service_fn(|_: Request<Body>| {
             std::future::pending::<Result<http::Response<Body>, BoxError>>()
         });
         let mut client = limit.layer(silent);
-        // The second waits for its turn first, which is not the server's fault.
+        // The second waits for the rate limit first, which does not count.
         for expected in [90, 91] {
             let started = Instant::now();
             let answer = client.call(Request::new(Body::empty())).await;
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn requests_in_a_process_keep_to_a_rate_only_if_it_is_asked_for() {
+    async fn in_process_requests_are_rate_limited_only_on_request() {
         let answer = || http::Response::new(Body::from(b"{}".to_vec()));
         let server = tower::service_fn(move |_: Request<Body>| {
             std::future::ready(Ok::<_, BoxError>(answer()))
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_in_this_process_is_reached_without_a_socket() {
+    async fn in_process_server_is_reached_without_socket() {
         let echo = tower::service_fn(|request: Request<Body>| {
             let header = |name| request.headers().get(name).cloned();
             let agent = header(header::USER_AGENT).unwrap();
@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_missing_kubeconfig_is_named() {
+    async fn missing_kubeconfig_is_named() {
         let options = ClientOptions {
             kubeconfig: Some("/nonexistent/kubeconfig".into()),
             qps: 1.0,

@@ -17,28 +17,28 @@ use serde_json::value::RawValue;
 /// The most levels of a document that Go's `encoding/json` reads, and so an API server stores.
 pub const MAX_DEPTH: usize = 10_000;
 
-/// How much stack a thread needs that drops, copies, compares or writes objects of [`MAX_DEPTH`] levels: that is done level
-/// by level. Memory is taken only as far as the stack is used.
+/// How much stack a thread needs to drop, clone, compare or serialize objects of [`MAX_DEPTH`] levels, which
+/// recurses. Memory is taken only as far as the stack is used.
 pub const STACK_BYTES: usize = 256 * 1024 * 1024;
 
-/// Up to here `serde_json` decodes by itself, with some room for the levels that a caller has opened already.
+/// Up to here `serde_json` decodes on its own, with some room for the levels that a caller has opened already.
 const SHALLOW: usize = 100;
 
-/// Why a document cannot be decoded. It quotes nothing of the document: that may be a secret.
+/// Why a document cannot be decoded. It quotes nothing of the document, which may be secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// It is nested more deeply than any that an API server stores.
+    /// It is nested more deeply than an API server stores.
     #[error("nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
-    /// It is no JSON.
+    /// It is not valid JSON.
     #[error("invalid JSON: {0}")]
     Syntax(String),
-    /// It is JSON of another shape.
+    /// It is JSON of another type.
     #[error("{field}: {reason}")]
     Field {
         /// The field, such as `spec.disabled`.
         field: String,
-        /// What was found there and what was expected.
+        /// The type that was found and the expected one.
         reason: String,
     },
 }
@@ -46,14 +46,14 @@ pub enum DecodeError {
 /// How a document has to be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nesting {
-    /// As usual.
+    /// With `serde_json` alone.
     Shallow,
     /// On a stack that grows.
     Deep,
 }
 
 impl Nesting {
-    /// Of a document.
+    /// The nesting of a document.
     pub(crate) fn of(json: &str) -> Result<Self, DecodeError> {
         let depth = depth(json.as_bytes());
         if depth <= SHALLOW {
@@ -85,7 +85,7 @@ pub(crate) fn from_str_of<T: DeserializeOwned>(
                 .and_then(|decoded| deserializer.end().map(|()| decoded))
         }
     };
-    // Rare: the second reading knows at which field it fails.
+    // Rare: the second parse finds the field.
     decoded.map_err(|error| located::<T>(json).unwrap_or_else(|| DecodeError::of("", &error)))
 }
 
@@ -105,7 +105,7 @@ impl DecodeError {
         if error.is_syntax() || error.is_eof() {
             return Self::Syntax(message);
         }
-        // The field is the position; line and column refer to a text that nobody has.
+        // The field is the position; line and column refer to a text that is not kept.
         let (line, column) = (error.line(), error.column());
         let place = format!(" at line {line} column {column}");
         let reason = without_values(message.strip_suffix(&place).unwrap_or(&message));
@@ -125,7 +125,7 @@ impl DecodeError {
 /// A message of `serde` without the value that was found: `invalid type: string "hunter2", expected a boolean` names only
 /// its type.
 fn without_values(message: &str) -> String {
-    // What was expected is written by the type, what was found by whoever wrote the object: the last one counts.
+    // The type writes the expected part, a user the found one: so the last separator counts.
     let Some((found, expected)) = message.rsplit_once(", expected ") else {
         return match message.split_once('`') {
             // "unknown variant `…`" and "unknown field `…`" quote, too; "missing field `…`" names a field of the type.
@@ -148,8 +148,8 @@ fn without_values(message: &str) -> String {
     }
 }
 
-/// How many levels of arrays and objects are nested in a document. What is no JSON has some depth, too: decoding it fails
-/// later.
+/// How many levels of arrays and objects are nested in a document. Invalid JSON has some depth, too: decoding it
+/// fails later.
 fn depth(json: &[u8]) -> usize {
     let (mut now, mut deepest) = (0_usize, 0);
     let mut bytes = json.iter();

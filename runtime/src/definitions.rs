@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_that_nobody_has_looked_at_can_be_read() {
+    fn definition_without_conditions_is_decoded() {
         let crd = Crd::deserialize(json!({
             "metadata": {"name": "teas.shop"},
             "spec": {"group": "shop", "names": {"kind": "Tea"}, "versions": []},

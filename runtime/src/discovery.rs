@@ -1,4 +1,4 @@
-//! From a kind to the resource that serves it: exactly the version asked for, remembered.
+//! Maps a kind to the resource that serves it, in exactly the requested version, with a cache.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,14 +13,15 @@ use tokio::time::Instant;
 
 use crate::object::StatusReason;
 
-/// How long a found kind is cached. Absence is never cached: a CRD may be installed
-/// at any moment, and a policy waits for it.
+/// How long a found kind is cached. Absence is never cached: a CRD may be installed at any moment, and a policy waits
+/// for it.
 const BELIEVED: Duration = Duration::from_mins(10);
 
-/// How long discovery may lag behind a change of a group. Answers of that time are not cached.
+/// How long discovery may lag behind a change of a group. Pages of that time are not cached.
 const SETTLED: Duration = Duration::from_secs(5);
 
-/// How long a page may take. A server of another's that does not answer would hold up whoever asks for a minute.
+/// The timeout of a page. Without it an aggregated API server that does not answer would block the caller for a
+/// minute.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A served kind.
@@ -28,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct ServedKind {
     /// Group, version, kind and plural.
     pub resource: ApiResource,
-    /// Whether its objects live in namespaces.
+    /// Whether its objects are namespaced.
     pub namespaced: bool,
     /// Whether it can be watched; some aggregated APIs cannot.
     pub watchable: bool,
@@ -43,7 +44,7 @@ pub enum DiscoveryError {
     /// The group and version are served, but not this kind.
     #[error("the resource version was not found: no matching kind was found: {}", describe(.0))]
     UnknownKind(GroupVersionKind),
-    /// The API server could not be asked, so nothing is known about the kind.
+    /// Discovery failed, so nothing is known about the kind.
     #[error("cannot discover {}", describe(.kind))]
     Unavailable {
         /// The kind that was looked for.
@@ -55,13 +56,13 @@ pub enum DiscoveryError {
 }
 
 impl DiscoveryError {
-    /// Whether the API server answered, and the answer was that there is no such kind.
+    /// Whether the API server answered that the kind does not exist.
     pub fn is_absent(&self) -> bool {
         !matches!(self, Self::Unavailable { .. })
     }
 }
 
-/// The kind that an object names by its `apiVersion` and `kind`.
+/// The kind in an object's `apiVersion` and `kind`.
 pub fn group_version_kind(api_version: &str, kind: &str) -> GroupVersionKind {
     let (group, version) = split_api_version(api_version);
     GroupVersionKind::gvk(group, version, kind)
@@ -107,9 +108,9 @@ impl Discovery {
         }
     }
 
-    /// The resource that serves a kind. A page of the API server, which lists all kinds of one
-    /// group and version, is asked for when it is first needed and after ten minutes again, and
-    /// whenever a kind is not on it. Other groups, broken ones included, are not asked.
+    /// The resource that serves a kind. A page of the API server, which lists all kinds of one group and version, is
+    /// requested when it is first needed, after ten minutes again, and whenever a kind is not on it. Pages of other
+    /// groups, broken ones included, are not requested.
     pub async fn find(&self, kind: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
         if let Some(served) = self.cache.read().get(kind) {
             return Ok(served.clone());
@@ -142,7 +143,7 @@ impl Discovery {
         let page = kinds_of(kind, &list.resources);
         let found = page.get(kind).cloned();
         let mut cache = self.cache.write();
-        // An older answer about a kind that is no longer on the page is none.
+        // The cached answer about a kind that is no longer on the page is outdated.
         cache.kinds.remove(kind);
         if cache.is_settled(&kind.group) {
             let now = Instant::now();
@@ -157,14 +158,14 @@ impl Discovery {
         self.cache.write().kinds.remove(kind);
     }
 
-    /// Forgets every kind of a group.
+    /// Drops every kind of a group from the cache.
     pub fn forget_group(&self, group: &str) {
         let mut cache = self.cache.write();
         cache.kinds.retain(|kind, _| kind.group != group);
     }
 
-    /// Forgets every kind of a group because one of its definitions changed. The pages of the API
-    /// server follow by a moment: for that long nothing is remembered of them.
+    /// Drops every kind of a group because one of its definitions changed. The pages of the API server follow with a
+    /// delay: for that long they are not cached.
     pub fn group_changed(&self, group: &str) {
         self.forget_group(group);
         let mut cache = self.cache.write();
@@ -172,21 +173,20 @@ impl Discovery {
         cache.changed.insert(group.to_owned(), Instant::now());
     }
 
-    /// Whether the last [change](Self::group_changed) of a group is so long ago that the API
-    /// server's pages show it.
+    /// Whether the last [change](Self::group_changed) of a group is so long ago that the API server's pages show it.
     pub fn is_settled(&self, group: &str) -> bool {
         self.cache.read().is_settled(group)
     }
 }
 
-/// All kinds on a page, which is of the group and version of `asked`. Where several resources have
-/// one kind, the first that can be watched serves it, else the first.
+/// All kinds on a page, which is of the group and version of `asked`. Where several resources have one kind, the
+/// first watchable one serves it, else the first.
 fn kinds_of(
     asked: &GroupVersionKind,
     page: &[APIResource],
 ) -> HashMap<GroupVersionKind, ServedKind> {
     let mut kinds: HashMap<GroupVersionKind, ServedKind> = HashMap::new();
-    // Subresources repeat the kind of what they belong to.
+    // Subresources repeat the kind of their resource.
     for resource in page.iter().filter(|resource| !resource.name.contains('/')) {
         let kind = GroupVersionKind {
             kind: resource.kind.clone(),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn subresource_serves_no_kind_and_watchable_resource_comes_first() {
+    fn subresources_do_not_serve_a_kind_and_watchable_resources_come_first() {
         let asked = GroupVersionKind::gvk("g", "v1", "Thing");
         let page = [
             resource("things/status", "Thing", &["get", "watch"]),

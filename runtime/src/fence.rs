@@ -1,4 +1,4 @@
-//! Keeps requests of a leader whose time is over from leaving.
+//! Holds back requests of a process that is no longer the leader.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use tower::{BoxError, Layer, Service};
 
 /// Until when this process may act as the leader; clones share it.
 ///
-/// Ending the tasks of a lost leader is not enough: a process that was suspended finds its
-/// requests ready to go before any of its timers has fired. A client with a fence asks the clock before it sends.
+/// Aborting the tasks of a lost leader is not enough: a process that was suspended finds its requests ready to be
+/// sent before any of its timers has fired. A client with a fence checks the clock before it sends.
 #[derive(Clone, Debug, Default)]
 pub struct Fence(Arc<Mutex<State>>);
 
 #[derive(Clone, Copy, Debug, Default)]
 enum State {
-    /// This process has not led yet, or takes part in no election: a standby reads.
+    /// This process has not led yet, or takes part in no election: a standby may read.
     #[default]
     Open,
-    /// It leads, for so long.
+    /// It leads until then.
     Until(Instant),
-    /// It led.
+    /// It has lost leadership.
     Closed,
 }
 
@@ -35,7 +35,7 @@ enum State {
 pub struct Fenced;
 
 impl Fence {
-    /// Whether a request may leave at `now`.
+    /// Whether a request may be sent at `now`.
     pub fn is_open(&self, now: Instant) -> bool {
         match *self.0.lock() {
             State::Open => true,
@@ -73,7 +73,7 @@ impl<S> Layer<S> for Fence {
     }
 }
 
-/// A client whose requests end when their process does not lead any more.
+/// A client whose requests fail when their process is no longer the leader.
 pub struct FencedClient<S> {
     inner: S,
     fence: Fence,
@@ -97,7 +97,7 @@ where
         let (answer, fence) = (self.inner.call(request), self.fence.clone());
         Box::pin(async move {
             let mut answer = pin!(answer);
-            // Asked at every step, as a request is also sent again after a wait that the API server wished.
+            // Checked at every poll, because a request is also sent again after a wait that the API server requested.
             poll_fn(|context| {
                 if fence.is_open(Instant::now()) {
                     answer.as_mut().poll(context)
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn requests_leave_until_deadline_and_never_again() {
+    async fn requests_are_sent_until_deadline_and_never_again() {
         let (fence, sent) = (Fence::default(), Arc::new(AtomicUsize::new(0)));
         let counted = Arc::clone(&sent);
         let server = tower::service_fn(move |_: Request<Body>| {

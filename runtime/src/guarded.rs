@@ -1,4 +1,4 @@
-//! Objects as watches deliver them: decoded one by one, so that one that cannot be decoded spoils no list.
+//! Objects as watches deliver them: decoded one by one, so that an undecodable one does not fail a list.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 
 use crate::decode::{self, DecodeError, Nesting};
 
-/// An object, or what is known of one that cannot be decoded. `metadata.managedFields` is skipped: it is often half of
-/// an object, and nobody here reads it.
+/// An object, or the metadata of an undecodable one. `metadata.managedFields` is skipped: it is often half of an
+/// object, and no controller reads it.
 #[derive(Clone, Debug)]
 pub enum Guarded<K> {
     /// The object.
@@ -66,7 +66,7 @@ impl<K: Resource> Resource for Guarded<K> {
 
 impl<'de, K: DeserializeOwned> Deserialize<'de> for Guarded<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // The object's text as it is: whatever the object holds, the list around it is decoded.
+        // The object as raw text: whatever it holds, the list around it is decoded.
         let text = Box::<RawValue>::deserialize(deserializer)?;
         Ok(decode(text.get()))
     }
@@ -87,7 +87,7 @@ fn decode<K: DeserializeOwned>(text: &str) -> Guarded<K> {
     };
     match typed {
         Ok(object) => Guarded::Valid(object),
-        // The second reading names the field.
+        // The second parse finds the field.
         Err(error) => match decode::from_str::<K>(text) {
             Err(located) => invalid(text, &located),
             Ok(_) => invalid(text, &DecodeError::of("", &error)),
@@ -95,7 +95,7 @@ fn decode<K: DeserializeOwned>(text: &str) -> Guarded<K> {
     }
 }
 
-/// What is known of an object that is not of its type.
+/// The metadata of an object that is not of its type.
 fn invalid<K>(text: &str, error: &DecodeError) -> Guarded<K> {
     Guarded::Invalid {
         metadata: Box::new(identity(text)),
@@ -103,7 +103,7 @@ fn invalid<K>(text: &str, error: &DecodeError) -> Guarded<K> {
     }
 }
 
-/// The little of an object's metadata that is read even where the rest of the object cannot be.
+/// The part of an object's metadata that is decoded even where the rest of the object cannot be.
 #[derive(Default, Deserialize)]
 struct Identity {
     #[serde(default)]
@@ -120,7 +120,7 @@ struct IdentityMetadata {
     labels: Option<BTreeMap<String, String>>,
 }
 
-/// Name, namespace, UID, resource version and labels of an object, so far as they can be read.
+/// Name, namespace, UID, resource version and labels of an object, as far as they can be decoded.
 pub(crate) fn identity(text: &str) -> ObjectMeta {
     let metadata = serde_json::from_str::<Identity>(text).unwrap_or_default();
     let metadata = metadata.metadata;
@@ -143,7 +143,7 @@ impl<'de> Deserialize<'de> for Unmanaged {
     }
 }
 
-/// Reads an object.
+/// Decodes an object.
 struct Object;
 
 impl<'de> Visitor<'de> for Object {
@@ -167,7 +167,7 @@ impl<'de> Visitor<'de> for Object {
     }
 }
 
-/// Reads metadata, less `managedFields`.
+/// Decodes metadata, less `managedFields`.
 struct Metadata;
 
 impl<'de> DeserializeSeed<'de> for Metadata {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_read_without_its_managed_fields() {
+    fn object_is_decoded_without_managed_fields() {
         let read = read(&json!({
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cannot_be_decoded_is_known_by_name_and_spoils_no_list() {
+    fn undecodable_object_has_its_name_and_does_not_fail_list() {
         let list = json!({
             "apiVersion": "v1", "kind": "ConfigMapList", "metadata": { "resourceVersion": "9" },
             "items": [
@@ -272,8 +272,8 @@ mod tests {
     }
 
     #[test]
-    fn object_that_is_no_json_text_is_known_by_name() {
-        // Go's raw extensions pass such an escape on; the list around the object is JSON all the same.
+    fn object_with_invalid_text_has_its_name() {
+        // Go's raw extensions keep such an escape; the list around the object is still valid JSON.
         let list = r#"{"kind": "ConfigMapList", "metadata": {}, "items": [
             {"metadata": {"name": "bad", "resourceVersion": "7"}, "data": {"a": "\ud800"}}, {"metadata": {"name": "good"}}]}"#;
         let list: ObjectList<Guarded<ConfigMap>> = serde_json::from_str(list).unwrap();

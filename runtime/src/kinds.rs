@@ -1,9 +1,9 @@
 //! Maps kinds to resources on behalf of readers, and enqueues a reader when the mapping may have changed.
 //!
-//! [`Discovery`] answers; the watches of custom resource definitions and of API services keep its
-//! answers fresh: when one of them changes, the cached resources of its group are dropped at once, and
-//! the readers that were answered with the absence of a kind of the group are enqueued. While the watches
-//! are healthy, absence is cached: a reader that asks again and again costs no requests.
+//! [`Discovery`] answers; the watches of custom resource definitions and of API services keep its cache fresh: when
+//! one of them changes, the cached resources of its group are dropped at once, and the readers that got the absence
+//! of a kind of the group are enqueued. While the watches are healthy, absence is cached: a reader that asks
+//! repeatedly costs no requests.
 //!
 //! ```no_run
 //! # use kube::Client;
@@ -39,10 +39,10 @@ use crate::watch::{Change, Store, Watch};
 
 /// After this time a reader is enqueued again while discovery does not serve an established CRD yet.
 const DISCOVERY_RETRY: Duration = Duration::from_secs(1);
-/// How long absence is cached at most: an API server that is replaced by a newer one has new kinds that no watch delivers.
+/// How long absence is cached at most: an API server that is upgraded has new kinds that no watch delivers.
 const ABSENCE_TTL: Duration = Duration::from_mins(10);
-/// How long discovery may still show a kind whose definition is gone. It is usually a moment; a
-/// kind that it shows later is served by something else, such as an aggregated API.
+/// How long discovery may still show a kind whose definition was deleted. It is usually a moment; a kind that it
+/// shows later is served by another API, such as an aggregated one.
 const DISCOVERY_LAG: Duration = Duration::from_mins(1);
 
 /// The group of an API service, which may also be an aggregated API.
@@ -80,13 +80,13 @@ struct Inner<R> {
 struct State<R> {
     /// The kinds that discovery did not show, and when.
     absent: HashMap<GroupVersionKind, (Instant, Absence)>,
-    /// Who waits for a kind of a group.
+    /// The readers that wait for a kind of a group.
     waiting: HashMap<String, HashSet<R>>,
-    /// The readers that are enqueued in a moment, because discovery lags behind a CRD.
+    /// The readers to enqueue after a delay, because discovery lags behind a CRD.
     enqueued_soon: HashSet<R>,
     /// Kinds that definitions no longer serve, and since when.
     gone: HashMap<GroupVersionKind, Instant>,
-    /// Counts changes, so that one that happens during a request is noticed.
+    /// Counts changes, to detect one during a request.
     changes: HashMap<String, u64>,
 }
 
@@ -161,7 +161,7 @@ impl<R: Key> Kinds<R> {
         kind: &GroupVersionKind,
         reader: &R,
     ) -> Result<ServedKind, DiscoveryError> {
-        // An empty or malformed apiVersion would ask for another page of the API server.
+        // An empty or malformed `apiVersion` would request another page of the API server.
         if kind.version.is_empty() {
             return Err(DiscoveryError::UnknownVersion(kind.clone()));
         }
@@ -189,7 +189,7 @@ impl<R: Key> Kinds<R> {
                 return Err(error);
             };
             let mut state = self.0.state.lock();
-            // What changed while discovery was asked may have come too late for its answer.
+            // A change during the request may be missing in its response.
             if state.changes_of(&kind.group) != before {
                 continue;
             }
@@ -208,7 +208,7 @@ impl<R: Key> Kinds<R> {
         self.0.discovery.forget(kind);
     }
 
-    /// Drops a reader that is gone.
+    /// Removes a deleted reader.
     pub fn unwatch(&self, reader: &R) {
         let mut state = self.0.state.lock();
         state.enqueued_soon.remove(reader);
@@ -218,24 +218,24 @@ impl<R: Key> Kinds<R> {
         });
     }
 
-    /// The definitions, by the names of their objects.
+    /// The definitions, by name.
     pub fn definitions(&self) -> &Store<Definition> {
         &self.0.definitions
     }
 
-    /// Whether the watches work, so that absence may be answered from the cache.
+    /// Whether the watches are healthy, so that absence may be answered from the cache.
     pub fn is_healthy(&self) -> bool {
         self.0.definitions.is_healthy() && self.0.services.is_healthy()
     }
 
-    /// Whether the definition of a kind is gone, and discovery may not know it yet.
+    /// Whether the definition of a kind was deleted, and discovery may still show it.
     fn is_gone(&self, kind: &GroupVersionKind) -> bool {
         let since = self.0.state.lock().gone.get(kind).copied();
         since.is_some_and(|since| since.elapsed() < DISCOVERY_LAG)
             && !definitions::is_defined(&self.0.definitions, kind)
     }
 
-    /// Enqueues a reader in a moment.
+    /// Enqueues a reader after a delay.
     fn enqueue_soon(&self, state: &mut State<R>, reader: &R) {
         if !state.enqueued_soon.insert(reader.clone()) {
             return;
@@ -244,16 +244,16 @@ impl<R: Key> Kinds<R> {
         tokio::spawn(async move {
             tokio::time::sleep(DISCOVERY_RETRY).await;
             let Some(inner) = inner.upgrade() else { return };
-            // Gone if the reader was forgotten.
+            // Absent if the reader was removed.
             if inner.state.lock().enqueued_soon.remove(&reader) {
                 (inner.enqueue)(&reader);
             }
         });
     }
 
-    /// A definition or API service of a group is new, gone or another.
+    /// A definition or API service of a group was created, changed or deleted.
     fn changed(&self, group: &str, is_first_list: bool) {
-        // What the first list shows was there when discovery was asked, or is new to those who wait.
+        // Objects of the first list existed when discovery was asked, or are new to the waiting readers.
         if !is_first_list {
             self.0.discovery.group_changed(group);
         }
@@ -312,7 +312,7 @@ impl<R: Key> State<R> {
         readers.insert(reader.clone());
     }
 
-    /// Keeps which kinds a definition served and does no more.
+    /// Records the kinds that a definition no longer serves.
     fn take(&mut self, old: &Definition, new: Option<&Definition>) {
         self.gone.retain(|_, since| since.elapsed() < DISCOVERY_LAG);
         for version in &old.served {
@@ -323,7 +323,7 @@ impl<R: Key> State<R> {
         }
     }
 
-    /// Returns who has waited; whoever still has to will ask again.
+    /// Returns the waiting readers; those that still have to wait will ask again.
     fn change(&mut self, group: &str) -> HashSet<R> {
         *self.changes.entry(group.to_owned()).or_default() += 1;
         self.absent.retain(|kind, _| kind.group != group);

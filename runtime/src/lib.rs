@@ -1,9 +1,9 @@
-//! What every controller needs once.
+//! The parts that every controller shares.
 //!
-//! A controller is: [`watch`]es that fill stores and name what changed, a [`queue`] of keys, and
-//! workers that observe, decide, act and publish. What a decision read from the cluster is kept
-//! true by [`dependencies`]. Around that, a process: [`flags`], [`logging`], a [`client`] to each
-//! cluster, [`probes`], [`metrics`], [`leader`] election, and a [`supervisor`] that owns every task.
+//! A controller is: [`watch`]es that fill stores and deliver changes, a [`queue`] of keys, and workers that observe,
+//! decide, act and publish. [`dependencies`] enqueues a key when an object that its reconcile read has changed.
+//! Around that, a process: [`flags`], [`logging`], a [`client`] to each cluster, [`probes`], [`metrics`], [`leader`]
+//! election, and a [`supervisor`] that owns every task.
 
 pub mod activity;
 pub mod addon_lease;

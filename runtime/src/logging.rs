@@ -18,10 +18,10 @@ pub fn start(args: &LogArgs) -> Result<(), InvalidLevel> {
     let format = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(filter))
         .with_writer(std::io::stderr)
-        // It would report that to where it could not write, and panic.
+        // Logging cannot report its own write errors: it would panic.
         .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none());
-    // The only error is that logging has been started already.
+    // The only error is that logging was started before.
     let _ = match args.log_encoder {
         LogEncoder::Console => format.try_init(),
         LogEncoder::Json => format.json().flatten_event(true).try_init(),
@@ -29,7 +29,7 @@ pub fn start(args: &LogArgs) -> Result<(), InvalidLevel> {
     Ok(())
 }
 
-/// Our own crates, as the names of their modules begin.
+/// The module prefixes of this workspace's crates.
 const OURS: [&str; 10] = [
     "api",
     "runtime",
@@ -43,7 +43,7 @@ const OURS: [&str; 10] = [
     "cli",
 ];
 
-/// Our own crates at the requested level; the libraries log less, as they do in Go.
+/// This workspace's crates at the requested level; the libraries log less, as in Go.
 pub(crate) fn filter(level: &str, verbosity: u8) -> Result<String, InvalidLevel> {
     let (ours, libraries) = match level.to_ascii_lowercase().as_str() {
         "debug" => ("debug", libraries(verbosity)),
@@ -64,12 +64,12 @@ pub(crate) fn filter(level: &str, verbosity: u8) -> Result<String, InvalidLevel>
         "error" | "warn" => libraries,
         _ => "info",
     };
-    // These log what they send, and in the address of a request may be a secret that a template looked up.
+    // These crates log what they send, and the URL of a request may hold a secret that a template read.
     let senders = ["kube_client", "tower", "hyper", "hyper_util", "h2"];
     directives.extend(senders.map(|name| format!("{name}={quiet}")));
-    // Of an answer that it cannot decode it logs the whole: a list of Secrets, perhaps.
+    // This module logs the whole of a response that it cannot decode: a list of Secrets, perhaps.
     directives.push("kube_client::client=error".to_owned());
-    // It warns of each refused watch; the watches log what matters of that themselves.
+    // kube-runtime warns of each rejected watch; the watches log the relevant part themselves.
     directives.push("kube_runtime=error".to_owned());
     Ok(directives.join(","))
 }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_and_answered_is_logged_at_no_level() {
+    fn requests_and_responses_are_logged_at_no_level() {
         assert!(of("9").unwrap().contains("kube_client=warn"));
         for level in ["error", "warn", "info", "debug", "9"] {
             let filter = filter(level, 9).unwrap();

@@ -1,7 +1,7 @@
 //! The bootstrap of a controller process: logging, clients, events, probes, metrics, leader election, queues and workers.
 //!
-//! What only one controller has (its flags, its watches, its reconcilers) stays in that controller's own `manager`. A
-//! process is built in this order, and each step may be left out:
+//! Parts that only one controller has (its flags, its watches, its reconcilers) stay in that controller's own
+//! `manager`. A process is built in this order, and each step may be left out:
 //!
 //! ```no_run
 //! # use reeve_runtime::{CancellationToken, client::ClientOptions, leader::LeaseTimings, queue::Action};
@@ -52,7 +52,7 @@ pub enum ManagerError {
     /// A port is taken or a certificate is missing.
     #[error(transparent)]
     Serve(#[from] ServeError),
-    /// There is no lease to lead by.
+    /// The lease has no namespace.
     #[error(transparent)]
     Leader(#[from] LeaderError),
     /// A task failed, or leadership was lost.

@@ -1,6 +1,6 @@
-//! Metrics: one registry a process, and the series that every controller has.
+//! Metrics: one registry per process, and the metrics of every controller.
 //!
-//! Names and labels are those of controller-runtime, because dashboards exist.
+//! Names and labels are those of controller-runtime, for existing dashboards.
 
 mod controllers;
 mod exposition;
@@ -22,7 +22,7 @@ pub(crate) use process::{leads, requested, undecodable};
 pub struct Metrics(Arc<Mutex<Registry>>);
 
 impl Default for Metrics {
-    /// A registry with the series of the process as a whole.
+    /// A registry with the metrics of the process.
     fn default() -> Self {
         let mut registry = Registry::default();
         process::register(&mut registry);
@@ -31,15 +31,15 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Adds series to the registry.
+    /// Adds metrics to the registry.
     pub fn register<T>(&self, add: impl FnOnce(&mut Registry) -> T) -> T {
         add(&mut self.0.lock())
     }
 
-    /// Everything in the text format 0.0.4 that Prometheus reads: see [`CONTENT_TYPE`].
+    /// All metrics in Prometheus' text format 0.0.4: see [`CONTENT_TYPE`].
     pub fn text(&self) -> String {
         let mut text = String::new();
-        // Writing to a string cannot fail; a collector that does is left out of this scrape.
+        // Writing to a string cannot fail; a failing collector is left out of this scrape.
         if let Err(error) = encode(&mut text, &self.0.lock()) {
             tracing::error!(%error, "cannot encode metrics");
         }

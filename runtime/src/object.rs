@@ -1,11 +1,11 @@
-//! Names of objects, and the reasons of the API server's errors.
+//! Keys of objects, and the reasons of the API server's errors.
 
 use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, ResourceExt};
 
-/// Names an object of a known kind. Cluster-scoped objects have an empty namespace.
+/// The key of an object of a known kind. Cluster-scoped objects have an empty namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectKey {
     /// The namespace, empty for cluster-scoped objects.
@@ -15,7 +15,7 @@ pub struct ObjectKey {
 }
 
 impl ObjectKey {
-    /// Names `name` in `namespace`.
+    /// The key of `name` in `namespace`.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             namespace: namespace.into(),
@@ -23,12 +23,12 @@ impl ObjectKey {
         }
     }
 
-    /// Names a live object.
+    /// The key of a live object.
     pub fn of<K: Resource>(object: &K) -> Self {
         Self::new(object.namespace().unwrap_or_default(), object.name_any())
     }
 
-    /// Names the object that has this metadata.
+    /// The key in this metadata.
     pub fn of_metadata(metadata: &ObjectMeta) -> Self {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         Self::new(text(&metadata.namespace), text(&metadata.name))
@@ -45,20 +45,20 @@ impl fmt::Display for ObjectKey {
     }
 }
 
-/// What a failed API call means to a controller.
+/// The reason of a failed API call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusReason {
-    /// The object does not exist, nor perhaps its kind.
+    /// The object does not exist, and its kind may not either.
     NotFound,
-    /// It exists already.
+    /// The object exists already.
     AlreadyExists,
-    /// Somebody else wrote in between.
+    /// Another client wrote in between.
     Conflict,
-    /// The object breaks its schema or an admission rule about its content.
+    /// The object violates its schema or an admission rule about its content.
     Invalid,
-    /// We may not.
+    /// The client has no access.
     Forbidden,
-    /// Anything else, including that no answer came: nothing is known about the object.
+    /// Any other error, a missing response included: nothing is known about the object.
     Other,
 }
 
@@ -79,8 +79,8 @@ impl StatusReason {
     }
 }
 
-/// The sentence the API server answered with, or the error's own text when none came: what users
-/// are shown, without the client library's frame around it.
+/// The message that the API server answered with, or the error's own text when none came: without the client
+/// library's frame around it, for users.
 pub fn status_message(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
@@ -88,8 +88,8 @@ pub fn status_message(error: &kube::Error) -> String {
     }
 }
 
-/// Whether a create failed because of its namespace: there is none (404 about `namespaces`), or it
-/// is on its way out (403 with that cause). The watch of namespaces delivers the change after which a retry can succeed.
+/// Whether a create failed because of its namespace: it does not exist (404 about `namespaces`), or is terminating
+/// (403 with that cause). The watch of namespaces delivers the change after which a retry can succeed.
 pub fn is_about_namespace(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else {
         return false;
@@ -107,8 +107,8 @@ pub fn is_about_namespace(error: &kube::Error) -> bool {
     }
 }
 
-/// `Ok(None)` where the API server answers that the object does not exist; every other failure stays
-/// one, because "could not read" is never "is absent".
+/// `Ok(None)` where the API server answers that the object does not exist; every other failure stays an error,
+/// because "could not read" is never "is absent".
 pub fn not_found_as_none<T>(result: Result<T, kube::Error>) -> Result<Option<T>, kube::Error> {
     match result {
         Ok(found) => Ok(Some(found)),

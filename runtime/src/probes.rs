@@ -54,8 +54,8 @@ async fn answer(State(checks): State<Vec<(&'static str, Check)>>) -> (StatusCode
     }
 }
 
-/// Fails for good once one of the files has changed. A process that holds credentials read from a
-/// file is restarted by its kubelet that way, with the new ones.
+/// Fails permanently once one of the files has changed: then the kubelet restarts the process, which reads the new
+/// credentials.
 pub fn unchanged_files(files: Vec<PathBuf>) -> std::io::Result<Check> {
     let at_start = checksum(&files)?;
     let changed = std::sync::atomic::AtomicBool::new(false);
@@ -77,7 +77,7 @@ fn checksum(files: &[PathBuf]) -> std::io::Result<[u8; 32]> {
     Ok(sum.finalize().into())
 }
 
-/// A kubeconfig and the client certificate files that it names.
+/// A kubeconfig and the client certificate files in it.
 pub fn kubeconfig_files(kubeconfig: &Path) -> Vec<PathBuf> {
     let mut files = vec![kubeconfig.to_owned()];
     if let Ok(config) = kube::config::Kubeconfig::read_from(kubeconfig) {
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_changed_file_is_unhealthy_for_good() {
+    fn changed_file_fails_permanently() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "one").unwrap();
         let check = unchanged_files(vec![file.path().to_owned()]).unwrap();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn pages_say_what_failed() {
+    async fn response_names_failed_checks() {
         let probes = Probes::default().readyz("caches", Arc::new(|| Err("not synced".to_owned())));
         let (status, text) = answer(State(probes.ready)).await;
         assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);

@@ -18,25 +18,25 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::activity::Work;
 use crate::metrics::{ControllerMetrics, Outcome, Worked};
 
-/// What a key can be.
+/// A type of keys.
 pub trait Key: Clone + Ord + Hash + Debug + Send + Sync + 'static {}
 impl<K: Clone + Ord + Hash + Debug + Send + Sync + 'static> Key for K {}
 
-/// What to do with a key after a reconcile that did not fail.
+/// The action after a successful reconcile of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Action {
-    /// Nothing until the key is enqueued.
+    /// No action until the key is enqueued.
     #[default]
     AwaitChange,
     /// Reconcile again after this time, or earlier if the key is enqueued.
     RequeueAfter(Duration),
-    /// Reconcile again after the backoff, as after a failure, though nothing failed: a writer was faster, and the watch is
-    /// about to deliver what it wrote.
+    /// Reconcile again after the backoff, as after a failure, though nothing failed: another client was faster, and
+    /// the watch is about to deliver its write.
     Requeue,
 }
 
 impl Action {
-    /// The same, but after this time at the latest.
+    /// The same action, but after this time at the latest.
     #[must_use]
     pub fn within(self, latest: Duration) -> Self {
         match self {
@@ -47,7 +47,7 @@ impl Action {
     }
 }
 
-/// How failures are spaced: the first retry after `first`, then doubling up to `longest`.
+/// The backoff: the first retry after `first`, then doubling up to `longest`.
 #[derive(Clone, Copy, Debug)]
 pub struct Backoff {
     /// Before the first retry.
@@ -57,8 +57,8 @@ pub struct Backoff {
 }
 
 impl Default for Backoff {
-    /// 5 ms doubling to one minute. The Go controllers go on to 17 minutes, which users met as
-    /// policies that had stopped.
+    /// 5 ms doubling to one minute. The Go controllers go on to 17 minutes, which users saw as policies that had
+    /// stopped.
     fn default() -> Self {
         Self {
             first: Duration::from_millis(5),
@@ -76,11 +76,11 @@ impl Backoff {
     }
 }
 
-/// A key that has failed so many times in a row does so for a lasting reason: it is in backoff, and not waited for.
+/// A key that failed this many times in a row has a lasting failure: activity tracking does not wait for it.
 const LASTING: u32 = 5;
 
-/// A queue; clones share it. It has no bound on purpose: it holds each key at most once, so it is
-/// bounded by the number of objects.
+/// A queue; clones share it. It has no bound on purpose: it holds each key at most once, so it is bounded by the
+/// number of objects.
 pub struct Queue<K> {
     name: &'static str,
     backoff: Backoff,
@@ -103,11 +103,11 @@ impl<K> Clone for Queue<K> {
 
 struct State<K> {
     has_workers: bool,
-    /// With the time since when each waits.
+    /// The waiting keys, with the time when each was enqueued.
     ready: VecDeque<(K, Instant)>,
-    /// Everything in `ready`.
+    /// The keys in `ready`.
     queued: HashSet<K>,
-    /// Handed to a worker. The value is whether the key was enqueued again since.
+    /// The keys that are being reconciled. The value is whether the key was enqueued again since.
     running: HashMap<K, bool>,
     timers: BTreeSet<(Instant, K)>,
     /// The one timer of each key in `timers`.
@@ -116,7 +116,7 @@ struct State<K> {
 }
 
 impl<K: Key> State<K> {
-    /// The work that is due by this time. Without workers it is not known: the watches may not have delivered everything.
+    /// The work until this time. Without workers it is unknown: the watches may not have delivered everything.
     fn work(&self, by: Instant) -> Work {
         let due = self.timers.iter().take_while(|(at, _)| *at <= by);
         let failures = |key| self.failures.get(key).copied().unwrap_or_default();
@@ -174,7 +174,7 @@ impl<K: Key> State<K> {
             return Err(self.timers.first().map(|(at, _)| *at));
         };
         self.queued.remove(&key);
-        // What the timer would bring is done now.
+        // This reconcile replaces the one of the timer.
         self.cancel_timer(&key);
         self.running.insert(key.clone(), false);
         Ok((key, since))
@@ -193,7 +193,7 @@ impl<K: Key> Queue<K> {
         Self::with_backoff(name, metrics, Backoff::default())
     }
 
-    /// An empty queue with its own spacing of retries.
+    /// An empty queue with another backoff.
     pub fn with_backoff(name: &'static str, metrics: &ControllerMetrics, backoff: Backoff) -> Self {
         metrics.register(name);
         let state = Arc::new(Mutex::new(State {
@@ -222,7 +222,7 @@ impl<K: Key> Queue<K> {
         self.name
     }
 
-    /// Enqueues a key: it is reconciled at the next free worker, or once more after its present reconcile has ended.
+    /// Enqueues a key: the next free worker reconciles it, or its running reconcile is repeated.
     pub fn add(&self, key: K) {
         let depth = {
             let mut state = self.state.lock();
@@ -239,8 +239,8 @@ impl<K: Key> Queue<K> {
         self.notify.notify_one();
     }
 
-    /// Works the queue with at most `workers` reconciles at once until `stop`, then waits for the
-    /// reconciles that are under way. A panic in a reconcile is an error like any other.
+    /// Reconciles the keys with at most `workers` at once until `stop`, then waits for the running reconciles. A
+    /// panic in a reconcile is an error like any other.
     pub async fn run<F, Fut, E>(self, workers: usize, stop: CancellationToken, reconcile: F)
     where
         F: Fn(K) -> Fut,
@@ -262,7 +262,7 @@ impl<K: Key> Queue<K> {
                         let started = self.metrics.began(self.name, since, depth);
                         let work =
                             tokio::spawn(AssertUnwindSafe(reconcile(key.clone())).catch_unwind());
-                        // A queue that is aborted takes its reconciles with it.
+                        // Aborting the queue aborts its reconciles.
                         let work = AbortOnDropHandle::new(work);
                         running.push(async move { (key, started, work.await) });
                     }
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_key_asked_for_while_it_runs_runs_once_more_and_never_twice_at_once() {
+    async fn key_enqueued_during_its_reconcile_runs_once_more_and_never_concurrently() {
         let queue = queue(Duration::from_secs(1));
         let stop = CancellationToken::new();
         let runs = Arc::new(AtomicUsize::new(0));
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn failures_and_panics_are_retried_with_growing_capped_delays() {
+    async fn failures_and_panics_are_retried_with_capped_backoff() {
         let queue = queue(Duration::from_secs(2));
         let stop = CancellationToken::new();
         let times = Arc::new(Mutex::new(Vec::new()));
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_earlier_wish_replaces_a_later_timer() {
+    async fn earlier_requeue_replaces_later_timer() {
         let queue = queue(Duration::from_secs(1));
         let stop = CancellationToken::new();
         let times = Arc::new(Mutex::new(Vec::new()));

@@ -1,4 +1,4 @@
-//! The events of a watch, listed again when one of them could not be decoded.
+//! Relists a watch after an event that could not be decoded.
 
 use std::fmt::Debug;
 
@@ -12,10 +12,10 @@ use serde::de::DeserializeOwned;
 
 use crate::metrics;
 
-/// Watches with the client library's backoff. After an event that is not even JSON the library goes on with the next one,
-/// and the change would be lost: here the objects are listed again instead, so that whatever changed is seen. Which object
-/// the event was about is not known: the library drops the line. Objects that are JSON but not of their type are named where
-/// they are decoded ([`crate::guarded`]).
+/// Watches with the client library's backoff. After an event that is not valid JSON the library continues with the
+/// next one, and the change would be lost: here the objects are listed again instead, so that every change is
+/// delivered. The object of the event is unknown: the library drops the line. Objects that are JSON but not of their
+/// type are reported where they are decoded ([`crate::guarded`]).
 pub(crate) fn events<K>(
     api: Api<K>,
     config: watcher::Config,
@@ -32,7 +32,7 @@ where
         let kind = kind.clone();
         async move {
             let event = events.next().await?;
-            // Of a line that it cannot decode the library tries to make a status, of which every field is optional.
+            // From an undecodable line the library tries to decode a status, whose fields are all optional.
             let is_lost = matches!(
                 &event,
                 Err(Error::WatchFailed(
@@ -92,8 +92,8 @@ mod tests {
         )
     }
 
-    /// An API server that answers with these lists, one after the other, and to the first watch with this line. Later
-    /// watches stay open.
+    /// An API server that answers with these lists, one after the other, and sends this line to the first watch.
+    /// Later watches stay open.
     fn server(lists: Vec<String>, line: String) -> Client {
         let (listed, watched) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let answer = tower::service_fn(move |request: Request<Body>| {
@@ -117,8 +117,7 @@ mod tests {
         Client::new(answer, "default")
     }
 
-    /// Watches until an object has been seen in version 2, and returns what was logged meanwhile at the most talkative
-    /// level.
+    /// Watches until an object has version 2, and returns the log of that time at the most verbose level.
     async fn seen(lists: Vec<String>, line: String) -> String {
         let log = Log::default();
         let writer = log.clone();
@@ -151,15 +150,15 @@ mod tests {
     }
 
     #[rstest]
-    #[case::no_json(
+    #[case::invalid_json(
         r#"{"type":"MODIFIED","object":{"metadata":{"name":"a"},"data":{"password":hunter2"}}}"#
     )]
-    #[case::another_type(
+    #[case::other_type(
         r#"{"type":"hunter2","object":{"metadata":{"name":"a"},"data":{"password":"hunter2"}}}"#
     )]
-    #[case::no_event(r#"{"metadata":{"name":"a"},"data":{"password":"hunter2"}}"#)]
+    #[case::not_an_event(r#"{"metadata":{"name":"a"},"data":{"password":"hunter2"}}"#)]
     #[tokio::test(start_paused = true)]
-    async fn undecodable_event_is_listed_again_and_quoted_by_no_log_line(#[case] event: &str) {
+    async fn undecodable_event_is_relisted_and_not_quoted_in_log(#[case] event: &str) {
         let log = seen(vec![list("1"), list("2")], format!("{event}\n")).await;
         assert!(log.contains("cannot decode an event of a watch"), "{log}");
         assert!(log.contains(r#"kind="Secret""#), "{log}");
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn undecodable_list_is_quoted_by_no_log_line() {
+    async fn undecodable_list_is_not_quoted_in_log() {
         let broken = list("1").replace("}]}", "}]");
         let log = seen(vec![broken, list("2")], String::new()).await;
         assert!(log.contains("watch failed"), "{log}");

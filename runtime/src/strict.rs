@@ -1,7 +1,7 @@
 //! Creating and updating with `fieldValidation=Strict`, which the client library cannot ask for.
 //!
-//! Strict is part of the product: a misspelt field in a policy must be an error that names the
-//! field, in the dry run that decides compliance as in the real write.
+//! A misspelt field in a policy must be an error that names the field, in the dry run that decides compliance as in
+//! the real write.
 
 use kube::Client;
 use kube::api::{DynamicObject, PostParams};
@@ -14,7 +14,7 @@ use crate::decode::AnyDepth;
 pub enum Write {
     /// The write is stored.
     Real,
-    /// Answered as if it had been stored.
+    /// The API server answers as if it had stored the write.
     DryRun,
 }
 
@@ -27,8 +27,7 @@ impl Write {
     }
 }
 
-/// Creates `object` at `collection`, the path that `kube::Api::resource_url` gives for its kind
-/// and namespace.
+/// Creates `object` at `collection`, the path that `kube::Api::resource_url` returns for its kind and namespace.
 pub async fn create(
     client: &Client,
     collection: &str,
@@ -38,8 +37,7 @@ pub async fn create(
     create_with(client, (collection, object), write.params()).await
 }
 
-/// Creates `object` at `collection` under a field manager of this name, by which the object
-/// remembers who made it.
+/// Creates `object` at `collection` with this field manager.
 pub async fn create_as(
     client: &Client,
     collection: &str,
@@ -66,8 +64,8 @@ async fn create_with(
     Ok(answer.0)
 }
 
-/// Replaces the object named `name` at `collection`. `object` carries the resource version that
-/// was read, so a write in between is a conflict.
+/// Replaces the object named `name` at `collection`. `object` has the resource version that was read, so a write in
+/// between is a conflict.
 pub async fn replace(
     client: &Client,
     collection: &str,
@@ -110,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_query_asks_for_strict_validation() {
+    fn query_has_strict_validation() {
         assert!(
             uri(Write::Real).ends_with("/configmaps?fieldValidation=Strict"),
             "{}",

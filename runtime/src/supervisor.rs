@@ -1,4 +1,4 @@
-//! Owns every long-lived task of a process, so that none dies unnoticed.
+//! Owns every long-lived task of a process, so that none ends unnoticed.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use crate::leader::{LeaderError, Leadership};
 
 /// How long tasks may take to end after `stop`.
 const GRACE: Duration = Duration::from_secs(10);
-/// How long aborted tasks may take to end: each runs on to where it waits next.
+/// How long aborted tasks may take to end: each runs until its next await.
 const ABORT: Duration = Duration::from_secs(1);
 
-/// Why a process ended without having been asked to.
+/// Why a process ended without a stop.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
-    /// A task that should run as long as the process came to its end.
+    /// A task that should run as long as the process ended.
     #[error("{task} ended unexpectedly")]
     Task {
         /// The task's name.
@@ -30,7 +30,7 @@ pub enum TaskError {
         /// The reason, as the message shows it.
         reason: String,
     },
-    /// Another process may work now.
+    /// Leadership was lost: another process may lead now.
     #[error(transparent)]
     Lost(LeaderError),
 }
@@ -85,14 +85,14 @@ impl Supervisor {
         });
     }
 
-    /// Waits until the process is asked to stop or a task ends, then ends the others. Returns at once when leadership is
-    /// lost: another process works as soon as the lease has run out.
+    /// Waits for the stop of the process or the end of a task, then ends the others. Returns at once when leadership
+    /// is lost: another process leads as soon as the lease has run out.
     pub async fn run(mut self) -> Result<(), TaskError> {
         let outcome = tokio::select! {
             () = self.stop.cancelled() => Ok(()),
             error = lost(&mut self.leadership) => return Err(self.abort(error)),
             Some(ended) = self.tasks.join_next() => match ended {
-                // A task that saw the stop before this select did has ended rightly.
+                // A task that saw the stop before this select has ended as expected.
                 Ok((_, Ok(()))) if self.stop.is_cancelled() => Ok(()),
                 Ok((task, Ok(()))) => Err(TaskError::Task { task }),
                 Ok((task, Err(reason))) => Err(TaskError::Failed { task, reason }),
@@ -100,7 +100,7 @@ impl Supervisor {
             },
         };
         self.stop.cancel();
-        // The lease is renewed meanwhile: the tasks finish what they do.
+        // The lease is renewed in the meantime: the tasks finish their work.
         let finished = tokio::select! {
             error = lost(&mut self.leadership) => return Err(self.abort(error)),
             finished = tokio::time::timeout(GRACE, all(&mut self.tasks)) => finished.is_ok(),
@@ -113,8 +113,8 @@ impl Supervisor {
         }
         self.tasks.abort_all();
         let _ = tokio::time::timeout(ABORT, all(&mut self.tasks)).await;
-        // Released only when all work has ended by itself: what was cut off may still be on its way to the API server, and
-        // another leader would write at the same time. Then the lease runs out.
+        // Released only when all work has ended without an abort: an aborted request may still reach the API server,
+        // and another leader would write at the same time. In that case the lease expires.
         if let Some(leadership) = self.leadership.take().filter(|_| finished) {
             leadership.release().await;
         }
@@ -147,7 +147,7 @@ pub fn stop_on_signal() -> std::io::Result<CancellationToken> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    // Somebody may have asked for a process that outlives its terminal: nohup ignores this signal before it starts one.
+    // The user may want a process that outlives its terminal: nohup ignores this signal before it starts one.
     let mut hangup = if ignores_hangup() {
         None
     } else {
@@ -155,7 +155,7 @@ pub fn stop_on_signal() -> std::io::Result<CancellationToken> {
     };
     let stop = CancellationToken::new();
     let token = stop.clone();
-    // Not supervised on purpose: it must outlive everything, and it can only wait.
+    // Not supervised on purpose: it must outlive all tasks, and it only waits.
     tokio::spawn(async move {
         for times in 0_u8.. {
             let hung_up = async {
@@ -180,7 +180,7 @@ fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // A mask of signals, of which SIGHUP is the first.
+    // A mask of signals; SIGHUP is the first.
     ignored.is_some_and(|mask| mask & 1 == 1)
 }
 
@@ -197,7 +197,7 @@ mod tests {
     use crate::queue::{Action, Queue};
 
     #[tokio::test(start_paused = true)]
-    async fn a_task_that_ends_ends_the_process_with_its_name() {
+    async fn task_that_ends_ends_process_with_its_name() {
         let stop = CancellationToken::new();
         let mut supervisor = Supervisor::new(stop.clone());
         let other = stop.clone();
@@ -209,14 +209,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panicking_task_ends_the_process_too() {
+    async fn task_that_panics_ends_process() {
         let mut supervisor = Supervisor::new(CancellationToken::new());
         supervisor.spawn_infallible("clumsy", async { panic!("dropped it") });
         assert!(supervisor.run().await.is_err());
     }
 
     #[tokio::test]
-    async fn being_asked_to_stop_is_no_failure() {
+    async fn stop_is_not_a_failure() {
         let stop = CancellationToken::new();
         let mut supervisor = Supervisor::new(stop.clone());
         let token = stop.clone();
@@ -225,7 +225,7 @@ mod tests {
         assert!(supervisor.run().await.is_ok());
     }
 
-    /// Reconciles that write every 10 ms and do not end, worked by a supervised queue.
+    /// Reconciles that write every 10 ms and do not end, in a supervised queue.
     fn writers(supervisor: &mut Supervisor) -> Arc<AtomicUsize> {
         let (queue, writes) = (
             Queue::new("test", &ControllerMetrics::default()),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn lost_leadership_aborts_reconciles_that_are_under_way() {
+    async fn lost_leadership_aborts_running_reconciles() {
         let mut supervisor = Supervisor::new(CancellationToken::new());
         let writes = writers(&mut supervisor);
         supervisor.lead(Leadership::of(|_| async {

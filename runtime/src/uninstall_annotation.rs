@@ -1,4 +1,4 @@
-//! Telling a running add-on that it is being removed: an annotation on its Deployment.
+//! Annotates the Deployment of a running add-on before its removal.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::object::{ObjectKey, StatusReason};
 
-/// How long between two tries of a write that may yet succeed.
+/// The interval between two tries of a write.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The patch that sets the annotation to `value`.
@@ -19,8 +19,7 @@ pub fn annotation(value: &str) -> Patch<Value> {
     Patch::Merge(json!({ "metadata": { "annotations": { UNINSTALLING_ANNOTATION: value } } }))
 }
 
-/// Annotates the Deployment `own`. Tries again for as long as another try [may succeed](may_pass); the
-/// caller sets the timeout.
+/// Annotates the Deployment `own`. Retries as long as a retry [may succeed](may_pass); the caller sets the timeout.
 pub async fn annotate_deployment(
     client: &Client,
     own: &ObjectKey,
@@ -42,7 +41,7 @@ pub async fn annotate_deployment(
     }
 }
 
-/// Whether another try may succeed: somebody else wrote in between, or the API server had no time.
+/// Whether a retry may succeed: another client wrote in between, or the API server was busy.
 #[must_use]
 pub fn may_pass(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else {

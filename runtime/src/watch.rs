@@ -1,4 +1,4 @@
-//! Typed watches: each fills a store and names every change, also those it slept through.
+//! Typed watches: each fills a store and delivers every change, also those during an interruption.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
@@ -19,16 +19,16 @@ use crate::guarded::Guarded;
 use crate::object::ObjectKey;
 use crate::{metrics, relist};
 
-/// A watch that has not failed for so long works: it is tried again twice as often.
+/// A watch that has not failed for this long counts as healthy: its backoff is reset.
 const RECOVERED: Duration = Duration::from_mins(1);
 
-/// What a store knows of an object.
+/// The cached state of an object.
 #[derive(Debug)]
 pub enum Cached<V> {
     /// The object, or the part of it that the watch keeps.
     Valid(Arc<V>),
-    /// The object exists but cannot be decoded; the text is the reason. It must be treated as "not
-    /// readable", never as "absent".
+    /// The object exists but cannot be decoded; the text is the reason. It must be treated as "not readable", never
+    /// as "absent".
     Invalid(Arc<str>),
 }
 
@@ -56,9 +56,9 @@ impl<V> Cached<V> {
 pub struct Change<V> {
     /// The object's name.
     pub key: ObjectKey,
-    /// What was known before.
+    /// The cached state before.
     pub old: Option<Cached<V>>,
-    /// What is known now; absent when the object is gone.
+    /// The cached state now; absent when the object was deleted.
     pub new: Option<Cached<V>>,
 }
 
@@ -75,7 +75,7 @@ impl<V> Change<V> {
 struct Entry<V> {
     resource_version: String,
     known: Cached<V>,
-    /// Whether the handler has been called for this change.
+    /// Whether the handler has processed this change.
     handled: bool,
 }
 
@@ -83,7 +83,7 @@ struct Cache<V> {
     entries: RwLock<HashMap<ObjectKey, Entry<V>>>,
     ready: tokio::sync::watch::Sender<bool>,
     failed: RwLock<Option<Instant>>,
-    /// The latest version of which an event came and was handled, deletions included.
+    /// The latest version of a processed event, deletions included.
     latest: AtomicU64,
 }
 
@@ -107,7 +107,7 @@ impl<V> Store<V> {
         }))
     }
 
-    /// What is known of an object; `None` if it does not exist.
+    /// The cached state of an object; `None` if it does not exist.
     pub fn get(&self, key: &ObjectKey) -> Option<Cached<V>> {
         self.0
             .entries
@@ -125,10 +125,10 @@ impl<V> Store<V> {
             .and_then(|entry| entry.known.valid().cloned())
     }
 
-    /// Whether this version of an object has been seen, or a later one, and its change has been handled. An object that was
-    /// deleted since has been seen when an event came that is later.
+    /// Whether this version of an object, or a later one, was delivered and its change processed. For a deleted
+    /// object this holds once a later event was delivered.
     pub fn has_version(&self, key: &ObjectKey, version: &str) -> bool {
-        // Versions are numbers of growing size; those of a server that has others are only ever equal.
+        // Versions are increasing numbers; other versions can only be compared for equality.
         let number = version.parse::<u64>().ok();
         let entries = self.0.entries.read();
         let Some(entry) = entries.get(key) else {
@@ -140,15 +140,15 @@ impl<V> Store<V> {
         entry.handled && numbers.map_or(seen == version, |(seen, version)| seen >= version)
     }
 
-    /// The change of an object to this version has been handled; absent if it is gone.
+    /// The change of an object to this version was processed; absent if it was deleted.
     fn handled(&self, key: &ObjectKey) {
         if let Some(entry) = self.0.entries.write().get_mut(key) {
             entry.handled = true;
         }
     }
 
-    /// Everything up to this version has been seen and handled. Events of one watch come in the order of their versions;
-    /// the objects of a list do not.
+    /// Everything up to this version was delivered and processed. Events of one watch come in the order of their
+    /// versions; the objects of a list do not.
     fn seen_up_to(&self, version: Option<&str>) {
         if let Some(version) = version.and_then(|version| version.parse().ok()) {
             self.0.latest.fetch_max(version, Ordering::Release);
@@ -160,7 +160,7 @@ impl<V> Store<V> {
         self.0.entries.read().contains_key(key)
     }
 
-    /// The readable objects for which `pick` answers something.
+    /// The results of `pick` for the readable objects.
     pub fn collect<T>(&self, mut pick: impl FnMut(&ObjectKey, &Arc<V>) -> Option<T>) -> Vec<T> {
         let entries = self.0.entries.read();
         entries
@@ -174,20 +174,20 @@ impl<V> Store<V> {
         self.0.entries.read().keys().cloned().collect()
     }
 
-    /// Whether the first list has been seen.
+    /// Whether the first list was delivered.
     pub fn has_synced(&self) -> bool {
         *self.0.ready.borrow()
     }
 
-    /// Waits until the first list has been seen: before that, absence means nothing.
+    /// Waits until the first list was delivered: before that, absence means nothing.
     pub async fn wait_for_cache_sync(&self) {
         let mut ready = self.0.ready.subscribe();
-        // The sender lives in the shelf that `self` keeps alive.
+        // `self` keeps the sender alive.
         let _ = ready.wait_for(|ready| *ready).await;
     }
 
-    /// Whether the first list has been seen and the watch has not failed lately. While it fails, the
-    /// store is what it was before.
+    /// Whether the first list was delivered and the watch has not failed recently. While it fails, the store keeps
+    /// its last state.
     pub fn is_healthy(&self) -> bool {
         let failed = *self.0.failed.read();
         self.has_synced() && failed.is_none_or(|at| at.elapsed() > RECOVERED)
@@ -225,7 +225,7 @@ impl<V> Store<V> {
 
 type Project<K, V> = Box<dyn Fn(K) -> V + Send + Sync>;
 
-/// A watch of one kind that is still to be [run](Self::run).
+/// A watch of one kind, to be [run](Self::run).
 pub struct Watch<K, V = K> {
     api: Api<Guarded<K>>,
     config: watcher::Config,
@@ -233,7 +233,7 @@ pub struct Watch<K, V = K> {
     store: Store<V>,
 }
 
-// One letter for both: what is kept is the object itself.
+// One letter for both: the kept type is the object itself.
 #[allow(clippy::mismatching_type_param_order)]
 impl<V> Watch<V, V>
 where
@@ -250,7 +250,7 @@ where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     V: Send + Sync + 'static,
 {
-    /// Watches objects but keeps only what `project` makes of each.
+    /// Watches objects but keeps only the result of `project` for each.
     pub fn projected(
         api: Api<Guarded<K>>,
         project: impl Fn(K) -> V + Send + Sync + 'static,
@@ -270,7 +270,7 @@ where
         self
     }
 
-    /// Lists this many objects at a time. While a page is decoded all of it is in memory.
+    /// Lists this many objects per page. A page is in memory as a whole while it is decoded.
     #[must_use]
     pub fn pages(mut self, objects: u32) -> Self {
         self.config = self.config.page_size(objects);
@@ -289,8 +289,8 @@ where
         self.store.clone()
     }
 
-    /// Watches until `stop` and calls `on_change` after each change of the store. Every difference
-    /// that a list shows after a lost connection is a change too, deletions included.
+    /// Watches until `stop` and calls `on_change` after each change of the store. Every difference in a list after a
+    /// lost connection is a change too, deletions included.
     pub async fn run(self, stop: CancellationToken, mut on_change: impl FnMut(Change<V>)) {
         let kind = K::kind(&()).into_owned();
         let mut events = Box::pin(relist::events(self.api, self.config, &kind));
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn version_counts_as_seen_when_its_change_has_been_handled() {
+    fn version_counts_as_seen_when_its_change_was_processed() {
         let (store, key) = (Store::<String>::new(), ObjectKey::new("n", "a"));
         assert!(!store.has_version(&key, "7"));
         assert!(store.put(key.clone(), "7".to_owned(), known("7")).is_some());
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn object_that_was_deleted_has_been_seen_when_a_later_event_came() {
+    fn deleted_object_counts_as_seen_when_later_event_was_delivered() {
         let (store, key) = (Store::<String>::new(), ObjectKey::new("n", "a"));
         store.seen_up_to(Some("12"));
         assert!(store.has_version(&key, "12"));

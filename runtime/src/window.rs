@@ -1,4 +1,4 @@
-//! Spaces the writes of one object: the first change is written at once, what follows within the window is written
+//! Spaces the writes of one object: the first change is written at once, later ones within the window are written
 //! together at its end.
 
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_write_waits_for_nothing_and_next_one_for_the_pause() {
+    fn first_write_is_immediate_and_next_one_waits_for_the_pause() {
         let (now, pause) = (Instant::now(), Duration::from_millis(200));
         assert_eq!(Window::default().wait(now), None);
         let window = Window::written(now, pause);

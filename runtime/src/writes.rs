@@ -1,5 +1,5 @@
-//! Writes whose answer nobody reads: the object that comes back is not decoded. With many small writes that is a good part
-//! of what they cost.
+//! Writes without a decoded response: the returned object is not decoded. With many small writes that is a good part
+//! of their cost.
 
 use std::fmt::Debug;
 
@@ -52,7 +52,7 @@ pub async fn patch_with<K: Resource + Clone>(
     send(&api.clone().into_client(), request).await
 }
 
-/// Deletes an object of any kind. One with finalizers is the answer, however deeply it is nested.
+/// Deletes an object of any kind. The response may be the object with finalizers, however deeply it is nested.
 pub async fn delete<K: Resource + Clone>(
     api: &Api<K>,
     name: &str,

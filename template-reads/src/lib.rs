@@ -1,8 +1,8 @@
-//! The reads of templates, made through a cluster's watches.
+//! Reads objects for templates through a cluster's watches.
 //!
-//! The engine computes and never waits. This crate makes its reads when a template needs them, those with constant
-//! arguments all at once, and caches the results for the rest of the render. A render may take long and its values stay
-//! on one thread, so it has a [thread of its own](run_blocking).
+//! The engine computes and never waits. This crate reads when a template needs an object, those with constant
+//! arguments all at once, and caches the results for the rest of the render. A render may take long and its values
+//! stay on one thread, so it has [its own thread](run_blocking).
 
 pub mod secrets;
 
@@ -32,9 +32,9 @@ pub trait Lookups {
         kind: &GroupVersionKind,
     ) -> impl Future<Output = Result<ServedKind, DiscoveryError>>;
 
-    /// One object, `None` if it does not exist. The namespace of a cluster-scoped object is empty. With an empty namespace
-    /// of another it is the object of that name in the first namespace in order that has one. An error is the text to show
-    /// to the author.
+    /// One object, `None` if it does not exist. The namespace of a cluster-scoped object is empty. With an empty
+    /// namespace, a namespaced object is the one with that name in the first namespace in order that has one. The
+    /// error is the text for the author.
     fn get(
         &self,
         kind: &ServedKind,
@@ -51,7 +51,7 @@ pub trait Lookups {
         selector: &str,
     ) -> impl Future<Output = Result<Vec<Arc<Value>>, String>>;
 
-    /// Waits for a future, on a thread that may block.
+    /// Blocks the thread on a future.
     fn wait<T>(&self, answer: impl Future<Output = T>) -> T;
 }
 
@@ -59,7 +59,7 @@ pub trait Lookups {
 pub async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
-        // The work panicked, which is ours to pass on. A runtime that is shutting down drops this future.
+        // The work panicked: the caller panics, too. A runtime that is shutting down drops this future.
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => std::future::pending().await,
@@ -67,12 +67,12 @@ pub async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + '
     }
 }
 
-/// The reads of some templates: made when they are needed, and then cached.
+/// The reads of some templates, which are made on demand and cached.
 pub struct ReadCache<L> {
     lookups: L,
     cache: RefCell<Snapshot>,
     secrets: RefCell<Vec<String>>,
-    /// The names of all fields of the Secrets that were read, those of their data among them.
+    /// The names of all fields of the Secrets that were read, those in their data included.
     field_names: RefCell<HashSet<String>>,
 }
 
@@ -97,12 +97,12 @@ impl<L: Lookups + 'static> ReadCache<L> {
         self.secrets.borrow().iter().cloned().collect()
     }
 
-    /// Whether a Secret that was read has this name, or a field of this name, in its data or elsewhere.
+    /// Whether a Secret that was read has this name, or a field with this name, in its data or elsewhere.
     pub fn is_secret_field(&self, name: &str) -> bool {
         self.field_names.borrow().contains(name)
     }
 
-    /// Resolves a document, its constant reads made at once.
+    /// Resolves a document; its constant reads are made at once.
     pub fn resolve(self: &Rc<Self>, prepared: &Prepared) -> Result<Resolved, Failed> {
         self.fetch(prepared.constant_reads());
         prepared.resolve(Rc::clone(self) as Rc<dyn Reads>, &mut System)
@@ -118,7 +118,7 @@ impl<L: Lookups + 'static> ReadCache<L> {
         Object::new(object)
     }
 
-    /// Makes several reads at once: each may have to wait for a watch to be established.
+    /// Makes several reads at once, because each may wait for a watch.
     fn fetch(&self, needed: Vec<Needed>) {
         let missing: Vec<Needed> = needed
             .into_iter()

@@ -1,5 +1,5 @@
-//! The secret values that an evaluation has read, to redact them in the texts of others: errors of templates and of
-//! the API server quote their input.
+//! Redacts the secret values that an evaluation has read: errors of templates and of the API server quote their
+//! input.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// The replacement of a secret value.
 const REDACTED: &str = "[redacted]";
-/// Shorter values are no secrets, and redacting them would leave no text.
+/// Shorter values are not redacted, or hardly any text would be left.
 const SHORTEST: usize = 3;
 /// Shorter lines of a value of several lines reveal nothing.
 const SHORTEST_LINE: usize = 8;
@@ -115,7 +115,7 @@ pub(crate) fn field_names(object: &Value, names: &mut HashSet<String>) {
     }
 }
 
-/// The name and the namespace of an object, which are no secrets of a Secret.
+/// The name and the namespace of an object, which are not secret.
 pub(crate) fn own_names(object: &Value) -> impl Iterator<Item = String> {
     let names = ["/metadata/name", "/metadata/namespace"];
     let names = names

@@ -1,5 +1,5 @@
-//! Whether a certificate request is one of an agent that this controller has installed. It is approved only if it asks for
-//! nothing else than that agent's identity, and nobody but an agent of the same cluster has made it.
+//! Decides whether to approve a certificate request. It is approved only if it asks for exactly the identity of an
+//! agent that this controller installed, and an agent of the same cluster created it.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,16 @@ use crate::addon::Installation;
 use crate::messages::unapproved;
 use crate::registration::decide::SIGNER;
 
-/// The one who makes requests for agents that speak gRPC with the hub.
+/// The user that creates the requests of agents with a gRPC connection to the hub.
 const GRPC_SERVER: &str = "system:serviceaccount:open-cluster-management-hub:grpc-server-sa";
-/// Annotation of such requests: the agent.
+/// Annotation of such requests: the user of the agent.
 const GRPC_USER: &str = "open-cluster-management.io/csr-user";
-/// Every user who is somebody is in it; old agents name it.
+/// The group of all authenticated users; old agents name it.
 const AUTHENTICATED: &str = "system:authenticated";
 const CLIENT_AUTH: &str = "client auth";
 const USAGES: [&str; 3] = [CLIENT_AUTH, "digital signature", "key encipherment"];
 
-/// Checks what the request itself says. Whether cluster and add-on exist has been checked before.
+/// Checks the content of the request. The caller has checked that cluster and add-on exist.
 pub fn check(
     request: &CertificateSigningRequest,
     installation: &Installation,
@@ -69,7 +69,7 @@ fn requester(request: &CertificateSigningRequest, cluster: &str) -> Result<(), S
         .flatten();
     let user = by_grpc.cloned().unwrap_or(user);
     let agents = format!("system:open-cluster-management:{cluster}");
-    // One more part is the agent's name. More are the user of an add-on, on a cluster with a name like `cluster`.
+    // One more part is the agent's name. More parts are the user of an add-on, on a cluster with a similar name.
     let is_agent = |rest: &str| {
         let name = rest.strip_prefix(':');
         rest.is_empty() || name.is_some_and(|name| !name.contains(':'))

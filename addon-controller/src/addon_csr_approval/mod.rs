@@ -1,4 +1,4 @@
-//! Approving the agents' certificate requests. They are signed by kube-controller-manager.
+//! Approves the agents' certificate requests. kube-controller-manager signs them.
 
 mod decide;
 mod request;
@@ -24,16 +24,16 @@ use reeve_runtime::queue::Action;
 /// The name in logs and metrics.
 pub const CONTROLLER: &str = "addon-csr-approval";
 
-/// Approves what agents ask for, and says why it does not.
+/// Approves agents' requests, and emits an event for each request that it does not approve.
 pub struct Approval {
     caches: Caches,
     events: EventRecorder,
-    /// The last reason told about each request.
+    /// The last published reason for each request.
     told: Mutex<HashMap<String, String>>,
 }
 
 impl Approval {
-    /// Nothing is approved yet.
+    /// No request is approved yet.
     pub fn new(caches: Caches, events: EventRecorder) -> Arc<Self> {
         Arc::new(Self {
             caches,
@@ -42,7 +42,7 @@ impl Approval {
         })
     }
 
-    /// Looks at one request.
+    /// Reconciles one request.
     pub async fn reconcile(self: Arc<Self>, name: String) -> Result<Action, kube::Error> {
         let key = ObjectKey::new("", &*name);
         let request = self.caches.requests.get_valid(&key);
@@ -103,7 +103,7 @@ impl Approval {
         }
     }
 
-    /// Tells why, once. The request may yet be approved when its cluster or add-on appears.
+    /// Emits an event with the reason, once. The request may be approved later, when its cluster or add-on appears.
     fn leave(&self, request: &CertificateSigningRequest, why: String) {
         let name = request.name_any();
         let is_known = self.told.lock().get(&name) == Some(&why);

@@ -1,4 +1,4 @@
-//! Reading a certificate request: who asks to be called what.
+//! Reads the requested identity from a certificate request.
 
 use x509_cert::attr::AttributeValue;
 use x509_cert::der::oid::ObjectIdentifier;
@@ -12,18 +12,18 @@ const ORGANIZATION: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.10");
 const EXTENSIONS: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.14");
 const ALTERNATIVE_NAMES: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
 
-/// What a request asks for.
+/// The content of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// The common names: the last is the user.
     pub common_names: Vec<String>,
     /// The organizations, which are the groups.
     pub organizations: Vec<String>,
-    /// Alternative names: `DNS:<name>`, or another kind of name as it is.
+    /// Alternative names: `DNS:<name>`, or another kind of name unchanged.
     pub alternative_names: Vec<String>,
 }
 
-/// Reads a request as it is in `spec.request`, in PEM.
+/// Decodes `spec.request`, in PEM.
 pub fn read(pem: &[u8]) -> Result<Asked, der::Error> {
     let request = CertReq::from_pem(pem)?;
     let mut asked = Asked::default();

@@ -1,4 +1,4 @@
-//! Writing works, and what is said of an add-on.
+//! Writes works, and the status and finalizers of an add-on.
 
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::ApiResource;
@@ -11,24 +11,24 @@ use serde_json::{Map, Value, json};
 use super::finalizers::Edit;
 use crate::work::{Desired, Live};
 
-/// A call failed.
+/// An API call failed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {doing} {kind} {name}: {}", status_message(.source))]
 pub struct ActError {
     doing: &'static str,
     kind: &'static str,
     name: ObjectKey,
-    /// What the API server answered.
+    /// The error of the client.
     #[source]
     pub source: Box<kube::Error>,
 }
 
-/// What became of a write.
+/// The result of a write.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Written {
-    /// It is stored, and counts as this generation.
+    /// The work is stored with this generation.
     Stored(i64),
-    /// Somebody else was faster: the watch is about to tell of it.
+    /// Another client was faster: the watch is about to deliver its write.
     Overtaken,
 }
 
@@ -49,7 +49,7 @@ fn failed(
 const WORK: &str = "ManifestWork";
 const ADDON: &str = "ManagedClusterAddOn";
 
-/// Creates a work, or makes a live one what it is to be.
+/// Creates a work, or patches the live one.
 pub async fn write(
     client: &Client,
     desired: &Desired,
@@ -89,7 +89,8 @@ pub async fn write(
     }
 }
 
-/// Whether the work that is in the way is one that the watch has yet to tell of. If not, somebody else has made it.
+/// Whether the existing work is this controller's, and the watch has only not delivered it yet. If not, another
+/// client created it.
 async fn is_ours(api: &Api<ManifestWork>, desired: &Desired) -> bool {
     match api.get_metadata(&desired.key.name).await {
         Ok(found) => {
@@ -99,12 +100,12 @@ async fn is_ours(api: &Api<ManifestWork>, desired: &Desired) -> bool {
                 .iter()
                 .all(|(key, value)| labels.get(key) == Some(value))
         }
-        // Whatever it was, it is tried again.
+        // After any error the write is retried.
         Err(_) => true,
     }
 }
 
-/// Deletes a work, if it is still the one that was looked at.
+/// Deletes a work, unless it has changed since it was read.
 pub async fn delete(client: &Client, key: &ObjectKey, live: &Live) -> Result<(), ActError> {
     let api: Api<ManifestWork> = Api::namespaced(client.clone(), &key.namespace);
     let parameters = DeleteParams {
@@ -123,7 +124,7 @@ pub async fn delete(client: &Client, key: &ObjectKey, live: &Live) -> Result<(),
     }
 }
 
-/// Changes fields of an add-on's status, if nobody has changed the add-on since. Whether that was so.
+/// Changes fields of an add-on's status. Returns false after a conflict.
 pub async fn tell(
     client: &Client,
     addon: &ManagedClusterAddOn,
@@ -149,8 +150,8 @@ pub async fn tell(
     }
 }
 
-/// Changes the finalizers of an add-on. The whole object is written, because there is no right to patch it. Whether
-/// nobody else was faster.
+/// Changes the finalizers of an add-on. Writes the whole object, because the role does not allow patch. Returns false
+/// after a conflict.
 pub async fn finalize(
     client: &Client,
     addon: &ManagedClusterAddOn,
@@ -163,7 +164,7 @@ pub async fn finalize(
     let Some(mut live) = found.filter(|live| live.uid() == addon.uid()) else {
         return Ok(true);
     };
-    // What is being deleted by now must not get more: then this is to be decided again.
+    // A terminating add-on must not get more finalizers: the caller has to decide again.
     if live.metadata.deletion_timestamp.is_some() != addon.metadata.deletion_timestamp.is_some() {
         return Ok(false);
     }

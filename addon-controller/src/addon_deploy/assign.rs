@@ -1,4 +1,4 @@
-//! Which object goes into which work.
+//! Assigns objects to works.
 
 use std::collections::HashMap;
 
@@ -6,11 +6,12 @@ use serde_json::Value;
 
 use crate::identity::Identity;
 
-/// How large the objects of one work may be together, in bytes of JSON: four fifths of what OCM allows a work to be.
+/// The limit of the objects of one work, in bytes of JSON: four fifths of OCM's limit for a work.
 pub const LIMIT: usize = 500 * 1024 * 4 / 5;
 
-/// Spreads objects over works. What is in a work stays there, in its order, and what nobody wants any more leaves it; new
-/// objects are appended in their own order to the last work, and to further ones when that is full. A work may end empty.
+/// Spreads objects over works. An object of a work stays there, in its order, and one that is no longer desired is
+/// removed; new objects are appended in their own order to the last work, and to further ones when that is full. A
+/// work may end empty.
 pub fn assign(present: &[&[Identity]], objects: Vec<Value>, limit: usize) -> Vec<Vec<Value>> {
     let mut order = Vec::with_capacity(objects.len());
     let mut by_name = HashMap::with_capacity(objects.len());
@@ -81,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn addon_63_new_objects_keep_their_order_and_old_ones_their_place() {
+    fn addon_63_new_objects_keep_their_order_and_existing_ones_their_place() {
         assert_eq!(spread(&[], &["a", "b", "c"], LIMIT), [["a", "b", "c"]]);
         let changed = spread(&[&["c", "gone", "a"]], &["a", "b", "c", "d"], LIMIT);
         assert_eq!(changed, [["c", "a", "b", "d"]]);
     }
 
     #[test]
-    fn a_full_work_is_followed_by_another_and_nothing_moves() {
+    fn full_work_is_followed_by_another_and_no_object_moves() {
         let size = object("a").to_string().len();
         let two = 2 * size;
         assert_eq!(
@@ -99,7 +100,7 @@ mod tests {
         assert_eq!(grown, [vec!["a", "b"], vec!["c", "d"], vec!["e"]]);
         let shrunk = spread(&[&["a", "b"], &["c"]], &["a"], two);
         assert_eq!(shrunk, [vec!["a".to_owned()], vec![]]);
-        // One that is too large for any work has one of its own; the API server may yet take it.
+        // An object that is too large for any work gets its own; the API server may accept it.
         assert_eq!(spread(&[], &["a", "b"], 1), [["a"], ["b"]]);
     }
 }

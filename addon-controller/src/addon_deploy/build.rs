@@ -1,4 +1,4 @@
-//! From rendered objects to works.
+//! Builds works from rendered objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,55 +16,55 @@ use crate::render::{self, RenderError};
 use crate::work::{Content, Desired, hook_name, names};
 use crate::work_report::is_hub_crd;
 
-/// Why there are no works.
+/// Why the works could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// Nothing could be rendered.
+    /// The objects could not be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
-    /// An object does not say where it goes.
+    /// An object has an invalid location.
     #[error("{0}")]
     Location(String),
 }
 
-/// What the works of one installation are like that are there, by index, with the objects in each.
+/// The layout of an installation's live works, by index, with the objects of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Layouts {
     /// On the managed cluster.
     pub managed: Vec<Vec<Identity>>,
     /// On the hosting cluster.
     pub hosting: Vec<Vec<Identity>>,
-    /// Namespaces on the managed cluster that stay there whatever becomes of the works.
+    /// Namespaces on the managed cluster that the work agent keeps when they leave the work.
     pub lets_go: BTreeSet<String>,
-    /// What is to be applied again.
+    /// The works to apply again.
     pub reapplied: Reapplied,
 }
 
 /// The works of one installation.
 #[derive(Debug, Default)]
 pub struct Works {
-    /// With objects for the managed cluster.
+    /// The works with objects for the managed cluster.
     pub managed: Vec<Desired>,
-    /// With objects for the hosting cluster.
+    /// The works with objects for the hosting cluster.
     pub hosting: Vec<Desired>,
-    /// What cleans up on the managed cluster.
+    /// The hook that cleans up on the managed cluster.
     pub hook: Option<Hook>,
-    /// What cleans up on the hosting cluster.
+    /// The hook that cleans up on the hosting cluster.
     pub hosting_hook: Option<Hook>,
-    /// What of the wishes could not be heeded.
+    /// Settings that were ignored, with the reasons.
     pub complaints: Vec<String>,
 }
 
-/// A work that cleans up.
+/// A work with a hook.
 #[derive(Debug)]
 pub struct Hook {
     /// The work.
     pub work: Desired,
-    /// What must succeed in it.
+    /// The Jobs and Pods that must succeed.
     pub names: Vec<String>,
 }
 
-/// Makes the works.
+/// Builds the works.
 pub fn build(
     inputs: &Inputs,
     owner: Option<&OwnerReference>,
@@ -106,8 +106,9 @@ pub fn build(
     })
 }
 
-/// The namespace of a cluster that turns out to be the hub: it must not go with the work that holds it. What a work no longer
-/// names is deleted by the work agent, unless it has let go of it before. So it is named until that is so.
+/// The namespace of a cluster that turns out to be the hub: it must not be deleted with its work. The work agent
+/// deletes what a work no longer names, unless its orphan rule was applied before. So the work names the namespace
+/// until then.
 fn parting(inputs: &Inputs, rendered: &render::Rendered, layouts: &Layouts) -> Option<Value> {
     let cluster = &inputs.installation.cluster;
     let namespace = json!({
@@ -128,7 +129,7 @@ fn parting(inputs: &Inputs, rendered: &render::Rendered, layouts: &Layouts) -> O
     is_parting.then_some(namespace)
 }
 
-/// What all works of an installation share.
+/// The fields that all works of an installation share.
 struct Make<'a> {
     installation: &'a Installation,
     owner: Option<&'a OwnerReference>,
@@ -183,7 +184,7 @@ impl Make<'_> {
     }
 }
 
-/// The work agent is to say how a hook is doing, at once where it knows how to.
+/// Asks the work agent for the status of a hook, with a watch where the agent supports that.
 fn feedback(object: &Value) -> Value {
     json!({
         "resourceIdentifier": resource(object),
@@ -192,7 +193,7 @@ fn feedback(object: &Value) -> Value {
     })
 }
 
-/// The versions of configurations as a work carries them; `None` if there are none.
+/// The hashes of configurations, for the annotation of a work; `None` if there are none.
 pub fn config_hash(references: &[reeve_api::addon::ConfigReference]) -> Option<String> {
     let hashes: BTreeMap<String, &str> = references
         .iter()
@@ -210,6 +211,6 @@ pub fn config_hash(references: &[reeve_api::addon::ConfigReference]) -> Option<S
             (key + name, hash)
         })
         .collect();
-    // Texts and maps of texts can always be written as JSON.
+    // Strings and maps of strings always serialize.
     (!hashes.is_empty()).then(|| serde_json::to_string(&hashes).unwrap_or_default())
 }

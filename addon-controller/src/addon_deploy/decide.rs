@@ -1,4 +1,4 @@
-//! What to do about the works, finalizers and conditions of one installation. Nothing is read or written here.
+//! Decides the writes of one installation: works, finalizers and conditions. No I/O.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,36 +16,36 @@ use crate::render::RenderError;
 use crate::work::{Live, names};
 use crate::work_conditions::{self, Say};
 
-/// What is there.
+/// The live state.
 pub struct View<'a> {
-    /// What decides what is to be there.
+    /// The inputs of the desired state.
     pub inputs: &'a Inputs,
     /// The finalizers of the add-on.
     pub finalizers: &'a [String],
-    /// What has been said.
+    /// The conditions of the add-on.
     pub conditions: &'a [Condition],
-    /// The installation's works, wherever they are.
+    /// The installation's works, in all namespaces.
     pub live: &'a BTreeMap<ObjectKey, Arc<Live>>,
-    /// The works that are to be there.
+    /// The desired works.
     pub wanted: Result<&'a Shapes, &'a BuildError>,
-    /// Whether a live work is known to be what was wanted, though the API server has stored it otherwise.
+    /// Whether a live work equals the desired one, though the API server stored it with other bytes.
     pub is_settled: &'a dyn Fn(&ObjectKey, &Shape, &Live) -> bool,
 }
 
-/// What to do.
+/// The writes.
 #[derive(Debug, Default, PartialEq)]
 pub struct Plan {
     /// Works to create or change, in this order.
     pub write: Vec<ObjectKey>,
     /// Works to delete.
     pub delete: Vec<ObjectKey>,
-    /// What to say.
+    /// The conditions to set.
     pub say: Vec<Say>,
-    /// How to change the finalizers, after everything else has been done.
+    /// The change of the finalizers, after all other writes.
     pub finalizers: Option<Edit>,
 }
 
-/// What to write, delete and report, from what is there and what is to be.
+/// Compares the live state with the desired one.
 pub fn decide(view: &View<'_>) -> Plan {
     let inputs = view.inputs;
     let mut decision = Decision {
@@ -72,14 +72,14 @@ pub fn decide(view: &View<'_>) -> Plan {
         finalizers,
         ..
     } = decision;
-    // What is on its way out is not sent there again.
+    // A terminating work is not deleted again.
     plan.delete
         .retain(|key| view.live.get(key).is_some_and(|live| !live.is_deleting));
     plan.finalizers = finalizers.change();
     plan
 }
 
-/// The works of an installation that are not in its own namespace: nothing owns them.
+/// The works of an installation outside its own namespace: they have no owner.
 fn elsewhere<'a>(
     installation: &Installation,
     works: &'a BTreeMap<ObjectKey, Arc<Live>>,
@@ -88,8 +88,8 @@ fn elsewhere<'a>(
     works.keys().filter(move |key| key.namespace != own)
 }
 
-/// The works that nothing else removes when the add-on itself is gone, or its cluster: those elsewhere, and those that have
-/// lost their owner. The garbage collector has the others.
+/// The works that the garbage collector does not delete with the add-on or its cluster: those in other namespaces,
+/// and those that have lost their owner.
 pub fn leftovers(
     installation: &Installation,
     works: &BTreeMap<ObjectKey, Arc<Live>>,
@@ -117,14 +117,14 @@ impl Decision<'_> {
         self.plan.say.push(say);
     }
 
-    /// Somebody takes it upon themselves that nothing is cleaned up.
+    /// A user disabled the cleanup: removes all finalizers.
     fn let_go(&mut self) {
         let works = elsewhere(&self.view.inputs.installation, self.view.live);
         self.plan.delete.extend(works.cloned());
         self.finalizers.drop_all();
     }
 
-    /// The works with objects for the managed cluster.
+    /// Decides about the works for the managed cluster.
     fn managed(&mut self) {
         let inputs = self.view.inputs;
         let is_leaving = inputs.addon.is_deleting || inputs.cluster.is_deleting;
@@ -135,7 +135,7 @@ impl Decision<'_> {
         let needs_finalizer = self.view.wanted.is_ok_and(|shapes| shapes.hook.is_some());
         let is_new = !self.view.live.keys().any(|key| key.namespace == *own);
         if is_new && needs_finalizer && !self.finalizers.hold(PRE_DELETE) {
-            // What is installed before would not be cleaned up if the add-on were deleted in between.
+            // A work without the finalizer would not be cleaned up if the add-on were deleted now.
             return;
         }
         let hook = names::hook(&inputs.installation);
@@ -144,7 +144,7 @@ impl Decision<'_> {
         self.bring_about(texts::MANIFEST_APPLIED, works, present);
     }
 
-    /// Writes and deletes until the works that are `ours` are the wanted ones, and says how far that is.
+    /// Writes and deletes until the works that are `ours` are the desired ones, and sets the condition.
     fn bring_about(
         &mut self,
         kind: &'static str,
@@ -177,7 +177,7 @@ impl Decision<'_> {
         } else if !applied.contains(&None) {
             self.say(Say::yes(kind, (texts::APPLIED, texts::ALL_APPLIED)));
         } else if work_conditions::status(self.view.conditions, kind) == Some(false) {
-            // What failed has been replaced, and nothing is known of the new.
+            // The failed work was replaced, and the new one has no status yet.
             self.say(Say::Nothing { kind });
         }
     }
@@ -193,7 +193,7 @@ impl Decision<'_> {
         }
     }
 
-    /// The agent runs where it belongs: nothing is to be anywhere else.
+    /// The agent runs on its own cluster: deletes works elsewhere.
     fn without_host(&mut self) {
         let works = elsewhere(&self.view.inputs.installation, self.view.live);
         self.plan.delete.extend(works.cloned());
@@ -206,7 +206,7 @@ impl Decision<'_> {
         }
     }
 
-    /// The works with objects for the hosting cluster.
+    /// Decides about the works for the hosting cluster.
     fn hosting(&mut self, hosting: &Hosting) {
         let inputs = self.view.inputs;
         let Some(facts) = &hosting.facts else {
@@ -228,7 +228,7 @@ impl Decision<'_> {
             }
         }
         if !self.finalizers.hold(HOSTING_CLEANUP) && !self.is_deleting() {
-            // Works there have no owner: only with this in place does anything remove them.
+            // Works there have no owner: only this finalizer makes the controller delete them.
             self.finalizers.add(HOSTING_CLEANUP);
             return;
         }
@@ -247,7 +247,7 @@ impl Decision<'_> {
         self.finalizers.drop_one(HOSTING_CLEANUP);
     }
 
-    /// What cleans up on the managed cluster.
+    /// Decides about the hook on the managed cluster.
     fn hook(&mut self) {
         let Ok(shapes) = self.view.wanted else { return };
         match &shapes.hook {
@@ -258,7 +258,7 @@ impl Decision<'_> {
         }
     }
 
-    /// What cleans up on the hosting cluster.
+    /// Decides about the hook on the hosting cluster.
     fn hosting_hook(&mut self, hosting: &Hosting) {
         let is_there = hosting
             .facts
@@ -273,7 +273,7 @@ impl Decision<'_> {
             None => self.finalizers.drop_one(HOSTING_PRE_DELETE),
             Some(hook) => {
                 if self.clean_up(hook, HOSTING_PRE_DELETE) {
-                    // Nothing owns what is there, and with the cleaning up done nothing is needed any more.
+                    // The works have no owner, and after the cleanup none is needed.
                     self.plan.write.clear();
                     self.without_works_elsewhere();
                 }
@@ -281,7 +281,7 @@ impl Decision<'_> {
         }
     }
 
-    /// Runs a hook once the add-on is being deleted. Whether it has succeeded.
+    /// Runs a hook once the add-on is terminating. Returns whether it has succeeded.
     fn clean_up(&mut self, hook: &HookShape, finalizer: &'static str) -> bool {
         let inputs = self.view.inputs;
         if !self.is_deleting() {
@@ -308,7 +308,7 @@ impl Decision<'_> {
         is_done
     }
 
-    /// A deletion that waits says for what.
+    /// Sets a condition with the reason why a deletion waits.
     fn why_it_stays(&mut self) {
         let inputs = self.view.inputs;
         let holds = [PRE_DELETE, HOSTING_PRE_DELETE];

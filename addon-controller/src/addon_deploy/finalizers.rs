@@ -1,23 +1,23 @@
-//! What keeps a `ManagedClusterAddOn` until its agent has cleaned up.
+//! The finalizers that keep a `ManagedClusterAddOn` until its agent has cleaned up.
 
-/// Until what cleans up on the managed cluster has run.
+/// Held until the hook on the managed cluster has run.
 pub const PRE_DELETE: &str = "addon.open-cluster-management.io/addon-pre-delete";
-/// Until what cleans up on the hosting cluster has run.
+/// Held until the hook on the hosting cluster has run.
 pub const HOSTING_PRE_DELETE: &str = "addon.open-cluster-management.io/hosting-addon-pre-delete";
-/// Until the works for the hosting cluster are gone, which nothing else would remove.
+/// Held until the works for the hosting cluster are deleted; they have no owner.
 pub const HOSTING_CLEANUP: &str = "addon.open-cluster-management.io/hosting-manifests-cleanup";
 
-/// Kubernetes' own: what an object owns goes before it does.
+/// Kubernetes' own: the garbage collector deletes the dependents first.
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// Names that the three had once.
+/// The former names of the three.
 const OLD: [&str; 3] = [
     "cluster.open-cluster-management.io/addon-pre-delete",
     "cluster.open-cluster-management.io/hosting-addon-pre-delete",
     "cluster.open-cluster-management.io/hosting-manifests-cleanup",
 ];
 
-/// The finalizers of an add-on, and what is to become of ours among them.
+/// The finalizers of an add-on, and the changes of this controller's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finalizers {
     present: Vec<String>,
@@ -26,7 +26,7 @@ pub struct Finalizers {
 }
 
 impl Finalizers {
-    /// Those that are there. Those of ours stay until they are dropped.
+    /// The existing finalizers. This controller's stay until they are dropped.
     pub fn new(present: &[String], is_deleting: bool) -> Self {
         let ours = [PRE_DELETE, HOSTING_PRE_DELETE, HOSTING_CLEANUP];
         let is_there = |name: &&'static str| present.iter().any(|found| found == name);
@@ -37,34 +37,34 @@ impl Finalizers {
         }
     }
 
-    /// Whether one was there from the start and has not been dropped.
+    /// Whether a finalizer existed from the start and has not been dropped.
     pub fn hold(&self, name: &str) -> bool {
         self.wanted.contains(&name) && self.present.iter().any(|found| found == name)
     }
 
-    /// Whether what the add-on owns is being deleted right now, before anything could clean up.
+    /// Whether the garbage collector is deleting the dependents right now, before any cleanup.
     pub fn is_foreground(present: &[String]) -> bool {
         present.iter().any(|found| found == FOREGROUND)
     }
 
-    /// Asks for one. What is being deleted gets no more: the API server refuses that.
+    /// Adds a finalizer. The API server rejects new finalizers on a terminating object.
     pub fn add(&mut self, name: &'static str) {
         if !self.is_deleting && !self.wanted.contains(&name) {
             self.wanted.push(name);
         }
     }
 
-    /// Lets go.
+    /// Removes one finalizer.
     pub fn drop_one(&mut self, name: &str) {
         self.wanted.retain(|wanted| *wanted != name);
     }
 
-    /// Lets go of all of ours.
+    /// Removes all finalizers of this controller.
     pub fn drop_all(&mut self) {
         self.wanted.clear();
     }
 
-    /// What is to change, if anything.
+    /// The change to write, if any.
     pub fn change(&self) -> Option<Edit> {
         let ours = [PRE_DELETE, HOSTING_PRE_DELETE, HOSTING_CLEANUP];
         let is_there = |name: &str| self.present.iter().any(|found| found == name);
@@ -84,7 +84,7 @@ impl Finalizers {
     }
 }
 
-/// A change of an object's finalizers that leaves those of others alone.
+/// A change of an object's finalizers that keeps those of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     add: Vec<&'static str>,
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn addon_133_what_is_being_deleted_gets_no_finalizer() {
+    fn addon_133_terminating_addon_gets_no_finalizer() {
         let mut finalizers = Finalizers::new(&named(&["foregroundDeletion"]), true);
         finalizers.add(PRE_DELETE);
         assert_eq!(finalizers.change(), None);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn old_names_go_and_those_of_others_stay() {
+    fn old_names_are_removed_and_finalizers_of_others_stay() {
         let present = named(&[OLD[0], "other", PRE_DELETE]);
         let mut finalizers = Finalizers::new(&present, false);
         assert!(finalizers.hold(PRE_DELETE));

@@ -1,4 +1,4 @@
-//! One look at one add-on on one cluster: observe, decide, act, publish.
+//! Reconciles one add-on on one cluster: observe, decide, act, publish.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -32,24 +32,24 @@ use crate::registration::{GrantError, Grants, Owners};
 use crate::work::Live;
 use crate::work_conditions::{self, Say};
 
-/// How often the finalizers of an add-on that is being deleted are taken off before all is looked at anew.
+/// How often to try to remove the finalizers of a terminating add-on before the next reconcile.
 const FINAL_ATTEMPTS: usize = 5;
 
-/// Why a look has to be repeated.
+/// Why a reconcile failed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// A call failed.
+    /// An API call failed.
     #[error(transparent)]
     Act(#[from] ActError),
-    /// The agent has no rights.
+    /// The agent's access could not be granted.
     #[error(transparent)]
     Grant(#[from] GrantError),
-    /// The hub does not say who it is.
+    /// The hub's identity could not be read.
     #[error("cannot read the ClusterClaim id.k8s.io of the hub")]
     Identity(#[source] Box<kube::Error>),
 }
 
-/// Brings add-ons about.
+/// Installs add-ons.
 pub struct Installer {
     caches: Caches,
     observer: Observer,
@@ -58,28 +58,29 @@ pub struct Installer {
     memory: Mutex<HashMap<Installation, Memory>>,
 }
 
-/// What is remembered of an installation: enough to see that nothing has to be done.
+/// The memo of an installation: enough to skip a reconcile without changes.
 #[derive(Clone, Default)]
 struct Memory {
-    /// The works that are to be there, and of what that is true.
+    /// The desired works, and the digest of their inputs.
     wanted: Option<(Digest, Arc<Shapes>)>,
-    /// What was written, and the generation that it has. The API server may store it otherwise.
+    /// The digest and the generation of each write. The API server may store it with other bytes.
     settled: HashMap<ObjectKey, (Digest, i64)>,
-    /// What people have been told.
+    /// The published event messages.
     told: BTreeSet<String>,
 }
 
-/// The works that are to be there: whole, or only what is remembered of them.
+/// The desired works: whole, or only their shapes from the memo.
 struct Wanted {
     shapes: Result<Arc<Shapes>, BuildError>,
     works: Option<Works>,
 }
 
-/// One add-on that is looked at.
+/// One reconcile of an add-on.
 struct Look<'a> {
     installation: &'a Installation,
     addon: &'a ManagedClusterAddOn,
-    /// With whom the works go. `None` while what the add-on owns is taken away from under what cleans up.
+    /// The owner of the works. `None` while the garbage collector deletes the add-on's dependents before the hook can
+    /// run.
     owner: Option<OwnerReference>,
     inputs: Inputs,
     live: BTreeMap<ObjectKey, Arc<Live>>,
@@ -88,7 +89,7 @@ struct Look<'a> {
 }
 
 impl Installer {
-    /// One that has brought about nothing yet.
+    /// An installer without memos.
     pub fn new(
         caches: Caches,
         environment: Environment,
@@ -104,14 +105,14 @@ impl Installer {
         })
     }
 
-    /// Looks at one add-on.
+    /// Reconciles one add-on.
     pub async fn reconcile(
         self: Arc<Self>,
         installation: Installation,
     ) -> Result<Action, InstallError> {
         let Some(addon) = self.caches.addon(&installation) else {
             if !self.caches.has_addon(&installation) {
-                // Works of an add-on that has never been seen may be waiting for it, on a hub that is being restored.
+                // On a restored hub, works of an add-on that this process has never seen may exist.
                 let was_there = self.memory.lock().contains_key(&installation);
                 if was_there {
                     self.clear(&installation).await?;
@@ -123,7 +124,7 @@ impl Installer {
         };
         let is_deleting = addon.metadata.deletion_timestamp.is_some();
         let Some(cluster) = self.caches.cluster(&installation.cluster) else {
-            // Without its cluster there is nobody left who could clean up.
+            // Without its cluster no agent is left to clean up.
             if is_deleting && !self.caches.knows_cluster(&installation.cluster) {
                 return self.let_go(&installation, &addon).await;
             }
@@ -157,8 +158,8 @@ impl Installer {
                 (texts::PERMISSION_FAILED, texts::permission_failed(error)),
             ),
         }];
-        // The configurations of an add-on are looked for once it says which it understands, and what is installed
-        // before that would be replaced at once.
+        // The add-on's configurations are known once its status lists the supported ones, and works that are
+        // installed before that would be replaced at once.
         let is_introduced = !fields.contains_key("supportedConfigs");
         let mut outcome = Outcome::default();
         if is_introduced || look.inputs.addon.is_deleting {
@@ -175,8 +176,8 @@ impl Installer {
         if let Some(error) = outcome.error {
             return Err(error.into());
         }
-        // The hook that has succeeded is removed by now: were its finalizer left, it would be run once more. So a
-        // deletion, which nobody can take back, goes on whatever else has changed meanwhile.
+        // The hook that has succeeded is deleted by now: with its finalizer it would run once more. So a deletion,
+        // which cannot be undone, continues whatever else has changed meanwhile.
         let is_final = look.inputs.addon.is_deleting;
         if let Some(edit) = outcome
             .plan
@@ -205,7 +206,7 @@ impl Installer {
         }
     }
 
-    /// The fields of the status that say how the agent is to register, and which configurations have been seen.
+    /// The fields of the status for the agent's registration and the hashes of its configurations.
     fn registration(&self, look: &Look<'_>) -> Map<String, Value> {
         let status = look.addon.status.clone().unwrap_or_default();
         let namespace = look.inputs.namespace();
@@ -219,7 +220,7 @@ impl Installer {
     }
 
     async fn grant(&self, look: &Look<'_>) -> Result<(), GrantError> {
-        // What is on its way out has its rights, or its namespace takes no more.
+        // A terminating add-on keeps its access, or its namespace accepts no new objects.
         if look.inputs.addon.is_deleting {
             return Ok(());
         }
@@ -268,7 +269,7 @@ impl Installer {
         outcome
     }
 
-    /// The works that are to be there. They are made anew only where something has changed that they depend on.
+    /// The desired works. They are built anew only when one of their inputs has changed.
     fn wanted(&self, look: &Look<'_>, memory: &Memory) -> Wanted {
         let layouts = layouts(look);
         let config_hash = config_hash(look);
@@ -300,7 +301,7 @@ impl Installer {
         }
     }
 
-    /// Tells of wishes that cannot be heeded, once.
+    /// Emits an event for each ignored setting, once.
     fn complain(&self, look: &Look<'_>, complaints: &[String]) {
         let complaints: BTreeSet<String> = complaints.iter().cloned().collect();
         let told = {
@@ -360,7 +361,7 @@ impl Installer {
         }
     }
 
-    /// Removes the works of an add-on that is gone and that nothing else would remove.
+    /// Deletes the works of a deleted add-on that the garbage collector does not.
     async fn clear(&self, installation: &Installation) -> Result<(), ActError> {
         let live = self.caches.works(installation);
         for key in decide::leftovers(installation, &live) {
@@ -389,7 +390,7 @@ impl Installer {
     }
 }
 
-/// What became of a plan.
+/// The results of a plan.
 #[derive(Default)]
 struct Outcome {
     plan: Plan,
@@ -417,7 +418,7 @@ fn build(look: &Look<'_>) -> Result<Works, BuildError> {
     )
 }
 
-/// When to look whether the rights are still there: each add-on at another time, so that not all are asked for at once.
+/// When to check the access again: add-ons differ, so that not all are checked at once.
 fn spread(installation: &Installation) -> Duration {
     let digest = Digest::of(&installation.to_string()).to_string();
     let seconds = u64::from_str_radix(&digest[..4], 16).unwrap_or_default() % 3600;

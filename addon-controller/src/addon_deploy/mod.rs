@@ -1,5 +1,5 @@
-//! The reconciler of installed add-ons: the works with their objects, the finalizers that keep an add-on until its agent has
-//! cleaned up, and the conditions of both.
+//! The reconciler of installed add-ons: writes the works with their objects, the finalizers that keep an add-on until
+//! its agent has cleaned up, and the conditions of both.
 
 mod act;
 mod assign;

@@ -1,4 +1,4 @@
-//! What an add-on is to be like, from what the watches tell.
+//! Gathers the inputs of an add-on from the caches.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -22,17 +22,17 @@ use crate::hub::{Asked, HubIdentity};
 use crate::identity::Identity;
 use crate::work::{Live, names};
 
-/// Gathers what decisions need.
+/// Reads the inputs of decisions.
 pub struct Observer {
     caches: Caches,
     hub: HubIdentity,
     environment: Arc<Environment>,
-    /// Configurations that were there once: what is being removed may still need one that has been deleted.
+    /// Configurations that existed once: a terminating add-on may still need one that was deleted.
     remembered: Mutex<HashMap<ObjectKey, Arc<DeploymentSettings>>>,
 }
 
 impl Observer {
-    /// One that knows what `caches` knows.
+    /// An observer of `caches`.
     pub fn new(caches: Caches, environment: Environment) -> Self {
         Self {
             hub: HubIdentity::new(caches.client.clone()),
@@ -42,7 +42,7 @@ impl Observer {
         }
     }
 
-    /// Everything that decides what is installed.
+    /// All inputs of an installation.
     pub async fn inputs(
         &self,
         installation: &Installation,
@@ -100,7 +100,8 @@ impl Observer {
     fn config(&self, of: Addon, addon: &ManagedClusterAddOn) -> Config {
         let references = addon.status.as_ref().map(|s| &s.config_references[..]);
         let Some(reference) = deployment_config(references.unwrap_or_default()) else {
-            // It is asked for, and nobody has taken that up yet: what would be installed now would be replaced at once.
+            // The spec names a configuration that OCM's addon-manager has not processed: works that are installed now
+            // would be replaced at once.
             let is_asked = addon.spec.configs.iter().any(|c| is_ours(&c.resource));
             return if is_asked || self.has_default(of) {
                 Config::Unhashed
@@ -149,25 +150,25 @@ impl Observer {
         })
     }
 
-    /// The definition of an add-on.
+    /// The `ClusterManagementAddOn` of an add-on.
     pub fn definition(&self, addon: Addon) -> Option<Arc<ClusterManagementAddOn>> {
         let key = ObjectKey::new("", addon.name());
         self.caches.definitions.get_valid(&key)
     }
 }
 
-/// A default that is none has a name of its own, because the newer version of the API knows only lists of names.
+/// The newer version of the API has only lists of names, and so a placeholder name for no default.
 fn is_named(name: &str) -> bool {
     !name.is_empty() && name != "__reserved_no_default__"
 }
 
-/// What the works of an installation hold, and which are to be applied again, at `now` in seconds of the Unix epoch.
+/// The layouts of an installation's works, and which to apply again, at `now` in seconds of the Unix epoch.
 pub fn layouts(inputs: &Inputs, live: &BTreeMap<ObjectKey, Arc<Live>>, now: i64) -> Layouts {
     let installation = &inputs.installation;
     let of = |namespace: &str, name: &dyn Fn(usize) -> String| {
         let mut layouts: Vec<Vec<Identity>> = Vec::new();
         let key = |index| ObjectKey::new(namespace, name(index));
-        // A work in the middle may be missing; those after it keep what they have.
+        // A work in the middle may be missing; later ones keep their index.
         let last = (0..=live.len())
             .rev()
             .find(|at| live.contains_key(&key(*at)));
@@ -194,7 +195,7 @@ pub fn layouts(inputs: &Inputs, live: &BTreeMap<ObjectKey, Arc<Live>>, now: i64)
     }
 }
 
-/// The owner of what belongs to an add-on.
+/// An owner reference to an object.
 pub fn owner_reference<K: Resource<DynamicType = ()>>(
     object: &K,
     controller: bool,
@@ -209,7 +210,7 @@ pub fn owner_reference<K: Resource<DynamicType = ()>>(
     }
 }
 
-/// Whether OCM's addon-manager looks after an add-on: without that, nothing is installed.
+/// Whether OCM's addon-manager manages an add-on: if not, nothing is installed.
 pub fn is_adopted(addon: &ManagedClusterAddOn) -> bool {
     let name = addon.name_any();
     addon

@@ -1,8 +1,9 @@
-//! Having the work agent apply again what it reports as gone, and the hub's CRD whole where there is none.
+//! Makes the work agent apply objects again that it reports as deleted, and applies the hub's CRD whole where it does
+//! not exist.
 //!
-//! The agent applies a work when its spec or its labels change, and otherwise every four to six minutes; after an error it
-//! waits for up to a quarter of an hour. An object that vanishes in between is missed: the CRD of policies, for example,
-//! that was applied onto one that was being deleted, without which the policy agent cannot work.
+//! The agent applies a work when its spec or its labels change, and otherwise every four to six minutes; after an
+//! error it waits for up to a quarter of an hour. An object that is deleted in between is missing that long: for
+//! example the CRD of policies that was applied onto a terminating one, without which the policy agent cannot work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,24 +18,24 @@ use crate::identity::resource;
 use crate::work::Live;
 use crate::work_report::HubCrd;
 
-/// How long the agent is left alone after that. It looks at what it has applied every ten to twenty seconds, so what it
-/// reported before the last change may have been true earlier.
+/// The time between two requests to the agent. The agent checks applied objects every ten to twenty seconds, so an
+/// earlier report may be older than the last change.
 const PAUSE: Duration = Duration::from_mins(1);
 
-/// Sets the metadata of the hub's CRD, and nothing else. One who has applied the schema, too, would take that away by
-/// applying the metadata alone.
+/// Sets the metadata of the hub's CRD, and nothing else. A field manager that had applied the schema, too, would
+/// remove it by applying the metadata alone.
 const MARKER: &str = "work-agent-mark";
 
-/// What is to be applied again, by the works' `namespace/name`.
+/// The works to apply again, as `namespace/name`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Reapplied {
-    /// When each work was last to be applied again, in seconds of the Unix epoch.
+    /// When each work was last applied again, in seconds of the Unix epoch.
     pub at: BTreeMap<String, i64>,
-    /// The works that are to hold the hub's CRD whole.
+    /// The works with the whole CRD of the hub.
     pub whole: BTreeSet<String>,
 }
 
-/// What is to be applied again at `now`, in seconds of the Unix epoch.
+/// The works to apply again at `now`, in seconds of the Unix epoch.
 pub fn due(inputs: &Inputs, works: &BTreeMap<ObjectKey, Arc<Live>>, now: i64) -> Reapplied {
     let mut reapplied = Reapplied::default();
     for (key, live) in works {
@@ -58,7 +59,7 @@ pub fn due(inputs: &Inputs, works: &BTreeMap<ObjectKey, Arc<Live>>, now: i64) ->
     reapplied
 }
 
-/// When to reconcile again, to see whether what is absent now has come back.
+/// When to reconcile again, to check whether a missing object exists again.
 pub fn requeue_after(
     inputs: &Inputs,
     works: &BTreeMap<ObjectKey, Arc<Live>>,
@@ -67,13 +68,13 @@ pub fn requeue_after(
     let remaining = works
         .iter()
         .filter_map(|(key, live)| remaining(inputs, key, live, now));
-    // What is due now has been asked for, and counts from now on.
+    // For a work that is due now, the pause starts now.
     let pauses = remaining.map(|left| if left.is_zero() { PAUSE } else { left });
     pauses.min()
 }
 
-/// How long to wait until a work is to be applied again; `None` where that is not needed, or nobody would do it: the agent
-/// of a cluster that does not answer reports what was so once.
+/// How long to wait until a work is applied again; `None` where that is not needed, or no agent would apply it: the
+/// last report of a cluster that is not available may be out of date.
 fn remaining(inputs: &Inputs, key: &ObjectKey, live: &Live, now: i64) -> Option<Duration> {
     let is_own = key.namespace == inputs.installation.cluster;
     let hosting = inputs.hosting.as_ref();
@@ -92,12 +93,12 @@ fn remaining(inputs: &Inputs, key: &ObjectKey, live: &Live, now: i64) -> Option<
         .report
         .reapplied_at
         .map_or(i64::MAX, |at| now.saturating_sub(at));
-    // A time that is yet to come was written by another clock.
+    // A time in the future was written with another clock.
     let since = since.try_into().map_or(Duration::MAX, Duration::from_secs);
     Some(PAUSE.saturating_sub(since))
 }
 
-/// How the hub's CRD is applied. It is reduced to its metadata unless it is to be `whole`: where one is there, it is only
+/// How the hub's CRD is applied. It is reduced to its metadata unless it is to be `whole`: an existing CRD is only
 /// marked to stay, and a whole one changes nothing.
 pub fn hub_crd(object: &mut Value, is_whole: bool) -> Value {
     let strategy = if is_whole {
@@ -106,7 +107,7 @@ pub fn hub_crd(object: &mut Value, is_whole: bool) -> Value {
         if let Some(fields) = object.as_object_mut() {
             fields.retain(|name, _| ["apiVersion", "kind", "metadata"].contains(&name.as_str()));
         }
-        // Not with ignored fields: the agent would skip a CRD that has been applied once, whatever has become of it.
+        // Not with ignored fields: the agent would skip a CRD that it has applied once, even if it was deleted since.
         let how = json!({ "force": true, "fieldManager": MARKER });
         json!({ "type": "ServerSideApply", "serverSideApply": how })
     };

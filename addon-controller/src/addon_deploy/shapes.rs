@@ -1,4 +1,4 @@
-//! What is remembered of works between two looks: enough to see that nothing has to be done.
+//! The memo of works between two reconciles: enough to see that no write is needed.
 
 use reeve_runtime::object::ObjectKey;
 
@@ -6,39 +6,39 @@ use super::build::{Hook, Works};
 use crate::digest::Digest;
 use crate::work::Desired;
 
-/// A work that is to be there.
+/// A desired work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Namespace and name of the work.
     pub key: ObjectKey,
-    /// Of everything in it.
+    /// The digest of its content.
     pub digest: Digest,
 }
 
-/// A work that cleans up.
+/// A work with a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookShape {
     /// The work.
     pub work: Shape,
-    /// What must succeed in it.
+    /// The Jobs and Pods that must succeed.
     pub names: Vec<String>,
 }
 
 /// The works of one installation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shapes {
-    /// With objects for the managed cluster.
+    /// The works with objects for the managed cluster.
     pub managed: Vec<Shape>,
-    /// With objects for the hosting cluster.
+    /// The works with objects for the hosting cluster.
     pub hosting: Vec<Shape>,
-    /// What cleans up on the managed cluster.
+    /// The hook that cleans up on the managed cluster.
     pub hook: Option<HookShape>,
-    /// What cleans up on the hosting cluster.
+    /// The hook that cleans up on the hosting cluster.
     pub hosting_hook: Option<HookShape>,
 }
 
 impl Shapes {
-    /// Of works.
+    /// The shapes of works.
     pub fn of(works: &Works) -> Self {
         let hook = |hook: &Option<Hook>| {
             hook.as_ref().map(|hook| HookShape {

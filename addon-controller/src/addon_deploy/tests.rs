@@ -1,4 +1,4 @@
-//! Stories of one add-on: what is decided, look after look.
+//! Stories of one add-on: the plans of successive reconciles.
 
 mod reapply;
 
@@ -22,7 +22,7 @@ use crate::testing::{annotated, cluster, hosted, inputs};
 use crate::work::Live;
 use crate::work_conditions;
 
-/// A hub with one add-on, on which plans come true.
+/// A hub with one add-on, on which plans are executed.
 struct Story {
     inputs: Inputs,
     finalizers: Vec<String>,
@@ -51,7 +51,7 @@ impl Story {
             .collect()
     }
 
-    /// One look, after which everything that was decided is so. What was decided is answered.
+    /// Reconciles once, executes the plan, and returns it.
     fn look(&mut self) -> Plan {
         let live = self.live();
         let owner = OwnerReference {
@@ -94,7 +94,7 @@ impl Story {
         plan
     }
 
-    /// Looks until nothing changes any more, and answers how many looks it took.
+    /// Reconciles until nothing changes, and returns how many reconciles it took.
     fn settle(&mut self) -> usize {
         for looks in 0..10 {
             let before = (
@@ -118,7 +118,7 @@ impl Story {
         );
     }
 
-    /// The work agent has applied everything.
+    /// The work agent reports that it has applied everything.
     fn apply(&mut self, is_applied: bool) {
         let status = if is_applied { "True" } else { "False" };
         let condition = |kind: &str| {
@@ -134,7 +134,7 @@ impl Story {
         }
     }
 
-    /// The work agent reports this of the CRD.
+    /// The work agent reports this status of the CRD.
     fn report(&mut self, report: &Value) {
         let mut report = report.clone();
         let name = "policies.policy.open-cluster-management.io";
@@ -144,7 +144,7 @@ impl Story {
         }
     }
 
-    /// The Pods that clean up have ended.
+    /// The Pods of the hook have ended.
     fn clean_up(&mut self, phase: &str) {
         self.apply(true);
         for work in self.works.values_mut() {
@@ -179,7 +179,7 @@ const APPLIED: (&str, &str, &str) = (
 );
 
 #[test]
-fn default_mode_from_the_first_look_to_the_last() {
+fn default_mode_from_installation_to_removal() {
     let mut story = Story::new(inputs(Addon::ConfigPolicy));
     story.settle();
     assert_eq!(
@@ -217,7 +217,7 @@ fn default_mode_from_the_first_look_to_the_last() {
 }
 
 #[test]
-fn hosted_mode_from_the_first_look_to_the_last() {
+fn hosted_mode_from_installation_to_removal() {
     let mut story = Story::new(hosted(Addon::Framework));
     let plan = story.look();
     assert!(
@@ -249,7 +249,7 @@ fn hosted_mode_from_the_first_look_to_the_last() {
 }
 
 #[test]
-fn a_hosting_cluster_that_the_hub_does_not_know() {
+fn hosting_cluster_unknown_to_hub_is_invalid() {
     let mut story = Story::new(hosted(Addon::Framework));
     story.settle();
     story.inputs.hosting.as_mut().unwrap().facts = None;
@@ -264,7 +264,7 @@ fn a_hosting_cluster_that_the_hub_does_not_know() {
 }
 
 #[test]
-fn addon_137_from_hosted_to_default_nothing_is_left() {
+fn addon_137_change_from_hosted_to_default_deletes_hosted_works() {
     let mut story = Story::new(hosted(Addon::ConfigPolicy));
     story.settle();
     let default = inputs(Addon::ConfigPolicy);
@@ -279,7 +279,7 @@ fn addon_137_from_hosted_to_default_nothing_is_left() {
 }
 
 #[test]
-fn another_hosting_cluster_takes_the_works_with_it() {
+fn change_of_hosting_cluster_moves_works() {
     let mut story = Story::new(hosted(Addon::ConfigPolicy));
     story.settle();
     story.inputs.hosting.as_mut().unwrap().name = "second".to_owned();
@@ -292,7 +292,7 @@ fn another_hosting_cluster_takes_the_works_with_it() {
 }
 
 #[test]
-fn the_hub_without_anything_to_clean_up_goes_at_once() {
+fn addon_on_hub_without_hook_is_removed_at_once() {
     let pairs = [(
         "addon.open-cluster-management.io/on-multicluster-hub",
         "true",
@@ -300,14 +300,14 @@ fn the_hub_without_anything_to_clean_up_goes_at_once() {
     let mut story = Story::new(annotated(Addon::Framework, &pairs));
     story.settle();
     assert!(story.finalizers.is_empty(), "there is no hook");
-    // An add-on that had a hook before it was known to run on the hub must not keep its finalizer.
+    // An add-on that had a hook before its cluster was recognized as the hub must not keep its finalizer.
     story.finalizers.push(PRE_DELETE.to_owned());
     story.settle();
     assert!(story.finalizers.is_empty());
 }
 
 #[test]
-fn a_work_that_could_not_be_applied_and_then_could() {
+fn condition_follows_work_that_fails_and_then_applies() {
     let mut story = Story::new(inputs(Addon::Framework));
     story.settle();
     story.apply(false);
@@ -341,7 +341,7 @@ fn a_work_that_could_not_be_applied_and_then_could() {
 }
 
 #[test]
-fn a_paused_addon_stays_as_it_is_and_says_so() {
+fn paused_addon_is_not_changed_and_has_condition() {
     let mut story = Story::new(inputs(Addon::Framework));
     story.settle();
     let annotations = &mut story.inputs.addon.annotations;
@@ -369,7 +369,7 @@ fn a_paused_addon_stays_as_it_is_and_says_so() {
 }
 
 #[test]
-fn addon_140_a_deletion_that_waits_says_why_and_can_be_forced() {
+fn addon_140_waiting_deletion_has_reason_and_can_be_forced() {
     let mut story = Story::new(hosted(Addon::ConfigPolicy));
     story.settle();
     story.inputs.addon.is_deleting = true;
@@ -398,7 +398,7 @@ fn addon_140_a_deletion_that_waits_says_why_and_can_be_forced() {
 }
 
 #[test]
-fn addon_121_an_edited_work_is_put_right() {
+fn addon_121_edited_work_is_restored() {
     let mut story = Story::new(inputs(Addon::Framework));
     story.settle();
     let key = ObjectKey::new("c1", "addon-governance-policy-framework-deploy-0");
@@ -417,7 +417,7 @@ fn addon_121_an_edited_work_is_put_right() {
 }
 
 #[test]
-fn a_work_as_go_leaves_it_is_changed_in_place_and_keeps_its_order() {
+fn work_of_go_controller_is_patched_in_place_and_keeps_its_order() {
     let mut story = Story::new(inputs(Addon::Framework));
     story.settle();
     let key = ObjectKey::new("c1", "addon-governance-policy-framework-deploy-0");
@@ -436,7 +436,7 @@ fn a_work_as_go_leaves_it_is_changed_in_place_and_keeps_its_order() {
 }
 
 #[test]
-fn what_is_being_removed_does_not_wait_for_its_configuration() {
+fn terminating_addon_does_not_wait_for_its_configuration() {
     let mut story = Story::new(inputs(Addon::ConfigPolicy));
     story.inputs.addon.told_namespace = Some("agents".to_owned());
     story.settle();
@@ -463,7 +463,7 @@ fn what_is_being_removed_does_not_wait_for_its_configuration() {
 }
 
 #[test]
-fn addon_52_the_namespace_of_a_hub_that_is_recognized_late_is_let_go_of_before_it_is_dropped() {
+fn addon_52_namespace_of_late_recognized_hub_is_orphaned_before_it_is_dropped() {
     let mut story = Story::new(inputs(Addon::Framework));
     story.settle();
     story.apply(true);
@@ -491,7 +491,7 @@ fn addon_52_the_namespace_of_a_hub_that_is_recognized_late_is_let_go_of_before_i
     assert!(!has_namespace(&story), "now it is nobody's");
 }
 
-/// A hub that syncs policies and stops to, while somebody has set its work to orphan everything.
+/// A hub that stops syncing policies, while a user has set its work to orphan everything.
 fn story_with_orphan_policy_set_by_hand(is_applied: bool) -> Story {
     let sync = "policy.open-cluster-management.io/sync-policies-on-multicluster-hub";
     let on_hub = "addon.open-cluster-management.io/on-multicluster-hub";
@@ -556,12 +556,12 @@ fn addon_52_namespace_is_dropped_after_its_rule_is_applied_when_orphan_policy_wa
 }
 
 #[test]
-fn addon_133_what_cleans_up_outlives_a_deletion_in_the_foreground() {
+fn addon_133_hook_runs_in_foreground_deletion() {
     let mut story = Story::new(inputs(Addon::ConfigPolicy));
     story.settle();
     story.inputs.addon.is_deleting = true;
     story.finalizers.push("foregroundDeletion".to_owned());
-    // The garbage collector has taken what the add-on owned.
+    // The garbage collector has deleted the add-on's dependents.
     story.works.clear();
     story.settle();
     assert_eq!(
@@ -584,12 +584,12 @@ fn addon_133_what_cleans_up_outlives_a_deletion_in_the_foreground() {
 }
 
 #[test]
-fn nothing_is_installed_before_the_finalizer_is_there() {
+fn nothing_is_installed_before_finalizer_is_stored() {
     let mut story = Story::new(inputs(Addon::Framework));
     assert!(story.look().write.is_empty());
     assert_eq!(story.finalizers, [PRE_DELETE]);
     assert_eq!(story.look().write.len(), 1);
-    // What has no hook needs none.
+    // An add-on without a hook needs no finalizer.
     let mut story = Story::new(inputs(Addon::Standalone));
     assert_eq!(story.look().write.len(), 1);
 }

@@ -1,4 +1,4 @@
-//! Fingerprints of configurations, by which OCM's addon-manager tells whether one has been applied.
+//! Publishes the hashes of configurations, by which OCM's addon-manager detects that one was applied.
 
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
@@ -16,13 +16,13 @@ use crate::caches::Caches;
 /// The name in logs and metrics.
 pub const CONTROLLER: &str = "cma-config-controller";
 
-/// Whether references of this kind are to configurations of ours.
+/// Whether references of this kind are to `AddOnDeploymentConfig`s.
 pub fn is_ours(resource: &ConfigResource) -> bool {
     resource.group == ADDON_GROUP && resource.resource == DEPLOYMENT_CONFIGS
 }
 
-/// The references of an add-on with what is known of the configurations; `None` if that is there already. The fingerprint
-/// is told of those that the add-on itself asks for: of others, the definition of the add-on tells.
+/// The references of an add-on with the hashes of the configurations; `None` if they are published already. Only
+/// references of the add-on's own spec get a hash here: the others get theirs in the add-on's definition.
 pub fn observed(
     caches: &Caches,
     references: &[ConfigReference],
@@ -49,7 +49,7 @@ pub fn observed(
     (observed != references).then_some(observed)
 }
 
-/// Tells the fingerprints of the configurations that an add-on's definition names.
+/// Publishes the hashes of the configurations that an add-on's definition names.
 pub async fn reconcile(caches: Caches, addon: Addon) -> Result<Action, kube::Error> {
     let key = ObjectKey::new("", addon.name());
     let Some(definition) = caches.definitions.get_valid(&key) else {

@@ -1,4 +1,4 @@
-//! How an agent is to register, as the add-on's status tells it.
+//! Computes the registration settings of an agent in the add-on's status.
 
 use reeve_api::addon::{
     ADDON_GROUP, ConfigResource, DEPLOYMENT_CONFIGS, ManagedClusterAddOnStatus, Registration,
@@ -8,11 +8,12 @@ use serde_json::{Map, Value, json};
 
 use crate::addon::Installation;
 
-/// Who signs the agents' certificates.
+/// The signer of the agents' certificates.
 pub const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 
-/// The identity of an agent that registers with a token instead of a certificate, once it has said so. It is the service
-/// account that OCM makes for that agent: whoever writes the status of the add-on cannot have rights given to anybody else.
+/// The identity of an agent that registers with a token instead of a certificate, from the status that it wrote. It
+/// must be the service account that OCM creates for that agent: a writer of the add-on's status cannot grant access
+/// to another identity.
 pub fn token_subject<'a>(
     installation: &Installation,
     status: &'a ManagedClusterAddOnStatus,
@@ -30,7 +31,7 @@ pub fn token_subject<'a>(
     subject.filter(|subject| subject.user == account && subject.groups.is_empty())
 }
 
-/// The fields of the status that are to change.
+/// The fields of the status to change.
 pub fn fields(
     installation: &Installation,
     status: &ManagedClusterAddOnStatus,
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_been_told_is_not_told_again() {
+    fn published_fields_are_not_written_again() {
         let installation = Installation::new("c1", Addon::Framework);
         let first = fields(
             &installation,
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn addon_97_the_identity_of_a_token_is_kept() {
+    fn addon_97_identity_of_token_is_kept() {
         let installation = Installation::new("c1", Addon::Framework);
         let subject = Subject {
             user: "system:serviceaccount:c1:governance-policy-framework-agent".to_owned(),

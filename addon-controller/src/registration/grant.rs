@@ -1,5 +1,5 @@
-//! Giving agents their rights. The controller may neither list nor watch roles, so what it has written is remembered, and
-//! looked at again once in a while.
+//! Grants agents their access. The controller may neither list nor watch roles, so it remembers its writes, and
+//! checks them again periodically.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -24,10 +24,10 @@ use crate::addon::Installation;
 use crate::digest::Digest;
 use crate::messages;
 
-/// How long what has been written is taken to be there still.
+/// How long a write is assumed to be unchanged.
 const TRUST: Duration = Duration::from_hours(1);
 
-/// Rights could not be given.
+/// Access could not be granted.
 #[derive(Debug, thiserror::Error)]
 #[error("{kind} {name}: {}", status_message(.source))]
 pub struct GrantError {
@@ -37,16 +37,16 @@ pub struct GrantError {
     source: Box<kube::Error>,
 }
 
-/// With whom rights go away.
+/// The owners of the roles and bindings.
 #[derive(Clone, Debug)]
 pub struct Owners {
-    /// The add-on on the cluster: it owns the binding.
+    /// The add-on on the cluster owns its binding.
     pub addon: OwnerReference,
-    /// The add-on on the hub, if it is known: it owns what all clusters share.
+    /// The add-on's definition on the hub, if it is cached, owns the objects that all clusters share.
     pub definition: Option<OwnerReference>,
 }
 
-/// Gives rights, and remembers that it has; clones share the memory.
+/// Grants access, and remembers the grants; clones share them.
 #[derive(Clone)]
 pub struct Grants {
     client: Client,
@@ -54,7 +54,7 @@ pub struct Grants {
     /// This process's Pod.
     own: Option<ObjectReference>,
     given: Arc<Mutex<HashMap<(&'static str, ObjectKey), Given>>>,
-    /// Workers would all create the shared roles at once.
+    /// Without this lock all workers would create the shared roles at once.
     shared: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -65,7 +65,7 @@ struct Given {
 }
 
 impl Grants {
-    /// Nothing is given yet. Events are about `own`.
+    /// No grants yet. Events are about `own`.
     pub fn new(client: Client, events: EventRecorder, own: Option<ObjectReference>) -> Self {
         Self {
             client,
@@ -76,12 +76,12 @@ impl Grants {
         }
     }
 
-    /// How long until what has been given is looked at again.
+    /// How long until a grant is checked again.
     pub const fn look_again() -> Duration {
         TRUST
     }
 
-    /// Makes sure that an agent has its rights.
+    /// Grants an agent its access.
     pub async fn give(
         &self,
         installation: &Installation,
@@ -121,7 +121,7 @@ impl Grants {
         self.apply(bindings, binding).await
     }
 
-    /// Forgets what was given to an agent that is gone.
+    /// Drops the grants of a deleted agent.
     pub fn forget(&self, installation: &Installation) {
         let key = ObjectKey::new(
             &*installation.cluster,
@@ -185,7 +185,7 @@ trait Right:
 {
     const KIND_NAME: &'static str;
 
-    /// Makes what is there what it is to be; what others have put into its metadata stays. Whether it was otherwise.
+    /// Makes the live object equal to the desired one; metadata of others stays. Returns whether it differed.
     fn bring_in_line(&mut self, desired: Self) -> bool;
 }
 
@@ -203,7 +203,7 @@ impl Right for ClusterRole {
 impl Right for ClusterRoleBinding {
     const KIND_NAME: &'static str = "ClusterRoleBinding";
 
-    /// It is the agents' of all clusters: those that are named in it stay.
+    /// The binding is shared by the agents of all clusters: its other subjects stay.
     fn bring_in_line(&mut self, mut desired: Self) -> bool {
         let wanted = desired.subjects.get_or_insert_default();
         for subject in self.subjects.iter().flatten() {
@@ -211,7 +211,7 @@ impl Right for ClusterRoleBinding {
                 wanted.push(subject.clone());
             }
         }
-        // The order of those that are there is as good as any.
+        // The order of existing subjects does not matter.
         if let Some(present) = &self.subjects
             && present.len() == wanted.len()
             && present.iter().all(|subject| wanted.contains(subject))
@@ -236,8 +236,8 @@ impl Right for RoleBinding {
     }
 }
 
-/// Adds owners that are missing. An owner of the same kind and name with another UID is one of the past, and is replaced:
-/// the garbage collector would take the object for an orphan. Whether that changed anything.
+/// Adds missing owners. An owner of the same kind and name with another UID was deleted, and is replaced: the garbage
+/// collector would delete the object otherwise. Returns whether anything changed.
 fn own(metadata: &mut ObjectMeta, owners: Option<Vec<OwnerReference>>) -> bool {
     let present = metadata.owner_references.get_or_insert_default();
     let before = present.clone();

@@ -1,4 +1,4 @@
-//! What an agent needs on the hub: an identity, and the rights of that.
+//! An agent's registration on the hub: its identity, and its access.
 
 pub mod decide;
 mod grant;

@@ -1,4 +1,4 @@
-//! What the agents may do on the hub.
+//! The access of the agents on the hub.
 
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule, RoleRef, Subject as RbacSubject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -21,7 +21,7 @@ pub const fn role_name(addon: Addon) -> &'static str {
     }
 }
 
-/// Whether an add-on's agents are bound for the whole hub, and not for their cluster's namespace.
+/// Whether an add-on's agents have access to the whole hub, and not only to their cluster's namespace.
 pub const fn is_cluster_wide(addon: Addon) -> bool {
     matches!(addon, Addon::Standalone)
 }
@@ -59,8 +59,8 @@ fn leases(names: &[&str]) -> Vec<PolicyRule> {
     ]
 }
 
-/// The agent reads the replicated policies of its cluster and writes their statuses. It creates, changes and deletes none:
-/// whoever has taken over a cluster must not be able to change what the hub asks of it.
+/// The agent reads the replicated policies of its cluster and writes their statuses. It must not create, change or
+/// delete policies: an attacker on a cluster must not be able to change them on the hub.
 fn framework() -> Vec<PolicyRule> {
     let policies = "policy.open-cluster-management.io";
     let mut rules = leases(&["governance-policy-framework"]);
@@ -90,7 +90,7 @@ fn rule(group: &str, resources: &[&str], names: &[&str], verbs: &[&str]) -> Poli
     }
 }
 
-/// What a binding refers to.
+/// The role of a binding.
 pub fn role_ref(addon: Addon) -> RoleRef {
     RoleRef {
         api_group: Some(RBAC.to_owned()),
@@ -99,7 +99,8 @@ pub fn role_ref(addon: Addon) -> RoleRef {
     }
 }
 
-/// Who is bound. An agent that has registered with a token is in none of the groups, so it is named itself.
+/// The subjects of a binding. An agent that registered with a token is in none of the groups, so it is a subject
+/// itself.
 pub fn subjects(installation: &Installation, registered: Option<&Subject>) -> Vec<RbacSubject> {
     let addon = installation.addon;
     let [of_cluster, of_all] = addon.groups(&installation.cluster);
@@ -121,7 +122,7 @@ pub fn subjects(installation: &Installation, registered: Option<&Subject>) -> Ve
     subjects
 }
 
-/// Whether this is the service account of an agent of an add-on that is bound for the whole hub.
+/// Whether this is the service account of an agent with access to the whole hub.
 pub fn is_agent(subject: &RbacSubject) -> bool {
     let ends = format!(":{}-agent", Addon::Standalone);
     subject.kind == "User"
@@ -135,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    /// Rules in an order of their own, and their lists too.
+    /// The rules in canonical order.
     fn canonical(role: &ClusterRole) -> BTreeSet<String> {
         let sorted = |list: Option<&Vec<String>>| {
             let mut list = list.cloned().unwrap_or_default();
@@ -156,9 +157,9 @@ mod tests {
             .collect()
     }
 
-    /// The scenarios run the add-on with the role that is shipped for installing it by hand: it suffices.
+    /// The scenarios run the add-on with the shipped role for manual installation: this test shows that it suffices.
     #[test]
-    fn installed_hub_role_is_the_shipped_one() {
+    fn installed_hub_role_equals_shipped_role() {
         let shipped =
             include_str!("../../../deploy/rbac/governance-policy-framework-addon-hub.yaml");
         let shipped: ClusterRole = serde_saphyr::from_str(shipped).unwrap();
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn agent_may_not_change_policies_on_the_hub() {
+    fn agent_must_not_change_policies_on_hub() {
         let role = role(Addon::Framework);
         let rules = role.rules.iter().flatten();
         let of_policies = rules.filter(|rule| {

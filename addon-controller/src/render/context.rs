@@ -1,4 +1,4 @@
-//! What the manifests' templates are filled with.
+//! The variables of the manifests' templates.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use crate::addon::{Addon, DEFAULT_NAMESPACE};
 use crate::facts::{Inputs, OPENSHIFT};
 use crate::values::overlay::{Misfit, Reader, Tree};
 
-/// Where users put policies that come from no hub.
+/// The namespace of users' policies that come from no hub.
 const POLICIES_NAMESPACE: &str = "open-cluster-management-policies";
 
 type Texts = BTreeMap<&'static str, String>;
 
-/// The names and values in the templates.
-// Each flag is a condition of its own in some template.
+/// The variables of the templates.
+// Each flag is a separate condition in some template.
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Serialize)]
 pub struct Context {
@@ -89,7 +89,7 @@ impl Context {
         let names = Names::new(inputs, read)?;
         let hosted = inputs.hosting.is_some();
         let is_framework = addon == Addon::Framework;
-        // Whoever asks for it, and the hub itself: what the agent removes there is the hub's.
+        // A user's setting, or the hub itself: policies that the agent removes there are the hub's.
         let on_hub = is_framework && (read.flag("onMulticlusterHub")? || inputs.runs_on_hub());
         let sync = is_framework && read.flag("syncPoliciesOnMulticlusterHub")?;
         let is_openshift = read.text("hostingKubernetesDistribution")? == OPENSHIFT;
@@ -130,7 +130,7 @@ impl Context {
                 Addon::ConfigPolicy => vec!["services", "pods", "endpoints"],
                 _ => vec!["services", "pods", "endpoints", "nodes", "secrets"],
             },
-            // Elsewhere the configuration policy controller may do everything anyway.
+            // In other cases the configuration policy controller has cluster-admin access anyway.
             asks_who_scrapes: is_framework || hosted,
             leader_event_groups: if is_framework {
                 vec![""]
@@ -185,7 +185,7 @@ impl Context {
     }
 }
 
-/// The names that much is called by.
+/// The names of the rendered objects.
 struct Names {
     chart: &'static str,
     fullname: String,
@@ -254,7 +254,7 @@ fn managed_secret(read: Reader<'_>) -> Result<String, Misfit> {
     })
 }
 
-/// What the last entry that fits the agent's container says.
+/// The resources of the last entry that matches the agent's container.
 fn resources(read: Reader<'_>, names: &Names, addon: Addon) -> Result<Option<Value>, Misfit> {
     let path = "global.resourceRequirements";
     let container = format!("deployments:{}:{}", names.fullname, addon.command());
@@ -273,7 +273,7 @@ fn resources(read: Reader<'_>, names: &Names, addon: Addon) -> Result<Option<Val
     Ok(found.filter(|resources| !resources.is_null()))
 }
 
-/// Variables for the proxies that are named; empty ones would only hide those of the image.
+/// The proxy variables with a value; empty ones would hide those of the image.
 fn proxies(read: Reader<'_>) -> Result<Vec<Value>, Misfit> {
     let mut variables = Vec::new();
     for name in ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"] {

@@ -1,4 +1,4 @@
-//! From values to objects: templates in YAML, filled and read, and sorted so that what others need comes first.
+//! Renders objects from values: fills YAML templates, parses them, and sorts the objects by dependency.
 
 mod context;
 mod version;
@@ -16,38 +16,38 @@ use crate::values::overlay::Misfit;
 use crate::values::{self, ValuesError};
 use context::Context;
 
-/// What is to be on the agent's cluster, and what of the wishes could not be heeded.
+/// The objects for the agent's cluster, and the ignored settings.
 #[derive(Debug, Default)]
 pub struct Rendered {
     /// The objects, in an order in which they can be created.
     pub objects: Vec<Value>,
-    /// For people.
+    /// Ignored settings, as messages for users.
     pub complaints: Vec<String>,
     /// Whether the agent's cluster is the hub.
     pub on_hub: bool,
 }
 
-/// Why nothing can be rendered.
+/// Why nothing was rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
-    /// Somebody wants everything to stay as it is.
+    /// A user has paused the add-on.
     #[error("{}", messages::PAUSED)]
     Paused,
-    /// There are no values.
+    /// The values could not be computed.
     #[error(transparent)]
     Values(#[from] ValuesError),
-    /// One of the values cannot be used.
+    /// One of the values is invalid.
     #[error(transparent)]
     Misfit(#[from] Misfit),
     /// The two add-ons that share a Secret are in different namespaces.
     #[error("{}", messages::namespaces_differ(.own, .other))]
     NamespacesDiffer {
-        /// Of the standalone hub templating.
+        /// The namespace of the standalone hub templating.
         own: String,
-        /// Of the configuration policy controller.
+        /// The namespace of the configuration policy controller.
         other: String,
     },
-    /// A template is damaged.
+    /// A template cannot be filled.
     #[error("the manifests {file} cannot be filled")]
     Template {
         /// The template.
@@ -56,7 +56,7 @@ pub enum RenderError {
         #[source]
         source: Box<minijinja::Error>,
     },
-    /// A filled template is no YAML.
+    /// A filled template is not valid YAML.
     #[error("the manifests {file} cannot be read")]
     Yaml {
         /// The template.
@@ -67,7 +67,7 @@ pub enum RenderError {
     },
 }
 
-/// Templates by their names. Those that others include come with them.
+/// Templates by their names, with the templates that they include.
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
         &[$(($name, include_str!(concat!("../../manifests/", $name)))),*]
@@ -115,20 +115,20 @@ const STANDALONE: &[&str] = &["shared/agent-namespace.yaml", "standalone/info.ya
 static TEMPLATES: LazyLock<Templates<'static>> = LazyLock::new(|| {
     let mut templates = Templates::new();
     templates.set_undefined_behavior(UndefinedBehavior::Strict);
-    // Every value goes through `tojson`, which is YAML.
+    // Every value goes through `tojson`, and JSON is valid YAML.
     templates.set_auto_escape_callback(|_| AutoEscape::None);
-    // Lines with only a condition leave nothing behind.
+    // Lines with only a condition render to nothing.
     let syntax = SyntaxConfig::builder()
         .trim_blocks(true)
         .lstrip_blocks(true)
         .keep_trailing_newline(true)
         .build();
-    // What is built in is well formed, or every test fails.
+    // The delimiters are constants; invalid ones fail every test.
     if let Ok(syntax) = syntax {
         templates.set_syntax(syntax);
     }
     for (name, text) in FILES {
-        // One that does not parse is missing where it is used, and the tests use all of them.
+        // A template that does not parse is missing at its use, and the tests use all of them.
         let _ = templates.add_template(name, text);
     }
     templates
@@ -142,7 +142,7 @@ const CONFIGURATION_POLICIES_CRD: &str = include_str!(
 const OPERATOR_POLICIES_CRD: &str =
     include_str!("../../../deploy/crds/policy.open-cluster-management.io_operatorpolicies.yaml");
 
-/// What of an add-on is to be on the cluster of its agent.
+/// Renders the objects of an add-on for the cluster of its agent.
 pub fn render(inputs: &Inputs) -> Result<Rendered, RenderError> {
     if inputs.addon.is_paused() {
         return Err(RenderError::Paused);
@@ -152,7 +152,7 @@ pub fn render(inputs: &Inputs) -> Result<Rendered, RenderError> {
         Addon::Framework => with_agent(inputs, FRAMEWORK)?,
         Addon::ConfigPolicy => with_agent(inputs, CONFIG_POLICY)?,
     };
-    // Stable: within a rank the order of the templates stays.
+    // A stable sort: within a rank the order of the templates stays.
     rendered.objects.sort_by_key(rank);
     Ok(rendered)
 }
@@ -240,7 +240,7 @@ fn without_empty_labels(mut object: Value) -> Value {
     object
 }
 
-/// The CRDs of the kinds that the agent works on.
+/// The CRDs of the agent's kinds.
 fn crds(addon: Addon, on_hub: bool) -> Result<Vec<Value>, RenderError> {
     const LOCATION: &str = "addon.open-cluster-management.io/hosted-manifest-location";
     let files: &[(&'static str, &str)] = match addon {
@@ -265,7 +265,7 @@ fn crds(addon: Addon, on_hub: bool) -> Result<Vec<Value>, RenderError> {
     Ok(crds)
 }
 
-/// What must be there before others come first.
+/// The rank of an object: dependencies of others come first.
 fn rank(object: &Value) -> u8 {
     match object["kind"].as_str().unwrap_or_default() {
         "Namespace" => 0,

@@ -30,7 +30,7 @@ fn args(inputs: &Inputs) -> Vec<String> {
     serde_json::from_value(container(inputs)["args"].clone()).unwrap()
 }
 
-/// Everything but the CRDs, whose content is the crate `api`'s.
+/// All objects but the CRDs, whose content the crate `api` tests.
 fn whole(inputs: &Inputs) -> Vec<Value> {
     let mut objects = objects(inputs);
     for object in &mut objects {
@@ -170,7 +170,7 @@ fn addon_48_annotations_set_log_levels_and_rates() {
 }
 
 #[test]
-fn addon_58_1_node_placement_replaces_the_defaults() {
+fn addon_58_1_node_placement_replaces_defaults() {
     let spec = |settings: Value| {
         let deployment = deployment(&configured(Addon::Framework, settings));
         deployment["spec"]["template"]["spec"].clone()
@@ -184,7 +184,7 @@ fn addon_58_1_node_placement_replaces_the_defaults() {
         placed["nodeSelector"],
         json!({ "kubernetes.io/os": "linux" })
     );
-    // An empty placement takes the defaults away; none at all leaves them.
+    // An empty placement removes the defaults; an absent one keeps them.
     assert_eq!(
         spec(json!({ "nodePlacement": {} }))["tolerations"],
         json!([])
@@ -193,7 +193,7 @@ fn addon_58_1_node_placement_replaces_the_defaults() {
 }
 
 #[test]
-fn addon_58_3_resources_of_the_last_entry_that_fits() {
+fn addon_58_3_resources_are_of_last_matching_entry() {
     let resources = |addon, entries: Value| {
         let inputs = configured(addon, json!({ "resourceRequirements": entries }));
         container(&inputs).get("resources").cloned()
@@ -214,7 +214,7 @@ fn addon_58_3_resources_of_the_last_entry_that_fits() {
 }
 
 #[test]
-fn addon_50_values_in_an_annotation_but_no_image() {
+fn addon_50_values_annotation_cannot_set_image() {
     let values = json!({
         "onMulticlusterHub": true,
         "global": { "imageOverrides": { "governance_policy_framework_addon": "ineffective" } },
@@ -244,7 +244,7 @@ fn addon_50_values_in_an_annotation_but_no_image() {
 }
 
 #[test]
-fn addon_60_variables_of_the_configuration_policy_controller() {
+fn addon_60_customized_variables_of_configuration_policy_controller() {
     let inputs = configured(
         Addon::ConfigPolicy,
         json!({ "customizedVariables": [{ "name": "operatorPolicyDisabled", "value": "true" }] }),
@@ -259,7 +259,7 @@ fn addon_60_variables_of_the_configuration_policy_controller() {
 }
 
 #[test]
-fn addon_52_the_hub_is_recognized_and_keeps_its_policies() {
+fn addon_52_hub_is_recognized_and_keeps_its_policies() {
     let mut inputs = inputs(Addon::Framework);
     inputs.cluster = cluster(&json!({ "claims": { "id.k8s.io": "1234" } }));
     inputs.hub_id = Some("1234".to_owned());
@@ -272,14 +272,14 @@ fn addon_52_the_hub_is_recognized_and_keeps_its_policies() {
     assert_eq!(crd["metadata"]["annotations"][orphan], "");
     inputs.hub_id = Some("5678".to_owned());
     assert!(find(&super::render(&inputs).unwrap().objects, "Namespace", "c1").is_some());
-    // Two that both have not said who they are, are not the same.
+    // Two clusters without an identity are not the same.
     inputs.cluster = cluster(&json!({}));
     inputs.hub_id = None;
     assert!(find(&super::render(&inputs).unwrap().objects, "Namespace", "c1").is_some());
 }
 
 #[test]
-fn addon_67_3_the_namespace_of_policies_stays_while_the_other_addon_does() {
+fn addon_67_3_namespace_of_policies_stays_while_other_addon_exists() {
     let orphan = "addon.open-cluster-management.io/deletion-orphan";
     let mut inputs = inputs(Addon::Framework);
     let name = "open-cluster-management-policies";
@@ -293,7 +293,7 @@ fn addon_67_3_the_namespace_of_policies_stays_while_the_other_addon_does() {
 }
 
 #[test]
-fn addon_42_a_configuration_changes_only_what_it_sets() {
+fn addon_42_configuration_changes_only_the_fields_it_sets() {
     let mut inputs = annotated(Addon::ConfigPolicy, &[("operator-policy-disabled", "true")]);
     inputs.config = configured(Addon::ConfigPolicy, json!({})).config;
     assert!(
@@ -304,7 +304,7 @@ fn addon_42_a_configuration_changes_only_what_it_sets() {
 }
 
 #[test]
-fn addon_42_a_configuration_can_switch_off() {
+fn addon_42_configuration_can_disable() {
     let mut inputs = openshift(Addon::Framework);
     inputs
         .addon
@@ -325,7 +325,7 @@ fn addon_42_a_configuration_can_switch_off() {
 }
 
 #[test]
-fn addon_48_2_rates_beyond_a_byte() {
+fn addon_48_2_rates_above_a_byte() {
     let of = |concurrency: &str| {
         let pairs = [("policy-evaluation-concurrency", concurrency)];
         args(&annotated(Addon::Framework, &pairs))
@@ -334,12 +334,12 @@ fn addon_48_2_rates_beyond_a_byte() {
         let expected = format!("--client-burst={burst}");
         assert!(of(concurrency).contains(&expected), "{concurrency}");
     }
-    // The agent would end over more than its flag takes.
+    // The agent would exit on a value above the maximum of its flag.
     assert!(of("256").contains(&"--evaluation-concurrency=2".to_owned()));
 }
 
 #[test]
-fn addon_49_what_cannot_be_read_has_no_effect_and_is_told() {
+fn addon_49_invalid_annotation_has_no_effect_and_is_reported() {
     let inputs = annotated(
         Addon::ConfigPolicy,
         &[
@@ -356,7 +356,7 @@ fn addon_49_what_cannot_be_read_has_no_effect_and_is_told() {
 }
 
 #[test]
-fn addon_60_6_tls_settings_that_are_none_are_not_passed_on() {
+fn addon_60_6_invalid_tls_settings_are_not_passed() {
     let of = |name: &str, value: &str| {
         let variables = json!([{ "name": name, "value": value }]);
         let inputs = configured(
@@ -380,7 +380,7 @@ fn addon_60_6_tls_settings_that_are_none_are_not_passed_on() {
 }
 
 #[test]
-fn addon_74_probes_by_version() {
+fn addon_74_probes_depend_on_version() {
     let of = |version: &str| {
         let mut inputs = inputs(Addon::ConfigPolicy);
         inputs.cluster = cluster(&json!({ "version": version }));
@@ -402,7 +402,7 @@ fn addon_74_probes_by_version() {
 }
 
 #[test]
-fn addon_67_4_nothing_of_a_hosted_agent_goes_to_the_managed_cluster() {
+fn addon_67_4_hosted_agent_has_no_objects_on_managed_cluster() {
     let location = "addon.open-cluster-management.io/hosted-manifest-location";
     for addon in [Addon::Framework, Addon::ConfigPolicy] {
         for object in objects(&hosted(addon)) {
@@ -415,7 +415,7 @@ fn addon_67_4_nothing_of_a_hosted_agent_goes_to_the_managed_cluster() {
 }
 
 #[test]
-fn addon_37_an_empty_hosting_annotation_is_none() {
+fn addon_37_empty_hosting_annotation_is_ignored() {
     let key = crate::facts::HOSTING_ANNOTATION;
     let inputs = annotated(Addon::Framework, &[(key, "")]);
     assert_eq!(inputs.addon.hosting("c1"), None);
@@ -429,7 +429,7 @@ fn addon_37_an_empty_hosting_annotation_is_none() {
 }
 
 #[test]
-fn addon_61_proxies_are_variables_only_where_they_are_set() {
+fn addon_61_proxy_variables_exist_only_where_set() {
     let names = |inputs: &Inputs| -> Vec<String> {
         let env = container(inputs)["env"].as_array().cloned().unwrap();
         env.iter()
@@ -446,7 +446,7 @@ fn addon_61_proxies_are_variables_only_where_they_are_set() {
 }
 
 #[test]
-fn addon_83_standalone_templating_shares_the_namespace_or_says_so() {
+fn addon_83_standalone_templating_must_share_the_namespace() {
     let mut inputs = inputs(Addon::Standalone);
     let namespace = "open-cluster-management-agent-addon";
     assert!(find(&objects(&inputs), "Namespace", namespace).is_some());
@@ -471,7 +471,7 @@ fn addon_83_standalone_templating_shares_the_namespace_or_says_so() {
 }
 
 #[test]
-fn addon_80_another_name_is_in_the_selector_too() {
+fn addon_80_name_override_is_in_selector() {
     let key = "addon.open-cluster-management.io/values";
     let values = r#"{"fullnameOverride": "other"}"#;
     let deployment = deployment(&annotated(Addon::ConfigPolicy, &[(key, values)]));
@@ -486,7 +486,7 @@ fn addon_80_another_name_is_in_the_selector_too() {
 }
 
 #[test]
-fn addon_63_what_others_need_comes_first() {
+fn addon_63_dependencies_come_first() {
     for inputs in [inputs(Addon::Framework), openshift(Addon::ConfigPolicy)] {
         let ranks: Vec<u8> = objects(&inputs).iter().map(rank).collect();
         assert!(ranks.is_sorted(), "{ranks:?}");
@@ -494,7 +494,7 @@ fn addon_63_what_others_need_comes_first() {
 }
 
 #[test]
-fn a_paused_addon_is_not_rendered() {
+fn paused_addon_is_not_rendered() {
     for addon in Addon::ALL {
         let inputs = annotated(
             addon,
@@ -515,7 +515,7 @@ fn a_paused_addon_is_not_rendered() {
 }
 
 #[test]
-fn every_object_names_itself_and_no_two_are_the_same() {
+fn every_object_has_a_unique_identity() {
     let cases = [
         every_knob(Addon::Framework),
         openshift(Addon::ConfigPolicy),

@@ -2,11 +2,11 @@
 
 /// The first version with startup probes.
 pub const STARTUP_PROBES: (u64, u64, u64) = (1, 20, 0);
-/// The first version whose admission wants a seccomp profile.
+/// The first version whose admission requires a seccomp profile.
 pub const SECCOMP: (u64, u64, u64) = (1, 25, 0);
 
-/// Major, minor and patch of a version such as `v1.28.5-eks-abc`; what follows them does not matter. A cluster that has
-/// not told its version is taken for a recent one, as is one that tells something else.
+/// Major, minor and patch of a version such as `v1.28.5-eks-abc`; the rest is ignored. A cluster without a version,
+/// or with an invalid one, counts as recent.
 pub fn parse(text: &str) -> (u64, u64, u64) {
     const RECENT: (u64, u64, u64) = (u64::MAX, 0, 0);
     let text = text.trim().trim_start_matches('v');
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addon_65_builds_of_vendors_count_as_their_version() {
+    fn addon_65_vendor_suffix_is_ignored() {
         for text in ["v1.28.5-eks-abc", "1.28.5+k3s1", "v1.28.5"] {
             assert_eq!(parse(text), (1, 28, 5), "{text}");
         }
@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn addon_65_a_cluster_without_a_version_is_recent() {
+    fn addon_65_cluster_without_version_is_recent() {
         for text in ["", "latest", "v2"] {
             assert!(parse(text) > SECCOMP, "{text}");
         }

@@ -1,4 +1,4 @@
-//! What annotations of an add-on and facts of its cluster say about values.
+//! Computes values from the annotations of an add-on and the facts of its cluster.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::addon::Addon;
 use crate::facts::{Inputs, ON_HUB_ANNOTATION, OPENSHIFT, SYNC_ANNOTATION};
 use crate::messages;
 
-/// The layer, and what of it could not be read.
+/// The layer, and the annotations that could not be read.
 pub fn layer(inputs: &Inputs) -> (Tree, Vec<String>) {
     let mut read = Read {
         inputs,
@@ -37,7 +37,7 @@ impl Read<'_> {
         lay(&mut self.tree, at(path, value));
     }
 
-    /// An annotation that `read` understands. One that it does not is complained of, and left out.
+    /// The annotation's parsed value. An invalid one is reported, and left out.
     fn annotation<T>(
         &mut self,
         key: &str,
@@ -82,7 +82,7 @@ impl Read<'_> {
         if let Some(concurrency) = concurrency {
             self.set("evaluationConcurrency", concurrency);
         }
-        // Each evaluation at once may ask for about so much.
+        // Each concurrent evaluation may need this many requests.
         let derived = concurrency.map(|n| n.saturating_mul(22).saturating_add(1));
         let burst = burst.filter(|burst| *burst > 0).or(derived);
         if let Some(burst) = burst {
@@ -96,7 +96,7 @@ impl Read<'_> {
         }
     }
 
-    /// The annotations of the add-on win over those of its cluster.
+    /// The annotations of the add-on take precedence over those of its cluster.
     fn hub(&mut self) {
         let inputs = self.inputs;
         let cluster = &inputs.cluster;
@@ -139,7 +139,7 @@ impl Read<'_> {
     }
 }
 
-/// `true` and `false` in any case; other texts say nothing.
+/// `true` and `false` in any case; other values are ignored.
 fn either(text: &str) -> Option<bool> {
     if text.eq_ignore_ascii_case("true") {
         Some(true)
@@ -154,7 +154,7 @@ fn either(text: &str) -> Option<bool> {
 pub(super) fn log_levels(level: i64) -> Map<String, Value> {
     Tree::from_iter([
         ("logLevel".to_owned(), level.into()),
-        // Less than this switches nothing more off.
+        // A lower level disables nothing more.
         ("pkgLogLevel".to_owned(), (level - 2).max(-1).into()),
     ])
 }
@@ -168,7 +168,7 @@ pub(super) fn log_level(text: &str) -> Result<i64, &'static str> {
     (-1..=127).contains(&level).then_some(level).ok_or(EXPECTED)
 }
 
-/// As many as the agents' flag can say.
+/// The number, up to the maximum of the agents' flag.
 pub(super) fn concurrency(text: &str) -> Result<u32, &'static str> {
     let read = text.parse::<u8>().map(u32::from);
     read.map_err(|_| "a whole number from 0 to 255")

@@ -1,4 +1,4 @@
-//! What an `AddOnDeploymentConfig` says about values. Only what it sets counts.
+//! Computes values from an `AddOnDeploymentConfig`. Only fields that it sets have an effect.
 
 use reeve_api::addon::DeploymentSettings;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::tls;
 use crate::addon::Addon;
 use crate::messages;
 
-/// The layer, and what of it could not be used.
+/// The layer, and the settings that were ignored.
 pub fn layer(addon: Addon, config: &DeploymentSettings) -> (Tree, Vec<String>) {
     let mut tree = Tree::new();
     let mut complaints = Vec::new();
@@ -52,7 +52,7 @@ pub fn layer(addon: Addon, config: &DeploymentSettings) -> (Tree, Vec<String>) {
     (tree, complaints)
 }
 
-/// Like [`lay`](super::overlay::lay), but nulls stay: they are to take away what is below this layer.
+/// Like [`lay`](super::overlay::lay), but nulls stay: they remove keys of the layers below.
 fn lay_raw(base: &mut Tree, over: Tree) {
     for (key, value) in over {
         match (base.get_mut(&key), value) {
@@ -64,7 +64,7 @@ fn lay_raw(base: &mut Tree, over: Tree) {
     }
 }
 
-/// `kind:name:container`, in which a star is anything, as a regular expression.
+/// `kind:name:container`, with stars as wildcards, as a regular expression.
 fn pattern(container: &str) -> String {
     let part = |part: &str| {
         if part == "*" {

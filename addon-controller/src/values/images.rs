@@ -1,4 +1,4 @@
-//! Where images come from.
+//! The mirrors of images.
 
 use reeve_api::addon::ImageMirror;
 use serde::Deserialize;
@@ -12,8 +12,7 @@ struct Registries {
     registries: Vec<ImageMirror>,
 }
 
-/// An image's name after the mirrors of its cluster and of its add-on's configuration. Those of the configuration are
-/// taken if there are any.
+/// An image's name after the mirrors of its cluster or, if there are any, of its add-on's configuration.
 pub fn mirrored(inputs: &Inputs, image: &str) -> (String, Vec<String>) {
     let mut complaints = Vec::new();
     let configured = inputs.config.spec().map(|spec| spec.registries.clone());
@@ -28,7 +27,8 @@ pub fn mirrored(inputs: &Inputs, image: &str) -> (String, Vec<String>) {
     (apply(&mirrors, image), complaints)
 }
 
-/// The longest source that the name begins with is replaced; an empty one stands for everything before the last slash.
+/// Replaces the longest source that is a prefix of the name; an empty source matches everything before the last
+/// slash.
 fn apply(mirrors: &[ImageMirror], image: &str) -> String {
     let fits = |mirror: &&ImageMirror| {
         let rest = image.strip_prefix(mirror.source.trim_end_matches('/'));
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addon_61_images_come_from_the_mirror_of_the_longest_source() {
+    fn addon_61_mirror_of_longest_source_is_used() {
         let mirror = |source: &str, mirror: &str| ImageMirror {
             source: source.to_owned(),
             mirror: mirror.to_owned(),

@@ -1,4 +1,4 @@
-//! From a `ManagedClusterAddOn` to values: layers, of which later ones win.
+//! Computes values from a `ManagedClusterAddOn`: layers, of which later ones take precedence.
 
 mod annotations;
 mod config;
@@ -16,33 +16,33 @@ use overlay::{Tree, at, lay};
 const FRAMEWORK: &str = include_str!("../../manifests/framework/values.yaml");
 const CONFIG_POLICY: &str = include_str!("../../manifests/config-policy/values.yaml");
 
-/// Values, and what of the layers could not be used.
+/// Values, and the ignored settings of the layers.
 #[derive(Debug, Default)]
 pub struct Values {
-    /// By their keys.
+    /// The values, by their keys.
     pub tree: Tree,
-    /// For people: each names what it is about.
+    /// Ignored settings, as messages for users.
     pub complaints: Vec<String>,
 }
 
-/// Why there are no values.
+/// Why the values could not be computed.
 #[derive(Debug, thiserror::Error)]
 pub enum ValuesError {
-    /// The annotation is no JSON object.
+    /// The annotation is not a JSON object.
     #[error("the annotation {VALUES_ANNOTATION} is not a JSON object: {0}")]
     Annotation(String),
-    /// The built-in values are damaged.
+    /// The built-in values cannot be parsed.
     #[error("the built-in values cannot be read")]
     BuiltIn(#[source] serde_saphyr::Error),
-    /// The configuration is not there.
+    /// The configuration does not exist.
     #[error("{}", messages::config_missing(.0))]
     ConfigMissing(String),
-    /// Nobody has said in which version the configuration applies.
+    /// The status has no hash of the configuration.
     #[error("{}", messages::config_unhashed(*.0))]
     ConfigUnhashed(Addon),
 }
 
-/// The values of the two add-ons that have an agent.
+/// The values of the two add-ons with an agent.
 pub fn of(inputs: &Inputs) -> Result<Values, ValuesError> {
     let addon = inputs.installation.addon;
     let mut values = Values::default();
@@ -69,7 +69,7 @@ pub fn of(inputs: &Inputs) -> Result<Values, ValuesError> {
     Ok(values)
 }
 
-/// What nobody can change.
+/// Sets the values that no user can change.
 fn mandate(inputs: &Inputs, values: &mut Values) {
     let environment = &inputs.environment;
     let addon = inputs.installation.addon;
@@ -94,7 +94,7 @@ fn mandate(inputs: &Inputs, values: &mut Values) {
     );
 }
 
-/// Whether the configuration can be used. What is being removed does not wait for one.
+/// Whether the configuration can be used. A terminating add-on does not wait for one.
 pub fn check_config(inputs: &Inputs) -> Result<(), ValuesError> {
     match &inputs.config {
         Config::None | Config::Some(_) => Ok(()),
@@ -104,7 +104,7 @@ pub fn check_config(inputs: &Inputs) -> Result<(), ValuesError> {
     }
 }
 
-/// What a configuration of the standalone add-on says that nobody understands.
+/// The unknown settings in a configuration of the standalone add-on.
 pub fn standalone_complaints(inputs: &Inputs) -> Vec<String> {
     let spec = inputs.config.spec();
     spec.map(|spec| config::layer(Addon::Standalone, spec).1)

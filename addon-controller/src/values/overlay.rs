@@ -1,11 +1,11 @@
-//! Values as a tree: later layers over earlier ones, and reading them with the path in every error.
+//! Values as a tree: merges later layers over earlier ones, and reads values with the path in every error.
 
 use serde_json::{Map, Value};
 
 /// Values, by their keys.
 pub type Tree = Map<String, Value>;
 
-/// Lays `over` upon `base`: maps are merged, everything else replaces, and a null takes the key away.
+/// Merges `over` into `base`: maps are merged, everything else replaces, and a null removes the key.
 pub fn lay(base: &mut Tree, over: Tree) {
     for (key, value) in over {
         match (base.get_mut(&key), value) {
@@ -20,15 +20,15 @@ pub fn lay(base: &mut Tree, over: Tree) {
     }
 }
 
-/// A value that is not what it must be.
+/// A value of the wrong type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the value {path} is {found}, not {expected}")]
 pub struct Misfit {
     /// Its keys, with dots between them.
     pub path: String,
-    /// What it is.
+    /// The value, shortened.
     pub found: String,
-    /// What it must be.
+    /// The expected type.
     pub expected: &'static str,
 }
 
@@ -37,7 +37,7 @@ pub struct Misfit {
 pub struct Reader<'a>(pub &'a Tree);
 
 impl<'a> Reader<'a> {
-    /// The value at a path of keys with dots between them; `None` where there is none.
+    /// The value at a path of keys with dots between them; `None` where it is absent.
     pub fn value(self, path: &str) -> Option<&'a Value> {
         let mut keys = path.split('.');
         let first = self.0.get(keys.next()?)?;
@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
         (!found.is_null()).then_some(found)
     }
 
-    /// A text; numbers and booleans count as theirs, and nothing as the empty one.
+    /// A string; numbers and booleans are converted, and an absent value is empty.
     pub fn text(self, path: &str) -> Result<String, Misfit> {
         match self.value(path) {
             None => Ok(String::new()),
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A boolean, or the text of one; nothing and the empty text are false.
+    /// A boolean, or a string with one; absent and empty are false.
     pub fn flag(self, path: &str) -> Result<bool, Misfit> {
         match self.value(path) {
             None => Ok(false),
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A whole number, or the text of one; nothing is `default`.
+    /// An integer, or a string with one; absent is `default`.
     pub fn number(self, path: &str, default: i64) -> Result<i64, Misfit> {
         match self.value(path) {
             None => Ok(default),
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A list; nothing is an empty one.
+    /// A list; absent is an empty one.
     pub fn list(self, path: &str) -> Result<Vec<Value>, Misfit> {
         match self.value(path) {
             None => Ok(Vec::new()),
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A map; nothing is an empty one.
+    /// A map; absent is an empty one.
     pub fn map(self, path: &str) -> Result<Tree, Misfit> {
         match self.value(path) {
             None => Ok(Tree::new()),
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
 fn misfit(path: &str, found: &Value, expected: &'static str) -> Misfit {
     Misfit {
         path: path.to_owned(),
-        // Values of an annotation are no secrets, but they may be long.
+        // Values of an annotation are not secret, but may be long.
         found: reeve_runtime::events::at_most(&found.to_string(), 80).to_owned(),
         expected,
     }
@@ -132,19 +132,19 @@ mod tests {
     }
 
     #[test]
-    fn maps_merge_lists_replace_and_nulls_take_away() {
+    fn maps_merge_lists_replace_and_nulls_remove() {
         let mut base = tree(&json!({"a": {"x": 1, "y": [1, 2]}, "b": 2, "c": {"d": 1}}));
         lay(
             &mut base,
             tree(&json!({"a": {"y": [3]}, "b": null, "c": 5, "e": {"f": null, "g": 1}})),
         );
-        // A null in a map that is new stays, as in Helm; readers take it for nothing.
+        // A null in a new map stays, as in Helm; readers treat it as absent.
         let expected = json!({"a": {"x": 1, "y": [3]}, "c": 5, "e": {"f": null, "g": 1}});
         assert_eq!(Value::Object(base), expected);
     }
 
     #[test]
-    fn addon_43_the_text_false_is_false() {
+    fn addon_43_string_false_is_false() {
         let tree = tree(&json!({"a": "false", "b": "T", "c": "maybe", "d": {"e": 1}}));
         let read = Reader(&tree);
         assert_eq!(read.flag("a"), Ok(false));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_with_one_value() {
+    fn tree_has_one_value_at_path() {
         assert_eq!(Value::Object(at("a.b.c", 1)), json!({"a": {"b": {"c": 1}}}));
     }
 }

@@ -1,6 +1,6 @@
-//! The TLS settings of the agents' servers: what a configuration may say.
+//! The valid TLS settings of the agents' servers.
 
-/// The names by which Go's TLS library knows cipher suites, those of TLS 1.3 included.
+/// The names of cipher suites in Go's TLS library, with those of TLS 1.3.
 const SUITES: &[&str] = &[
     "TLS_AES_128_GCM_SHA256",
     "TLS_AES_256_GCM_SHA384",
@@ -42,12 +42,12 @@ const VERSIONS: &[&str] = &[
     "TLSv1.3",
 ];
 
-/// Whether this names a version of TLS. The empty text does: it leaves the choice to the agent.
+/// Whether this is a version of TLS. Empty is valid: the agent uses its default.
 pub fn is_version(text: &str) -> bool {
     text.is_empty() || VERSIONS.contains(&text)
 }
 
-/// The first name in a list with commas that is no cipher suite.
+/// The first unknown cipher suite in a comma-separated list.
 pub fn unknown_suite(text: &str) -> Option<&str> {
     let mut names = text.split(',').map(str::trim);
     names.find(|name| !name.is_empty() && !SUITES.contains(name))

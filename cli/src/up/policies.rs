@@ -1,4 +1,5 @@
-//! What `reeve up` shows of the policies of the hub. Only that is read: what a policy contains may be nested more deeply
+//! Reads the policies of the hub for the table of `reeve up`. Only the shown fields are decoded: the content of a
+//! policy may be nested more deeply than a decoder accepts, and is skipped.
 //! than a decoder takes, and is skipped.
 
 use anyhow::{Context as _, Result};
@@ -13,13 +14,13 @@ use serde::Deserialize;
 
 use super::messages;
 
-/// Kinds that controllers of managed clusters evaluate, by their plurals. On the hub of a fleet nobody does.
+/// Kinds that controllers of managed clusters evaluate, by their plurals. No controller on the hub does.
 const TEMPLATE_KINDS: [(&str, &str, &str); 3] = [
     ("v1", "configurationpolicies", "ConfigurationPolicy"),
     ("v1", "certificatepolicies", "CertificatePolicy"),
     ("v1beta1", "operatorpolicies", OPERATOR_POLICY),
 ];
-/// A kind that has no evaluator in a fleet.
+/// A kind without an evaluator in a fleet.
 const OPERATOR_POLICY: &str = "OperatorPolicy";
 
 /// A line of the table.
@@ -27,15 +28,15 @@ const OPERATOR_POLICY: &str = "OperatorPolicy";
 pub(super) struct Row {
     /// The namespace and the name.
     pub(super) name: String,
-    /// A policy that is disabled is on no cluster.
+    /// Whether the policy is disabled, and so on no cluster.
     pub(super) disabled: bool,
-    /// What each cluster says that the policy is bound to.
+    /// The compliance on each bound cluster.
     pub(super) clusters: Vec<(String, Option<Compliance>)>,
-    /// Why there is no answer, where that is known.
+    /// Why there is no compliance, where that is known.
     pub(super) problem: Option<String>,
 }
 
-/// A root policy, as far as it is shown.
+/// The shown fields of a root policy.
 #[derive(Debug, Deserialize)]
 struct RootPolicy {
     metadata: ObjectMeta,
@@ -43,7 +44,7 @@ struct RootPolicy {
     status: Option<Status>,
 }
 
-/// Of the status only the clusters.
+/// The clusters in the status.
 #[derive(Debug, Deserialize)]
 struct Status {
     status: Option<Vec<CompliancePerCluster>>,
@@ -70,7 +71,7 @@ struct Definition {
     metadata: Named,
 }
 
-/// Only the name: the other metadata are as deep as whoever wrote them liked.
+/// Only the name: other metadata may be nested at any depth.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Named {
@@ -88,7 +89,7 @@ struct Misplaced {
     metadata: Named,
 }
 
-/// The policies of users, no replicas; then the objects that belong into a policy and were applied to the hub.
+/// The root policies; then the objects that belong into a policy and were applied to the hub.
 pub(super) async fn read(fleet: &Fleet) -> Result<Vec<Row>> {
     let hub = fleet.hub.client();
     let of_users = ListParams::default().labels(&format!("!{}", names::ROOT_POLICY_LABEL));

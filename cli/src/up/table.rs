@@ -1,4 +1,4 @@
-//! What the clusters say of the policies, as text.
+//! Prints the compliance of the policies as a table.
 
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
@@ -9,10 +9,10 @@ use reeve_api::Compliance;
 use super::policies::Row;
 use crate::output;
 
-/// How many clusters have a column of their own. More are counted.
+/// How many clusters get a column. The others are counted.
 const MOST_COLUMNS: usize = 6;
 
-/// The table that was shown last. On a terminal a new one takes its place; elsewhere every change is a line.
+/// The last printed table. On a terminal a new one replaces it; elsewhere every change is a line.
 pub(super) struct Table {
     started: Instant,
     rows: Vec<String>,
@@ -28,7 +28,7 @@ impl Table {
         }
     }
 
-    /// Shows what has changed.
+    /// Prints the changes.
     pub(super) fn show(&mut self, rows: &[Row]) {
         let rows: Vec<String> = rows.iter().map(row).collect();
         if rows == self.rows {
@@ -57,7 +57,7 @@ impl Table {
     }
 }
 
-/// One policy: its name, its compliance, and the clusters'.
+/// One policy: its name, its compliance, and its compliance on the clusters.
 fn row(row: &Row) -> String {
     let mut all = match row.clusters.as_slice() {
         [] if row.problem.is_some() => "error".to_owned(),
@@ -101,7 +101,8 @@ fn text(compliance: Option<Compliance>) -> &'static str {
     }
 }
 
-/// Whether every policy has an answer from every cluster that it is bound to, of which there is one, and whether all are
+/// Whether every policy is bound to a cluster at least and has a compliance from each bound cluster, and whether all
+/// are `Compliant` if `compliant` is set. A fleet without policies has reached nothing.
 /// Compliant if that is asked for. A fleet without policies has reached nothing.
 pub(super) fn is_reached(rows: &[Row], compliant: bool) -> bool {
     let enough = |compliance: Option<Compliance>| match compliance {

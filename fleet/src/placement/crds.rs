@@ -11,7 +11,7 @@ const FILES: [&str; 6] = [
     include_str!("../../crds/addonplacementscores.yaml"),
 ];
 
-/// A CRD that came with the program cannot be read.
+/// A CRD that is part of the program cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read a CRD that is built in: {0}")]
 pub struct CrdError(#[from] serde_saphyr::Error);
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_crd_can_be_read_and_is_named_after_its_kind() {
+    fn every_crd_parses_and_is_named_after_its_kind() {
         let crds = crds().unwrap();
         assert_eq!(crds.len(), 6);
         for crd in crds {

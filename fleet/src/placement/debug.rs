@@ -1,7 +1,7 @@
-//! What a placement chooses and why, for people: `GET /debug/placements/<namespace>/<name>` for one that exists, and
-//! `POST /debug/placements/` for one that need not. Nothing is written.
+//! Explains which clusters a placement chooses: `GET /debug/placements/<namespace>/<name>` for an existing one, and
+//! `POST /debug/placements/` for one in the request's body. Neither writes anything.
 //!
-//! Who asks is up to the server that the router is put into: it leaves a [`User`] in the request's extensions.
+//! The server that the router is mounted in authenticates: it puts a [`User`] into the request's extensions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,30 +28,30 @@ use super::schedule::{Schedule, schedule};
 use super::types::Placement;
 
 const PATH: &str = "/debug/placements/";
-/// The most bytes that a posted placement may have.
+/// The largest body of a request, in bytes.
 const LARGEST: usize = 1024 * 1024;
 
-/// Who asks.
+/// The authenticated user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
     /// The name.
     pub name: String,
-    /// The UID, may be empty.
+    /// The UID; may be empty.
     pub uid: String,
     /// The groups.
     pub groups: Vec<String>,
-    /// What else the authenticator knows.
+    /// The other attributes that the authenticator returned.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-/// Explains placements.
+/// Serves the explanations.
 #[derive(Clone)]
 pub struct Debugger {
     client: Client,
     index: Arc<RwLock<Index>>,
 }
 
-/// A refusal: it is sent as `{"error": …}`.
+/// An error response: the body is `{"error": …}`.
 #[derive(Debug)]
 struct Refused(StatusCode, String);
 
@@ -67,7 +67,7 @@ fn answer(status: StatusCode, body: &Value) -> Response {
 }
 
 impl Debugger {
-    /// Reads what a controller knows; asks for rights through `client`.
+    /// Reads the index of a controller; reviews access through `client`.
     pub fn new(client: Client, index: Arc<RwLock<Index>>) -> Self {
         Self { client, index }
     }
@@ -118,14 +118,14 @@ impl Debugger {
         Ok(report(&placement, &schedule(&observed.inputs, &mut |_| {})))
     }
 
-    /// Asks the API server whether the user may.
+    /// Asks the API server whether the user has access to the placement.
     async fn may(&self, user: User, verb: &str, key: &ObjectKey) -> Result<(), Refused> {
         let attributes = ResourceAttributes {
             group: Some("cluster.open-cluster-management.io".to_owned()),
             resource: Some("placements".to_owned()),
             verb: Some(verb.to_owned()),
             namespace: Some(key.namespace.clone()),
-            // What is to be created has no name yet.
+            // An object to create has no name in the review.
             name: (verb == "get").then(|| key.name.clone()),
             ..ResourceAttributes::default()
         };
@@ -158,7 +158,7 @@ async fn handle(State(debugger): State<Debugger>, request: Request) -> Response 
     }
 }
 
-/// All that is known of the user goes into the review.
+/// The review has all attributes of the user.
 fn review(user: &User, attributes: ResourceAttributes) -> SubjectAccessReview {
     SubjectAccessReview {
         spec: SubjectAccessReviewSpec {
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plc_81_all_that_is_known_of_the_user_is_asked_about() {
+    fn plc_81_review_has_all_attributes_of_the_user() {
         let user = User {
             name: "alice".to_owned(),
             uid: "u1".to_owned(),

@@ -1,4 +1,4 @@
-//! From what is known of a hub to what a placement's decisions and status should be. No clock, no client.
+//! Computes a placement's decisions and status from the index. No clock, no client.
 
 use std::sync::Arc;
 
@@ -16,24 +16,24 @@ use super::status::status;
 use super::types::placement::PlacementStatus;
 use super::types::{Placement, PlacementDecision};
 
-/// What a placement's decisions depend on.
+/// The inputs of a placement's decisions.
 pub struct Observed {
-    /// Among whom it may choose.
+    /// The clusters that it may choose.
     pub among: Availability,
-    /// What the scheduler looks at.
+    /// The inputs of the scheduler.
     pub inputs: Inputs,
-    /// The decisions that it has.
+    /// Its existing decisions.
     pub decisions: Vec<Arc<PlacementDecision>>,
 }
 
 impl Observed {
-    /// What is known of a placement; `None` if there is nothing to do for it.
+    /// The inputs for a placement; `None` if there is nothing to reconcile.
     pub fn of(index: &Index, key: &ObjectKey, now: Timestamp) -> Option<Self> {
         let placement = index.scheduled(key)?;
         Some(Self::dry(index, placement, key, now))
     }
 
-    /// The same for a placement that need not exist.
+    /// The inputs for a placement that may not exist.
     pub fn dry(index: &Index, placement: Arc<Placement>, key: &ObjectKey, now: Timestamp) -> Self {
         let among = index.availability(&placement);
         Self {
@@ -50,17 +50,17 @@ impl Observed {
     }
 }
 
-/// What should be done for a placement.
+/// The desired state of a placement.
 pub struct Decision {
-    /// What it chooses, and why.
+    /// The chosen clusters, with the scores.
     pub schedule: Schedule,
-    /// The writes that its decisions need.
+    /// The writes of its decisions.
     pub writes: Vec<Write>,
-    /// The status that it should have.
+    /// Its desired status.
     pub status: PlacementStatus,
 }
 
-/// Decides, and tells `watch` of every step of scheduling.
+/// Schedules, and calls `watch` at every step of scheduling.
 pub fn decide(observed: &Observed, watch: &mut dyn FnMut(Mark<'_>)) -> Decision {
     let placement = &observed.inputs.placement;
     let name = placement.metadata.name.as_deref().unwrap_or_default();
@@ -74,7 +74,7 @@ pub fn decide(observed: &Observed, watch: &mut dyn FnMut(Mark<'_>)) -> Decision 
     let (mut desired, mut statuses) = groups::decisions(name, &groups);
     let unnameable = !labels::value_errors(name).is_empty();
     if unnameable {
-        // No decision could say whose it is.
+        // The label of the decisions could not hold the placement's name.
         withdraw(
             &mut schedule,
             Verdict::misconfigured("", messages::name_too_long(name)),
@@ -90,9 +90,10 @@ pub fn decide(observed: &Observed, watch: &mut dyn FnMut(Mark<'_>)) -> Decision 
     }
 }
 
-/// A mistake that shows late leaves as little as one that shows early, and the status says the same.
+/// Clears the schedule after an error that shows late, so that decisions and status are as after one that shows
+/// early.
 fn withdraw(schedule: &mut Schedule, verdict: Verdict) {
-    // What was wrong before is told of first.
+    // An earlier error takes precedence.
     if !schedule.verdict.aborts() {
         schedule.verdict = verdict;
     }

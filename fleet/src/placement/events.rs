@@ -1,4 +1,4 @@
-//! The events that tell what was done to a placement's decisions.
+//! The events for writes of a placement's decisions.
 
 use k8s_openapi::api::core::v1::ObjectReference;
 
@@ -9,7 +9,7 @@ use super::types::{Placement, PlacementDecision};
 /// The most bytes of scores in a note.
 const SCORES: usize = 1000;
 
-/// What was done to a decision.
+/// The write of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// It was created.
@@ -33,19 +33,19 @@ impl Deed {
 /// An event about a placement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlacementEvent {
-    /// The decision that it is about, too.
+    /// The decision that it is about.
     pub related: ObjectReference,
-    /// Why, one word.
+    /// The reason in upper camel case.
     pub reason: &'static str,
-    /// What was done.
+    /// The action in upper camel case.
     pub action: &'static str,
     /// The text.
     pub note: String,
-    /// Whether something is wrong.
+    /// Whether its type is `Warning`.
     pub warning: bool,
 }
 
-/// The events of one pass, in the order of what was done. The scores are told once.
+/// The events of one reconcile, in the order of the writes, and one event for the scores.
 pub fn events(
     placement: &Placement,
     deeds: &[(Deed, ObjectReference)],
@@ -59,7 +59,7 @@ pub fn events(
         let (reason, action, verb) = deed.reason();
         let of = decision.name.as_deref().unwrap_or_default();
         let mut note = messages::decision(of, verb, name, namespace);
-        // A wrong placement loses its clusters: the event says why.
+        // An invalid placement loses its clusters: the event has the reason.
         let complaint = schedule
             .verdict
             .complaint()
@@ -104,7 +104,7 @@ fn scores(schedule: &Schedule) -> String {
     note
 }
 
-/// Names a decision in events.
+/// The reference to a decision in events.
 pub fn reference(decision: &PlacementDecision) -> ObjectReference {
     ObjectReference {
         api_version: Some("cluster.open-cluster-management.io/v1beta1".to_owned()),
@@ -117,7 +117,7 @@ pub fn reference(decision: &PlacementDecision) -> ObjectReference {
     }
 }
 
-/// Names a placement in events.
+/// The reference to a placement in events.
 pub fn placement(placement: &Placement) -> ObjectReference {
     ObjectReference {
         api_version: Some("cluster.open-cluster-management.io/v1beta1".to_owned()),

@@ -1,4 +1,4 @@
-//! From the chosen clusters to groups, and from groups to the decisions there should be.
+//! Groups the chosen clusters, and computes the desired decisions of the groups.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ pub struct Group {
     pub clusters: Vec<String>,
 }
 
-/// A `PlacementDecision` as it should be.
+/// A desired `PlacementDecision`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Desired {
-    /// Its name.
+    /// The name of the decision.
     pub name: String,
     /// All its labels.
     pub labels: BTreeMap<String, String>,
@@ -69,7 +69,7 @@ fn cut(groups: &mut Vec<Group>, name: &str, members: &[&ManagedCluster], length:
     }));
 }
 
-/// How many clusters a group has at most.
+/// The largest size of a group.
 fn length(strategy: &GroupStrategy, total: usize) -> Result<usize, String> {
     let length = match &strategy.clusters_per_decision_group {
         None => 0,
@@ -89,8 +89,8 @@ fn length(strategy: &GroupStrategy, total: usize) -> Result<usize, String> {
     })
 }
 
-/// Rounded up in floating point, as upstream does it: 7 % of 100 are 8. Other sizes would shift the clusters of all
-/// groups behind when a hub changes its scheduler.
+/// Rounded up in floating point, as upstream: 7 % of 100 are 8. Other sizes would move the clusters of all later
+/// groups when a hub changes its scheduler.
 #[allow(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -100,7 +100,7 @@ fn share(percent: i32, total: usize) -> usize {
     (f64::from(percent) / 100.0 * total as f64).ceil().max(0.0) as usize
 }
 
-/// The decisions of groups, and what the placement's status says of the groups.
+/// The decisions of groups, and the groups of the placement's status.
 pub fn decisions(placement: &str, groups: &[Group]) -> (Vec<Desired>, Vec<DecisionGroupStatus>) {
     let mut desired = Vec::new();
     let mut statuses = Vec::new();

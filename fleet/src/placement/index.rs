@@ -1,4 +1,4 @@
-//! What is known of a hub, and which placements a change of it concerns.
+//! An index of a hub's objects, which maps a change to the placements that depend on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use super::types::{
     PlacementDecision,
 };
 
-/// Placements to look at again.
+/// The placements to enqueue.
 pub type Concerned = BTreeSet<ObjectKey>;
 
-/// What is known of a hub. An object that has become unreadable stays as it was: it is not gone.
+/// The objects of a hub. An object that becomes unreadable keeps its last readable state.
 #[derive(Default)]
 pub struct Index {
     placements: BTreeMap<ObjectKey, Arc<Placement>>,
@@ -26,7 +26,7 @@ pub struct Index {
     clusters: BTreeMap<String, Arc<ManagedCluster>>,
     decisions: BTreeMap<ObjectKey, Arc<PlacementDecision>>,
     scores: Arc<Scores>,
-    /// Decisions that were created here, since when, as long as the watch has not told of them.
+    /// Decisions that this controller created, with the time, until the watch delivers them.
     untold: BTreeMap<ObjectKey, Timestamp>,
     synced: bool,
 }
@@ -37,7 +37,7 @@ struct Seen<T> {
     new: Option<Arc<T>>,
 }
 
-/// Puts what is known of an object in its place; `None` if nothing can be said of it.
+/// Stores the state of an object; `None` if nothing that matters has changed.
 fn put<K: Ord, T>(
     all: &mut BTreeMap<K, Arc<T>>,
     key: K,
@@ -57,7 +57,7 @@ fn put<K: Ord, T>(
     Some(seen)
 }
 
-/// Whether `known` is older than what was written here since.
+/// Whether `known` is older than this controller's own write.
 fn is_stale<T: kube::Resource>(present: Option<&Arc<T>>, known: Option<&Cached<T>>) -> bool {
     let version =
         |object: &T| -> Option<u64> { object.meta().resource_version.as_ref()?.parse().ok() };
@@ -69,22 +69,22 @@ fn is_stale<T: kube::Resource>(present: Option<&Arc<T>>, known: Option<&Cached<T
 }
 
 impl Index {
-    /// Everything has been seen once: what is absent now is not there.
+    /// All caches have synced: an object that is absent now does not exist.
     pub fn set_synced(&mut self) {
         self.synced = true;
     }
 
-    /// Whether everything has been seen once.
+    /// Whether all caches have synced.
     pub fn is_synced(&self) -> bool {
         self.synced
     }
 
-    /// A placement, whoever makes its decisions.
+    /// A placement, also one whose decisions another scheduler makes.
     pub fn placement_of(&self, key: &ObjectKey) -> Option<Arc<Placement>> {
         self.placements.get(key).cloned()
     }
 
-    /// A placement has changed.
+    /// Applies a change of a placement.
     pub fn placement(&mut self, key: &ObjectKey, known: Option<Cached<Placement>>) -> Concerned {
         if is_stale(self.placements.get(key), known.as_ref()) {
             return Concerned::new();
@@ -95,7 +95,7 @@ impl Index {
         }
     }
 
-    /// A decision has changed.
+    /// Applies a change of a decision.
     pub fn decision(
         &mut self,
         key: &ObjectKey,
@@ -115,7 +115,7 @@ impl Index {
             .collect()
     }
 
-    /// A decision has been written here, and created if `created` says when.
+    /// Records this controller's own write of a decision; `created` is the time of its creation, if it was created.
     pub fn wrote(&mut self, decision: Arc<PlacementDecision>, created: Option<Timestamp>) {
         let key = ObjectKey::of(decision.as_ref());
         let known = Cached::Valid(decision);
@@ -128,8 +128,8 @@ impl Index {
         put(&mut self.decisions, key, Some(known));
     }
 
-    /// Forgets the decisions of a placement that were created here before `before`, and of which the watch has not told: who
-    /// deletes one while the watch is interrupted is never heard of. Whether there are younger ones.
+    /// Drops the decisions of a placement that were created before `before` and that the watch has not delivered: the
+    /// watch misses the deletion of an object that it has never delivered. Returns whether younger ones exist.
     pub fn forget_untold(&mut self, placement: &ObjectKey, before: Timestamp) -> bool {
         let prefix = format!("{}-decision-", placement.name);
         let ours =
@@ -145,7 +145,7 @@ impl Index {
         any
     }
 
-    /// A binding has changed.
+    /// Applies a change of a binding.
     pub fn binding(
         &mut self,
         key: &ObjectKey,
@@ -158,7 +158,7 @@ impl Index {
         }
     }
 
-    /// A set has changed. Its status is of no concern.
+    /// Applies a change of a set. A change of its status enqueues nothing.
     pub fn set(&mut self, name: &str, known: Option<Cached<ManagedClusterSet>>) -> Concerned {
         let Some(seen) = put(&mut self.sets, name.to_owned(), known) else {
             return Concerned::new();
@@ -171,7 +171,7 @@ impl Index {
         self.of_set(name).collect()
     }
 
-    /// A cluster has changed. A sign of life that changes nothing that a placement reads is of no concern.
+    /// Applies a change of a cluster. A change of fields that no placement reads enqueues nothing.
     pub fn cluster(&mut self, name: &str, known: Option<Cached<ManagedCluster>>) -> Concerned {
         let Some(seen) = put(&mut self.clusters, name.to_owned(), known) else {
             return Concerned::new();
@@ -190,7 +190,7 @@ impl Index {
             .collect()
     }
 
-    /// A score has changed; its namespace is the name of its cluster.
+    /// Applies a change of a score; its namespace is the name of its cluster.
     pub fn score(
         &mut self,
         key: &ObjectKey,
@@ -231,7 +231,7 @@ impl Index {
         all.take_while(move |(key, _)| key.namespace == namespace)
     }
 
-    /// The placements that may use what a binding binds.
+    /// The placements that may use the set of a binding.
     fn bound_by<'a>(&'a self, binding: &'a ObjectKey) -> impl Iterator<Item = ObjectKey> + 'a {
         let placements = self.placements_in(&binding.namespace);
         placements
@@ -247,7 +247,7 @@ impl Index {
         bindings.flat_map(|binding| self.bound_by(binding))
     }
 
-    /// The names of the sets that clusters belong to. A set that cannot be used has none.
+    /// The names of the sets that clusters belong to. An invalid set has no members.
     fn sets_of<'a>(
         &self,
         clusters: impl IntoIterator<Item = &'a Arc<ManagedCluster>>,
@@ -265,13 +265,13 @@ impl Index {
         sets
     }
 
-    /// A placement, if its decisions are to be made.
+    /// A placement, if this controller makes its decisions.
     pub fn scheduled(&self, key: &ObjectKey) -> Option<Arc<Placement>> {
         let placement = self.placements.get(key)?;
         placement.is_scheduled().then(|| Arc::clone(placement))
     }
 
-    /// Among whom a placement may choose.
+    /// The clusters that a placement may choose.
     pub fn availability(&self, placement: &Placement) -> Availability {
         let namespace = placement.metadata.namespace.as_deref().unwrap_or_default();
         let first = ObjectKey::new(namespace, "");
@@ -290,12 +290,12 @@ impl Index {
         }
     }
 
-    /// Which clusters are chosen so far, seen from a placement.
+    /// The decisions so far, seen from a placement.
     pub fn placed(&self, placement: &ObjectKey) -> Placed {
         Placed::of(placement, self.decisions.values().map(AsRef::as_ref))
     }
 
-    /// The decisions in a placement's namespace that are its own, or would be by their names.
+    /// The decisions in a placement's namespace that have its label or would have its names.
     pub fn decisions(&self, placement: &ObjectKey) -> Vec<Arc<PlacementDecision>> {
         let first = ObjectKey::new(placement.namespace.as_str(), "");
         let prefix = format!("{}-decision-", placement.name);
@@ -314,7 +314,7 @@ impl Index {
     }
 }
 
-/// Whether an update changed nothing at all that can be read.
+/// Whether an update changes no field.
 fn is_same(old: &ManagedCluster, new: &ManagedCluster) -> bool {
     old.spec == new.spec
         && old.status == new.status
@@ -324,7 +324,7 @@ fn is_same(old: &ManagedCluster, new: &ManagedCluster) -> bool {
         && old.is_terminating() == new.is_terminating()
 }
 
-/// Whether everything is the same that placements read without expressions.
+/// Whether an update changes no field that placements without expressions read.
 fn reads_the_same(old: &ManagedCluster, new: &ManagedCluster) -> bool {
     let facts = |cluster: &ManagedCluster| {
         let status = cluster.status.clone().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Who belongs to which set, and among whom a placement may choose.
+//! The members of sets, and the clusters that a placement may choose.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,19 +14,19 @@ pub const EXCLUSIVE: &str = "ExclusiveClusterSetLabel";
 /// The selector type for membership by any labels.
 pub const BY_LABELS: &str = "LabelSelector";
 
-/// Who belongs to a set, checked.
+/// The checked selector of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Membership {
-    /// Those whose label names the set.
+    /// The clusters whose label names the set.
     Exclusive(String),
-    /// Those with such labels.
+    /// The clusters whose labels match.
     Labels(Selector),
-    /// Nobody: there is no selector.
+    /// No cluster: the set has no selector.
     Nobody,
 }
 
 impl Membership {
-    /// The text says why the set cannot be used.
+    /// The error is the reason why the set cannot be used.
     pub fn of(set: &ManagedClusterSet) -> Result<Self, String> {
         let selector = &set.spec.cluster_selector;
         match (selector.selector_type.as_str(), &selector.label_selector) {
@@ -39,7 +39,7 @@ impl Membership {
         }
     }
 
-    /// Whether a cluster with such labels belongs to the set.
+    /// Whether a cluster with these labels is a member of the set.
     pub fn includes(&self, labels: &BTreeMap<String, String>) -> bool {
         match self {
             Self::Exclusive(set) => labels.get(SET_LABEL) == Some(set),
@@ -49,16 +49,16 @@ impl Membership {
     }
 }
 
-/// Among whom a placement may choose.
+/// The clusters that a placement may choose.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Availability {
     /// The sets that are bound to the namespace, sorted.
     pub bound: Vec<String>,
-    /// Those of them that the placement asks for.
+    /// The bound sets that the placement names.
     pub eligible: Vec<String>,
     /// Their clusters, sorted by name.
     pub clusters: Vec<Arc<ManagedCluster>>,
-    /// What is wrong with sets that are left out, each with its name.
+    /// The errors of invalid sets, each with the set's name.
     pub unusable: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ pub fn bound<'a>(
     bound.into_iter().map(str::to_owned).collect()
 }
 
-/// Those of the bound sets that a placement asks for: all when it asks for none.
+/// The bound sets that a placement names: all when it names none.
 pub fn eligible(placement: &Placement, bound: &[String]) -> Vec<String> {
     let asked = &placement.spec.cluster_sets;
     let bound = bound.iter();
@@ -84,7 +84,7 @@ pub fn eligible(placement: &Placement, bound: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// The clusters of sets that are there and stay, and why some sets cannot be used.
+/// The clusters of the eligible sets that are not terminating, and the errors of invalid sets.
 pub fn available(
     names: &[String],
     sets: &BTreeMap<String, Arc<ManagedClusterSet>>,

@@ -1,4 +1,4 @@
-//! How long scheduling takes, in the series of the upstream scheduler.
+//! Measures the duration of scheduling, in the metrics of the upstream scheduler.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ struct Step {
 
 type Seconds<L> = Family<L, Histogram, fn() -> Histogram>;
 
-/// How long scheduling takes; clones share it.
+/// The histograms; clones share them.
 #[derive(Clone)]
 pub struct PlacementMetrics {
     scheduling: Seconds<Named>,
@@ -38,7 +38,7 @@ pub struct PlacementMetrics {
 
 impl Default for PlacementMetrics {
     fn default() -> Self {
-        // From a microsecond to a quarter of an hour.
+        // From one microsecond to a quarter of an hour.
         let seconds: fn() -> Histogram = || Histogram::new(exponential_buckets(1e-6, 10.0, 10));
         Self {
             scheduling: Family::new_with_constructor(seconds),
@@ -50,7 +50,7 @@ impl Default for PlacementMetrics {
 }
 
 impl PlacementMetrics {
-    /// The series, in a process's registry.
+    /// Registers the histograms with a process's registry.
     pub fn new(metrics: &Metrics) -> Self {
         let ours = Self::default();
         metrics.register(|registry| {
@@ -78,13 +78,13 @@ impl PlacementMetrics {
         ours
     }
 
-    /// Clusters have been chosen.
+    /// Records the duration of one schedule.
     pub(super) fn scheduled(&self, took: Duration) {
         let seconds = took.as_secs_f64();
         self.scheduling.get_or_create(&NAMED).observe(seconds);
     }
 
-    /// Decisions have been written.
+    /// Records the duration of the writes of decisions.
     pub(super) fn bound(&self, took: Duration) {
         self.binding
             .get_or_create(&NAMED)
@@ -105,7 +105,7 @@ impl PlacementMetrics {
                 self.plugins.get_or_create(&step).observe(seconds);
             };
             match mark {
-                // The filter that the expressions are part of is marked next.
+                // The mark of the filter that evaluates the expressions comes next.
                 Mark::Expressions => {
                     self.expressions.get_or_create(&NAMED).observe(seconds);
                     return;

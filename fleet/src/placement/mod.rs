@@ -1,7 +1,7 @@
-//! The placement controller: from `Placement`s, sets and clusters to `PlacementDecision`s.
+//! The placement controller: reads `Placement`s, sets and clusters, and writes `PlacementDecision`s.
 //!
-//! Watches fill the [`index`], which says whom a change concerns; [`decide`] says, purely, what a placement's decisions
-//! and status should be, by the [`schedule`] and the [`groups`], and which writes that takes, by the [`plan`].
+//! Watches fill the [`index`], which maps changes to placements; [`decide`] purely computes a placement's decisions
+//! and status with [`schedule`] and [`groups`], and [`plan`] computes the writes.
 
 pub mod controller;
 pub mod crds;

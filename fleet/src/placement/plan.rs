@@ -1,4 +1,4 @@
-//! From the decisions there should be and those there are to the writes that make them equal.
+//! Computes the writes that make the existing decisions equal to the desired ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,34 +8,34 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use super::groups::Desired;
 use super::types::{Placement, PlacementDecision};
 
-/// A write that a decision needs.
+/// A write of a decision.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Write {
-    /// It is not there.
+    /// The decision does not exist.
     Create(Desired),
-    /// It is there and not as it should be.
+    /// The decision differs from the desired one.
     Patch(Patch),
-    /// It should not be there.
+    /// The decision is not desired.
     Delete(Arc<PlacementDecision>),
 }
 
-/// What of a decision is not as it should be.
+/// The differences between a decision and its desired state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patch {
-    /// As it is.
+    /// The existing decision.
     pub current: Arc<PlacementDecision>,
-    /// As it should be.
+    /// The desired decision.
     pub desired: Desired,
-    /// The owners that it should have, if it has others.
+    /// The desired owner references, if they differ.
     pub owners: Option<Vec<OwnerReference>>,
-    /// Whether its labels are not as they should be.
+    /// Whether the labels differ.
     pub labels: bool,
-    /// Whether its clusters are not as they should be.
+    /// Whether the clusters differ.
     pub clusters: bool,
 }
 
-/// The writes that bring `current` in line, which are the decisions in the placement's namespace with its label, or with
-/// the name of one that should be there.
+/// The writes that make `current` equal to the desired decisions. `current` are the decisions in the placement's
+/// namespace with its label, or with the name of a desired one.
 pub fn plan(
     placement: &Placement,
     desired: Vec<Desired>,
@@ -82,7 +82,7 @@ fn patch(
     })
 }
 
-/// The reference to a placement by which its decisions go when it goes.
+/// The owner reference to a placement, by which the API server deletes its decisions with it.
 pub fn owner(placement: &Placement) -> OwnerReference {
     OwnerReference {
         api_version: "cluster.open-cluster-management.io/v1beta1".to_owned(),
@@ -94,7 +94,7 @@ pub fn owner(placement: &Placement) -> OwnerReference {
     }
 }
 
-/// The owners that a decision should have; `None` if it has them. Only one owner may be the controller.
+/// The desired owner references of a decision; `None` if it has them. Only one owner may be the controller.
 fn owners(placement: &Placement, decision: &PlacementDecision) -> Option<Vec<OwnerReference>> {
     let ours = owner(placement);
     let present = decision.metadata.owner_references.iter().flatten();
@@ -102,7 +102,7 @@ fn owners(placement: &Placement, decision: &PlacementDecision) -> Option<Vec<Own
     if present.clone().any(is_ours) {
         return None;
     }
-    // A placement of that name that is gone, and its stand-in under our uid, make room.
+    // References to a deleted placement of the same name, and others with this UID, are replaced.
     let others = present.filter(|one| one.kind != ours.kind && one.uid != ours.uid);
     let mut owners: Vec<OwnerReference> = others
         .cloned()

@@ -1,4 +1,4 @@
-//! What a placement's status says.
+//! Computes a placement's status.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
@@ -9,9 +9,9 @@ use super::schedule::{Schedule, Verdict};
 use super::types::placement::{DecisionGroupStatus, PlacementStatus};
 use super::types::{Placement, placement};
 
-/// The condition that says whether as many clusters are chosen as were asked for.
+/// The type of the condition for the number of chosen clusters.
 pub const SATISFIED: &str = "PlacementSatisfied";
-/// The condition that says whether the placement is written wrongly.
+/// The type of the condition for an invalid placement.
 pub const MISCONFIGURED: &str = "PlacementMisconfigured";
 
 /// A condition without its time.
@@ -19,15 +19,15 @@ pub const MISCONFIGURED: &str = "PlacementMisconfigured";
 pub struct Stated {
     /// Its type.
     pub kind: &'static str,
-    /// Whether it is so.
+    /// Whether its status is `True`.
     pub holds: bool,
-    /// Why, one word.
+    /// The reason in upper camel case.
     pub reason: &'static str,
-    /// The reason, as the message shows it.
+    /// The message.
     pub message: String,
 }
 
-/// `PlacementMisconfigured`. A set that cannot be used is left out of the choice, and told of here.
+/// `PlacementMisconfigured`. An invalid set is left out of the choice, and this condition has its error.
 pub fn misconfigured(verdict: &Verdict, unusable: &[String]) -> Stated {
     let message = match (verdict, unusable) {
         (Verdict::Misconfigured(complaint), _) => {
@@ -88,7 +88,7 @@ pub fn satisfied(placement: &Placement, among: &Availability, schedule: &Schedul
     }
 }
 
-/// The status that a placement should have.
+/// The desired status of a placement.
 pub fn status(
     placement: &Placement,
     among: &Availability,
@@ -115,7 +115,7 @@ pub fn status(
     status
 }
 
-/// Sets a condition. Its time is that of the last change of its status.
+/// Sets a condition. Its `lastTransitionTime` changes only with its status.
 pub fn set(conditions: &mut Vec<Condition>, stated: Stated, now: Timestamp) {
     let status = if stated.holds { "True" } else { "False" };
     let present = conditions.iter_mut().find(|one| one.type_ == stated.kind);

@@ -1,4 +1,4 @@
-//! What is let into the store, and how it is changed on the way. Whoever stores the objects calls these functions.
+//! Validates and mutates clusters and bindings at admission. The API server's admission calls these functions.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::messages;
 use super::sets::DEFAULT;
 use crate::placement::membership::SET_LABEL;
 
-/// A refusal, as an API server answers it.
+/// A rejection, with the API server's status.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Denied {
@@ -17,24 +17,24 @@ pub struct Denied {
     pub message: String,
 }
 
-/// A right to a set.
+/// A user's access to a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
     /// To bind it to a namespace: `create` on `managedclustersets/bind`.
     Bind,
-    /// To move clusters into it and out of it: `create` on `managedclustersets/join`.
+    /// To add clusters to it and remove them: `create` on `managedclustersets/join`.
     Join,
 }
 
-/// Who writes, and what they may do.
+/// The user of a write, with their access.
 pub trait Writer {
     /// The user's name.
     fn name(&self) -> &str;
-    /// Whether the user has a right to the set of this name.
+    /// Whether the user has access to the set with this name.
     fn may(&self, right: Right, set: &str) -> bool;
 }
 
-/// Someone who may do everything.
+/// A user with all access.
 pub struct Administrator;
 
 impl Writer for Administrator {
@@ -47,8 +47,8 @@ impl Writer for Administrator {
     }
 }
 
-/// Admits a `ManagedCluster` that is created (`old` is `None`) or updated: it gets the set `default` if it has none, and
-/// its new taints the present time.
+/// Admits a `ManagedCluster` on create (`old` is `None`) or update: a cluster without a set gets the set `default`,
+/// and new taints get the current time.
 pub fn admit_cluster(
     old: Option<&Value>,
     new: &mut Value,
@@ -60,7 +60,7 @@ pub fn admit_cluster(
     if asked.is_empty() {
         join(new, DEFAULT);
     }
-    // Who says nothing about sets on creation needs no right to `default`.
+    // A create without a set needs no access to `default`.
     let after = if asked.is_empty() && old.is_some() {
         DEFAULT
     } else {
@@ -106,13 +106,13 @@ fn text<'a>(taint: &'a Value, field: &str) -> &'a str {
     taint.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// When a taint was added; a text that is no time is one that nobody has.
+/// When a taint was added; the error is a text that is not a time.
 fn added(taint: &Value) -> Option<Result<Timestamp, &str>> {
     let time = taint.get("timeAdded").and_then(Value::as_str)?;
     Some(time.parse().map_err(|_| time))
 }
 
-/// Gives the present time to taints that are new; refuses taints to which somebody else gave one.
+/// Sets the current time on new taints; rejects taints with a time that the user set.
 fn stamp(old: Option<&Value>, new: &mut Value, now: Timestamp) -> Result<(), Denied> {
     let present = old.map_or(&[][..], taints);
     let time = Value::from(now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
@@ -144,7 +144,7 @@ fn stamp(old: Option<&Value>, new: &mut Value, now: Timestamp) -> Result<(), Den
     Err(denied(400, messages::time_given(&given)))
 }
 
-/// Admits a `ManagedClusterSetBinding` that is created (`old` is `None`) or updated.
+/// Admits a `ManagedClusterSetBinding` on create (`old` is `None`) or update.
 pub fn admit_binding(old: Option<&Value>, new: &Value, writer: &dyn Writer) -> Result<(), Denied> {
     let at = |path: &str| {
         new.pointer(path)

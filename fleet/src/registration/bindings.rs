@@ -1,8 +1,8 @@
-//! Bindings: whether their set is there.
+//! Bindings: whether their set exists.
 
 use crate::placement::status::Stated;
 
-/// `Bound`.
+/// The condition `Bound`.
 pub fn bound(set_exists: bool) -> Stated {
     Stated {
         kind: "Bound",

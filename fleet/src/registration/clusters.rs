@@ -1,4 +1,4 @@
-//! Clusters: the taints of those that do not answer, and how it is found out.
+//! Clusters: the taints of those that are not available, and the lease that shows it.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use super::messages;
 use crate::placement::types::{ManagedCluster, Taint};
 
-/// The condition that says whether a cluster answers.
+/// The type of the condition for an available cluster.
 pub const AVAILABLE: &str = "ManagedClusterConditionAvailable";
-/// The condition that says whether the hub lets a cluster in.
+/// The type of the condition for a cluster that the hub accepts.
 pub const ACCEPTED: &str = "HubAcceptedManagedCluster";
-/// The taint of a cluster that is known not to work.
+/// The taint of a cluster whose condition `Available` is `False`.
 pub const UNAVAILABLE: &str = "cluster.open-cluster-management.io/unavailable";
-/// The taint of a cluster of which nothing is known.
+/// The taint of a cluster whose condition `Available` is unknown.
 pub const UNREACHABLE: &str = "cluster.open-cluster-management.io/unreachable";
 /// The lease that a cluster's agent renews, in the cluster's namespace on the hub.
 pub const LEASE: &str = "managed-cluster-lease";
@@ -22,7 +22,7 @@ pub const LEASE: &str = "managed-cluster-lease";
 const MISSED: i64 = 5;
 const DEFAULT_SECONDS: i32 = 60;
 
-/// The taints that a cluster should have, if it has others. Whose taints have a time keep it.
+/// The desired taints of a cluster, if they differ. Taints that have a time keep it.
 pub fn taints(cluster: &ManagedCluster) -> Option<Vec<Taint>> {
     if cluster.is_terminating() {
         return None;
@@ -56,22 +56,22 @@ pub fn taints(cluster: &ManagedCluster) -> Option<Vec<Taint>> {
     (taints != cluster.spec.taints).then_some(taints)
 }
 
-/// What the lease of a cluster says.
+/// The state of a cluster's lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// Nothing that counts: the hub has not decided about the cluster.
+    /// The lease does not count: the hub has not accepted or denied the cluster.
     Nothing,
-    /// There is no lease yet: it is to be created.
+    /// The cluster has no lease yet: it is to be created.
     NoLease,
-    /// The agent was heard of lately. Look again after this.
+    /// The agent renewed the lease in time. Check again after this duration.
     Lately(SignedDuration),
-    /// The agent has not been heard of for too long. Look again after this.
+    /// The lease has expired. Check again after this duration.
     NotLately(SignedDuration),
-    /// It will never be heard of again.
+    /// The agent will not renew the lease again.
     Never,
 }
 
-/// What is heard of a cluster.
+/// The state of a cluster's lease at `now`.
 pub fn heard(cluster: &ManagedCluster, lease: Option<&Lease>, now: Timestamp) -> Heard {
     let status = cluster.status.as_ref();
     if status
@@ -106,7 +106,7 @@ pub fn heard(cluster: &ManagedCluster, lease: Option<&Lease>, now: Timestamp) ->
     }
 }
 
-/// The conditions of a cluster that is not heard of; `None` if they say so already.
+/// The conditions of a cluster whose lease has expired; `None` if they are set already.
 pub fn unknown(cluster: &ManagedCluster, now: Timestamp) -> Option<Vec<Value>> {
     let status = cluster.status.as_ref();
     if status.and_then(|status| status.condition(AVAILABLE)) == Some("Unknown") {
@@ -131,7 +131,7 @@ pub fn unknown(cluster: &ManagedCluster, now: Timestamp) -> Option<Vec<Value>> {
     Some(conditions)
 }
 
-/// The lease of a cluster that has none.
+/// The lease to create for a cluster.
 pub fn lease(cluster: &str, now: Timestamp) -> Value {
     json!({
         "apiVersion": "coordination.k8s.io/v1",

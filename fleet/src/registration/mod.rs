@@ -1,7 +1,7 @@
-//! What a hub does about clusters and sets besides placing: it counts the members of sets, says which bindings bind,
-//! keeps the sets `default` and `global`, taints clusters that do not answer, and admits what is written.
+//! Registration on the hub: counts the members of sets, sets the condition of bindings, creates the sets `default`
+//! and `global`, taints clusters that are not available, and admits clusters and bindings.
 //!
-//! Admission is functions only: whoever stores the objects calls them. On a real API server the hub's own webhooks do.
+//! Admission is functions only: an in-memory API server calls them. On a real one the hub's own webhooks run.
 
 pub mod admission;
 pub mod bindings;

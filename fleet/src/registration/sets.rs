@@ -1,4 +1,4 @@
-//! Sets: how many clusters they have, and the two that are always there.
+//! Sets: the number of their clusters, and the two that always exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use crate::placement::types::{LabelSelector, ManagedCluster, ManagedClusterSet};
 
 /// The annotation that, when exactly `false`, leaves the selector of `default` or `global` to users.
 pub const AUTO_UPDATE: &str = "cluster.open-cluster-management.io/autoupdate";
-/// The set of the clusters of no other exclusive set.
+/// The set of clusters that are in no other exclusive set.
 pub const DEFAULT: &str = "default";
 /// The set of all clusters.
 pub const GLOBAL: &str = "global";
 
-/// `ClusterSetEmpty`; the text says why the set cannot be used.
+/// The condition `ClusterSetEmpty`; the error is the reason why the set cannot be used.
 pub fn emptiness<'a>(
     set: &ManagedClusterSet,
     clusters: impl IntoIterator<Item = &'a Arc<ManagedCluster>>,
@@ -44,7 +44,7 @@ pub fn emptiness<'a>(
     })
 }
 
-/// The names of the sets that a cluster with such labels belongs to.
+/// The names of the sets that have a cluster with these labels.
 pub fn sets_of(
     labels: &BTreeMap<String, String>,
     sets: &BTreeMap<String, Arc<ManagedClusterSet>>,
@@ -56,8 +56,8 @@ pub fn sets_of(
     sets.map(|(name, _)| name.clone()).collect()
 }
 
-/// The names of the sets that a change of a cluster concerns: all of its sets when it comes or goes, else those that it
-/// joins or leaves.
+/// The names of the sets that a change of a cluster affects: all of its sets when it is created or deleted, else
+/// those that it joins or leaves.
 pub fn concerned(
     old: Option<&ManagedCluster>,
     new: Option<&ManagedCluster>,
@@ -69,18 +69,18 @@ pub fn concerned(
     of(old).symmetric_difference(&of(new)).cloned().collect()
 }
 
-/// What the two sets that are always there need.
+/// The write that `default` or `global` needs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Upkeep {
-    /// The set is as it has to be.
+    /// The set is as desired.
     Nothing,
-    /// To be created: the whole set.
+    /// The set does not exist: create this.
     Create(Value),
-    /// To have its selector put back: a merge patch.
+    /// The selector was changed: apply this merge patch.
     Restore(Value),
 }
 
-/// What `default` or `global` needs; other sets need nothing.
+/// The write that `default` or `global` needs; other sets need none.
 pub fn upkeep(name: &str, set: Option<&ManagedClusterSet>) -> Upkeep {
     let wanted = match name {
         DEFAULT => ClusterSelector {
@@ -111,7 +111,7 @@ pub fn upkeep(name: &str, set: Option<&ManagedClusterSet>) -> Upkeep {
     if is_users || same || set.metadata.deletion_timestamp.is_some() {
         return Upkeep::Nothing;
     }
-    // A merge patch only takes away what it names.
+    // A merge patch only removes the fields that it names.
     let labels = wanted
         .label_selector
         .map(|_| json!({"matchLabels": null, "matchExpressions": null}));

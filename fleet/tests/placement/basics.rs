@@ -1,4 +1,4 @@
-//! How many clusters, of which sets, and what becomes of the decisions.
+//! How many clusters a placement chooses, of which sets, and its decisions.
 
 use std::time::Duration;
 
@@ -179,7 +179,7 @@ pub async fn idle(hub: Hub) -> Result<()> {
         anyhow::Ok((placement, hub.decisions().await?[0].resource_version()))
     };
     let before = versions().await?;
-    // A sign of life.
+    // A heartbeat.
     let condition = json!({"type": "ManagedClusterConditionAvailable", "status": "True", "reason": "Alive",
         "message": "", "lastTransitionTime": "2026-08-01T12:00:00Z"});
     let patch = kube::api::Patch::Merge(json!({"status": {"conditions": [condition]}}));

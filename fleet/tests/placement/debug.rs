@@ -1,4 +1,4 @@
-//! The debug endpoint: the API server says who may ask.
+//! The debug endpoint: the API server reviews access.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ async fn ask(
     Ok((status, json))
 }
 
-/// Lets a user do `verbs` to placements of the scenario's namespace.
+/// Grants a user `verbs` on placements of the scenario's namespace.
 async fn allow(hub: &Hub, user: &str, verbs: &[&str]) -> Result<()> {
     let role: Role = serde_json::from_value(json!({
         "metadata": {"name": "debug"},
@@ -70,7 +70,7 @@ async fn allow(hub: &Hub, user: &str, verbs: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Asks until the rights that were just given are known.
+/// Repeats the request until the new access is effective.
 async fn allowed(hub: &Hub, user: &str, method: &str, path: &str, body: &str) -> Result<Value> {
     eventually("the rights are known", Duration::from_secs(30), || async {
         let (status, answer) = hub.ask(Some(user), method, path, body).await?;
@@ -113,7 +113,7 @@ pub async fn explains(hub: Hub) -> Result<()> {
     );
     ensure!(answer["prioritizeResults"][0]["weight"] == 1, "{answer}");
     ensure!(names(&answer) == clusters, "{answer}");
-    // To get is not to create.
+    // The verb `get` does not imply `create`.
     let (status, answer) = hub
         .ask(Some("alice"), "POST", "/debug/placements/", "{}")
         .await?;
@@ -176,7 +176,7 @@ pub async fn posted(hub: Hub) -> Result<()> {
         Ok(())
     })
     .await?;
-    // Nothing was made of what was asked.
+    // The request created nothing.
     let left = hub
         .here("Placement")
         .list(&kube::api::ListParams::default())
@@ -219,7 +219,7 @@ pub async fn refusals(hub: Hub) -> Result<()> {
         );
         ensure!(answer["error"].is_string(), "{answer}");
     }
-    // Before all is known, nothing is said.
+    // Before the caches have synced, the endpoint answers with an error.
     let fresh = Means::of(hub.client.clone());
     let body = json!({"metadata": {"namespace": hub.name}, "spec": {}}).to_string();
     let (status, answer) = ask(fresh.debugger(), Some("dave"), "POST", posted, &body).await?;
@@ -227,7 +227,7 @@ pub async fn refusals(hub: Hub) -> Result<()> {
         status == StatusCode::INTERNAL_SERVER_ERROR,
         "{status}: {answer}"
     );
-    // Nor where nobody can be asked for rights.
+    // Nor where no access can be reviewed.
     let nowhere = kube::Config::new("http://127.0.0.1:9".parse()?);
     let nowhere = Means::of(kube::Client::try_from(nowhere)?);
     let (status, answer) = ask(nowhere.debugger(), Some("dave"), "POST", posted, &body).await?;

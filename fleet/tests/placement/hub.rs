@@ -1,4 +1,4 @@
-//! What scenarios do with a hub, and what they expect of it.
+//! What scenarios do on a hub, and expect of it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -19,11 +19,11 @@ use serde_json::{Value, json};
 const DEADLINE: Duration = Duration::from_mins(1);
 const GROUP: &str = "cluster.open-cluster-management.io";
 
-/// A client, and a name that no other scenario has: the namespace is called so, and everything in no namespace begins
-/// with it.
+/// A client, and a name that is unique to the scenario: that of its namespace, and the prefix of its cluster-scoped
+/// objects.
 #[derive(Clone)]
 pub struct Hub {
-    /// With every right.
+    /// A client with all access.
     pub client: Client,
     /// The namespace.
     pub name: String,
@@ -62,7 +62,7 @@ impl Hub {
         Ok(())
     }
 
-    /// The name of what is in no namespace.
+    /// The full name of a cluster-scoped object.
     pub fn full(&self, short: &str) -> String {
         format!("{}-{short}", self.name)
     }
@@ -79,7 +79,7 @@ impl Hub {
         self.within(of, &self.name)
     }
 
-    /// Creates an object, and gives it its status.
+    /// Creates an object, and writes its status.
     pub async fn create(
         &self,
         api: &Api<DynamicObject>,
@@ -118,7 +118,7 @@ impl Hub {
         Ok(())
     }
 
-    /// A set by the label.
+    /// Creates a set that selects by the exclusive label.
     pub async fn set(&self, short: &str) -> Result<()> {
         self.set_by(short, json!({"selectorType": "ExclusiveClusterSetLabel"}))
             .await
@@ -134,7 +134,7 @@ impl Hub {
         Ok(())
     }
 
-    /// A set by the label that all clusters of a scenario with such a value have.
+    /// Creates a set that selects the scenario's clusters with a label.
     pub async fn set_by_label(&self, short: &str, key: &str, value: &str) -> Result<()> {
         let labels = json!({"matchLabels": {key: value, "scenario": self.name}});
         let selector = json!({"selectorType": "LabelSelector", "labelSelector": labels});
@@ -163,7 +163,7 @@ impl Hub {
             .await
     }
 
-    /// A set with a binding and `count` clusters `<set>-001`, and so on.
+    /// Creates a set with a binding and `count` clusters `<set>-001`, and so on.
     pub async fn filled(&self, short: &str, count: usize) -> Result<()> {
         self.set(short).await?;
         self.bind(short).await?;
@@ -179,7 +179,8 @@ impl Hub {
         Ok(())
     }
 
-    /// A cluster: `set` is the short name of its set, `labels`, `claims`, `taints`, `cpu` and `memory` of 10 and 100.
+    /// Creates a cluster: `set` is the short name of its set, then `labels`, `claims`, `taints`, `cpu` and `memory`
+    /// of 10 and 100.
     pub async fn cluster(&self, short: &str, of: Value) -> Result<()> {
         let mut labels = of.get("labels").cloned().unwrap_or(json!({}));
         labels["scenario"] = self.name.clone().into();
@@ -215,7 +216,7 @@ impl Hub {
             .await
     }
 
-    /// A score of a cluster, in its namespace, which is made if need be.
+    /// Creates a score of a cluster in its namespace, and the namespace if need be.
     pub async fn score(&self, cluster: &str, name: &str, status: Value) -> Result<()> {
         let cluster = self.full(cluster);
         let _ = self.namespace(&cluster).await;
@@ -232,7 +233,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Merges into the placement's spec.
+    /// Merges a patch into the placement's spec.
     pub async fn edit(&self, spec: Value) -> Result<()> {
         self.merge(&self.here("Placement"), "p1", json!({ "spec": spec }))
             .await
@@ -250,7 +251,7 @@ impl Hub {
         Ok(api.list(&ours).await?.items)
     }
 
-    /// The short names of the chosen, and the status says as many.
+    /// The short names of the chosen clusters, once the status has the same number.
     async fn chosen(&self) -> Result<BTreeSet<String>> {
         let decisions = self.decisions().await?;
         ensure!(!decisions.is_empty(), "no decisions");
@@ -280,7 +281,7 @@ impl Hub {
         .await
     }
 
-    /// Waits until so many clusters are chosen.
+    /// Waits until this number of clusters is chosen.
     pub async fn counts(&self, expected: usize) -> Result<()> {
         eventually(format!("{expected} are chosen"), DEADLINE, || async {
             let chosen = self.chosen().await?;
@@ -290,7 +291,7 @@ impl Hub {
         .await
     }
 
-    /// Waits until a condition has such a status and reason.
+    /// Waits until a condition has this status and reason.
     pub async fn says(&self, kind: &str, status: &str, reason: &str) -> Result<()> {
         eventually(
             format!("{kind} is {status}, {reason}"),
@@ -314,7 +315,7 @@ impl Hub {
             .await
     }
 
-    /// Waits until the groups are so: name and how many clusters; decisions and labels must agree.
+    /// Waits until the status has these groups (name and number of clusters); decisions and labels must agree.
     pub async fn groups(&self, expected: &[(&str, i32)]) -> Result<()> {
         eventually(format!("the groups are {expected:?}"), DEADLINE, || async {
             let status = self.read().await?.status.unwrap_or_default();
@@ -348,7 +349,7 @@ impl Hub {
         .await
     }
 
-    /// Waits until an event of such a type and reason has a note that contains `text`.
+    /// Waits until an event of this type and reason has a note that contains `text`.
     pub async fn tells(&self, kind: &str, reason: &str, text: &str) -> Result<Event> {
         let api: Api<Event> = Api::namespaced(self.client.clone(), &self.name);
         eventually(
@@ -371,7 +372,7 @@ impl Hub {
         .await
     }
 
-    /// What there is, for who looks at a failure.
+    /// The objects of the scenario, for the report of a failure.
     pub async fn dump(&self) -> String {
         let mut text = String::from("on the hub:\n");
         for of in ["Placement", "PlacementDecision", "ManagedClusterSetBinding"] {
@@ -386,7 +387,7 @@ impl Hub {
                 let ours = |name: &str| {
                     name.starts_with(&self.full("")) || ["default", "global"].contains(&name)
                 };
-                // A scenario with very many clusters is not about one of them.
+                // The dump of a scenario with very many clusters leaves them out.
                 for one in list
                     .items
                     .iter()

@@ -1,4 +1,4 @@
-//! Whole lives of placements, and what is told of them.
+//! Whole lives of placements, and their events.
 
 use std::time::Duration;
 

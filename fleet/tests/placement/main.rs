@@ -1,7 +1,7 @@
-//! The placement controller on a real API server, and on the one in memory.
+//! The placement controller on a real API server, and on the in-memory one.
 //!
-//! A scenario gets a client and a name of its own, nothing else, so that the same list can be run on any server that has
-//! the CRDs and the controllers.
+//! A scenario gets only a client and a unique name, so that the same list runs on any server that has the CRDs and
+//! the controllers.
 
 mod basics;
 mod debug;

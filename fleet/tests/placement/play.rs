@@ -1,4 +1,4 @@
-//! Plays scenarios, each with a client and a name of its own, on one control plane and on the API server in memory.
+//! Runs scenarios, each with a client and a unique name, on one control plane and on the in-memory API server.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use tokio::runtime::Builder;
 
 use crate::hub::Hub;
 
-/// A scenario: its name, the short name of what it makes, and what it does.
+/// A scenario: its name, the short name of its objects, and its function.
 pub struct Scenario(
     pub &'static str,
     pub &'static str,
@@ -33,8 +33,8 @@ macro_rules! scenarios {
 }
 pub(crate) use scenarios;
 
-/// Plays scenarios on a control plane of this name, and on the API server in memory; `start` starts the controllers, and
-/// returns what explains them.
+/// Runs scenarios on a control plane of this name, and on the in-memory API server; `start` starts the controllers,
+/// and returns the debugger of their placements.
 pub fn main(
     name: &'static str,
     scenarios: &[Scenario],
@@ -85,7 +85,7 @@ pub fn main(
     conclusion.exit_code()
 }
 
-/// What the names of scenarios begin with, by where they are played.
+/// The prefixes of scenarios' names, by server.
 const ON_PLANE: &str = "";
 const IN_MEMORY: &str = "in_memory::";
 
@@ -97,7 +97,7 @@ async fn played(hub: Hub, play: fn(Hub) -> BoxFuture<'static, Result<()>>) -> Re
     }
 }
 
-/// A client of an API server in this process. Nobody's rights are restricted, but where a scenario asks for it.
+/// A client of an in-process API server. It restricts no user's access, except where a scenario asks for it.
 async fn in_memory() -> Result<Client> {
     let server = Server::start(Options {
         rbac: true,

@@ -1,4 +1,4 @@
-//! Which clusters come first.
+//! The order in which clusters are preferred.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ async fn three(hub: &Hub) -> Result<()> {
     Ok(())
 }
 
-/// The decision of a placement that is not there.
+/// The decision of a placement that does not exist.
 async fn foreign(hub: &Hub, cluster: &str) -> Result<()> {
     let labels = json!({"cluster.open-cluster-management.io/placement": "foreign"});
     let status = json!({"decisions": [{"clusterName": hub.full(cluster), "reason": ""}]});
@@ -142,7 +142,7 @@ pub async fn expiring(hub: Hub) -> Result<()> {
     hub.score("c3", "demo", status).await?;
     hub.placement(by_score()).await?;
     hub.chooses(&["c1", "c3"]).await?;
-    // Nothing happens on the hub but that time goes by.
+    // Nothing changes on the hub, only time passes.
     hub.chooses(&["c1", "c2"]).await?;
     hub.tells(
         "Warning",

@@ -1,4 +1,4 @@
-//! Sets and bindings that come, go and change.
+//! Creation, deletion and changes of sets and bindings.
 
 use anyhow::Result;
 use serde_json::json;
@@ -28,13 +28,13 @@ async fn come_and_go(hub: &Hub, vendor: &str) -> Result<()> {
     hub.groups(&[("", 0)]).await
 }
 
-/// Other scenarios have clusters too: a predicate keeps them out.
+/// Other scenarios have clusters too: a predicate excludes them.
 pub async fn global(hub: Hub) -> Result<()> {
     let object = json!({
         "metadata": {"name": "global"},
         "spec": {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}},
     });
-    // Where the registration controllers run, it is there already.
+    // Where the registration controllers run, it exists already.
     let _ = hub
         .create(&hub.all("ManagedClusterSet"), "ManagedClusterSet", object)
         .await;
@@ -79,7 +79,7 @@ pub async fn deleted(hub: Hub) -> Result<()> {
     hub.counts(0).await?;
     hub.says("PlacementSatisfied", "False", "NoManagedClusterSetBindings")
         .await?;
-    // Another selector that lets the same clusters in.
+    // Another selector that matches the same clusters.
     let labels = json!({"matchLabels": {"scenario": hub.name}});
     hub.set_by(
         "s1",

@@ -1,4 +1,4 @@
-//! Taints and tolerations. Admission does not run here: its function says since when a taint is there.
+//! Taints and tolerations. Admission does not run here: the tests call its function, which sets the time of a taint.
 
 use anyhow::Result;
 use jiff::{SignedDuration, Timestamp};
@@ -54,7 +54,7 @@ pub async fn effects(hub: Hub) -> Result<()> {
     .await?;
     hub.chooses(&["c3", "c4"]).await?;
     retaint(&hub, "c4", &[taint("key4", "value4", "NoSelectIfNew")]).await?;
-    // It is looked at again when something else changes too.
+    // The placement is reconciled again when another object changes too.
     retaint(&hub, "c3", &[taint("key3", "value3", "NoSelect")]).await?;
     hub.chooses(&["c4"]).await
 }

@@ -24,7 +24,7 @@ fn condition(kind: &str, status: &str) -> Value {
     json!({"type": kind, "status": status, "reason": "Test", "message": "", "lastTransitionTime": now})
 }
 
-/// Says of the cluster `c1` that it is accepted, and what is said of its availability.
+/// Sets the conditions of the cluster `c1`: accepted, and its availability.
 async fn say(hub: &Hub, available: Option<&str>) -> Result<()> {
     let mut conditions = vec![condition("HubAcceptedManagedCluster", "True")];
     conditions.extend(available.map(|status| condition(AVAILABLE, status)));
@@ -73,7 +73,7 @@ fn leases(hub: &Hub) -> Api<Lease> {
     Api::namespaced(hub.client.clone(), &hub.full("c1"))
 }
 
-/// Renews the lease of `c1`, once it is there.
+/// Renews the lease of `c1`, once it exists.
 async fn renew(hub: &Hub) -> Result<()> {
     let api = leases(hub);
     eventually("there is a lease", Duration::from_secs(30), || async {
@@ -104,7 +104,7 @@ pub async fn taints(hub: Hub) -> Result<()> {
     say(&hub, Some("False")).await?;
     tainted(&hub, &["unavailable"]).await?;
     lasting(&hub, 1).await?;
-    // Nobody renews the lease.
+    // No agent renews the lease.
     says(
         &hub.all("ManagedCluster"),
         &hub.full("c1"),
@@ -131,7 +131,7 @@ pub async fn recovered(hub: Hub) -> Result<()> {
     cluster(&hub).await?;
     say(&hub, Some("True")).await?;
     renew(&hub).await?;
-    // Shortened while it runs.
+    // The duration is shortened while the controller runs.
     lasting(&hub, 1).await?;
     let (api, name) = (hub.all("ManagedCluster"), hub.full("c1"));
     says(&api, &name, AVAILABLE, STOPPED).await?;

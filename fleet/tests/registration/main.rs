@@ -1,7 +1,7 @@
-//! The registration controllers on a real API server, and on the one in memory. Admission does not run here.
+//! The registration controllers on a real API server, and on the in-memory one. Admission does not run here.
 
 mod clusters;
-// Scenarios of placement use the rest of it.
+// Scenarios of placement use the other functions of it.
 #[allow(dead_code)]
 #[path = "../placement/hub.rs"]
 mod hub;
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     )
 }
 
-/// Here, because beside the controller of the scenarios of placement it would take their work.
+/// Here, because beside the controller of the placement scenarios it would compete for their objects.
 async fn start_and_stop(hub: Hub) -> Result<()> {
     let means = placement::controller::Means::of(hub.client.clone());
     let index = means.index.clone();

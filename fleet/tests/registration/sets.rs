@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::hub::Hub;
 
-/// Waits until an object has a condition of such a status, reason and message.
+/// Waits until an object has a condition with this status, reason and message.
 pub async fn says(
     api: &Api<DynamicObject>,
     name: &str,
@@ -71,7 +71,7 @@ pub async fn by_labels(hub: Hub) -> Result<()> {
     has(&hub, "s1", 1).await?;
     relabel(&hub, "c1", json!({"vendor": "other"})).await?;
     has(&hub, "s1", 0).await?;
-    // The other way round: the set changes.
+    // The reverse: the set changes.
     let labels = json!({"vendor": "other"});
     let patch = json!({"spec": {"clusterSelector": {"labelSelector": {"matchLabels": labels}}}});
     hub.merge(&hub.all("ManagedClusterSet"), &hub.full("s1"), patch)
@@ -167,7 +167,7 @@ pub async fn bindings(hub: Hub) -> Result<()> {
     hub.set("s1").await?;
     says(&api, &name, "Bound", bound).await?;
     let before = api.get(&name).await?.metadata.resource_version;
-    // A change of the set that changes nothing for the binding writes nothing.
+    // A change of the set that does not affect the binding writes nothing.
     let sets = hub.all("ManagedClusterSet");
     hub.merge(&sets, &name, json!({"metadata": {"labels": {"a": "b"}}}))
         .await?;

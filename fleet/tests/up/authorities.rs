@@ -1,4 +1,4 @@
-//! Credentials of one server of a fleet are worth nothing on the others.
+//! Credentials of one server of a fleet are not valid on the others.
 
 use anyhow::{Context as _, Result, ensure};
 use k8s_openapi::ByteString;
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{SOON, fleet};
 
-/// A client of the server of one context, with other credentials than that context's.
+/// A client of the server of one context, with the credentials of another.
 async fn client(kubeconfig: &Kubeconfig, server: &str, user: &AuthInfo) -> Result<Client> {
     let mut mixed = kubeconfig.clone();
     for named in &mut mixed.auth_infos {
@@ -46,7 +46,7 @@ async fn code(client: &Client) -> Result<u16> {
     }
 }
 
-/// The certificate that a cluster's signer issues to whoever is named, with the key.
+/// The certificate that a cluster's signer issues for a user and a group, with the key.
 async fn signed(cluster: &Client, object: &str, user: &str, group: &str) -> Result<AuthInfo> {
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::new(Vec::new())?;
@@ -97,7 +97,7 @@ async fn token(cluster: &Client) -> Result<AuthInfo> {
     Ok(serde_json::from_value(json!({ "token": token }))?)
 }
 
-/// The codes that the two servers answer to credentials of `cluster1`: the hub, then the cluster.
+/// The codes of the two servers for credentials of `cluster1`: the hub, then the cluster.
 async fn codes(kubeconfig: &Kubeconfig, user: &AuthInfo) -> Result<(u16, u16)> {
     let hub = code(&client(kubeconfig, "hub", user).await?).await?;
     let cluster = code(&client(kubeconfig, "cluster1", user).await?).await?;
@@ -105,7 +105,7 @@ async fn codes(kubeconfig: &Kubeconfig, user: &AuthInfo) -> Result<(u16, u16)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_ca_a_server_keeps_credentials_of_a_cluster_off_the_hub() -> Result<()> {
+async fn credentials_of_cluster_are_not_valid_on_hub() -> Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir()?;
     let fleet = fleet(&["cluster1"], folder.path()).await?;
@@ -116,7 +116,7 @@ async fn one_ca_a_server_keeps_credentials_of_a_cluster_off_the_hub() -> Result<
     ensure!(codes(&kubeconfig, &hubs).await? == (200, 401), "the hub's");
 
     let cluster = client(&kubeconfig, "cluster1", &admin).await?;
-    // A user without rights on the cluster is at least known there.
+    // The cluster authenticates a user without access.
     for (object, name) in [("a", "admin"), ("b", "system:kube-controller-manager")] {
         let user = signed(&cluster, object, name, "tea").await?;
         let (hub, own) = codes(&kubeconfig, &user).await?;
@@ -138,7 +138,7 @@ async fn one_ca_a_server_keeps_credentials_of_a_cluster_off_the_hub() -> Result<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_ca_a_server_is_kept_for_the_next_start() -> Result<()> {
+async fn ca_of_each_server_is_kept_for_next_start() -> Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir()?;
     let start = || async {

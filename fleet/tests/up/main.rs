@@ -1,4 +1,4 @@
-//! A fleet in this process governs its clusters.
+//! A fleet in one process enforces policies on its clusters.
 
 mod authorities;
 
@@ -17,7 +17,7 @@ use serde_json::json;
 
 const SOON: Duration = Duration::from_secs(30);
 
-/// Waits until every cluster says the same of a policy.
+/// Waits until every cluster reports the same compliance of a policy.
 async fn all_say(hub: &Client, policy: &str, clusters: usize, wanted: &str) -> Result<()> {
     let policies: Api<Policy> = Api::namespaced(hub.clone(), "policies");
     eventually(format!("{policy} is {wanted} everywhere"), SOON, || async {
@@ -50,7 +50,7 @@ async fn fleet(clusters: &[&str], folder: &std::path::Path) -> Result<Fleet> {
     Ok(Fleet::start(options).await?)
 }
 
-/// Lets the fleet's controllers work for as long as a story lasts.
+/// Runs the fleet's controllers until `story` ends.
 async fn during(fleet: &Fleet, story: impl Future<Output = Result<()>>) -> Result<()> {
     let stop = CancellationToken::new();
     let (ran, told) = tokio::join!(fleet.run(stop.clone()), async {
@@ -64,7 +64,7 @@ async fn during(fleet: &Fleet, story: impl Future<Output = Result<()>>) -> Resul
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_policy_is_violated_then_enforced_then_taken_away() -> Result<()> {
+async fn policy_is_violated_then_enforced_then_deleted() -> Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir()?;
     let fleet = fleet(&["east", "west"], folder.path()).await?;
@@ -146,7 +146,7 @@ async fn clusters_join_their_set_and_their_taints_have_times() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pods_settle_where_it_was_asked_for() -> Result<()> {
+async fn pods_settle_only_where_requested() -> Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir()?;
     let fleet = fleet(&["east"], folder.path()).await?;
@@ -162,7 +162,7 @@ async fn pods_settle_where_it_was_asked_for() -> Result<()> {
         eventually("the pod runs", SOON, || async {
             let status = pods.get("web").await?.status.context("no status")?;
             ensure!(status.phase.as_deref() == Some("Running"), "{status:?}");
-            // What the server has found out of it stays.
+            // The status that the server computed from it stays.
             ensure!(
                 status.qos_class.as_deref() == Some("BestEffort"),
                 "{status:?}"
@@ -218,11 +218,11 @@ subjects: [{apiGroup: policy.open-cluster-management.io, kind: Policy, name: lar
     text
 }
 
-/// Each report of a template makes a status that has all of them: written each time, that is quadratic.
+/// Each report of a template makes a status with all of them: writing each one would be quadratic.
 #[tokio::test(flavor = "multi_thread")]
-async fn status_of_many_templates_is_not_written_for_each_of_them() -> Result<()> {
+async fn status_of_many_templates_is_not_written_for_each_template() -> Result<()> {
     const TEMPLATES: usize = 60;
-    /// Between two writes of the status of so many templates.
+    /// The interval between two writes of the status of so many templates.
     const PAUSE: Duration = Duration::from_millis(120);
 
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -250,10 +250,10 @@ async fn status_of_many_templates_is_not_written_for_each_of_them() -> Result<()
                 break;
             }
         }
-        // How many writes there are depends on the machine; how close they are does not, but for the first and the last.
+        // The number of writes depends on the machine; their intervals do not, except the first and the last.
         let gaps = writes.windows(2).map(|pair| pair[1] - pair[0]);
         let close = gaps.filter(|gap| *gap < PAUSE / 2).count();
-        // A test that is late itself sees some together.
+        // A slow test process may receive several together.
         let most = 2 + writes.len() / 3;
         ensure!(close <= most, "{close} of {} follow at once", writes.len());
         all_say(&hub, "large", 1, "Compliant").await

@@ -1,4 +1,4 @@
-//! What readers ask for, what is watched, and which watch answers which question. Pure.
+//! The targets of readers, the watches, and which watch answers which target. Pure.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use kube::core::ApiResource;
 use super::selector;
 use crate::object::{ObjectKey, StatusReason};
 
-/// What a reader asks for.
+/// What a reader reads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
     /// One object.
@@ -17,7 +17,7 @@ pub enum Target {
         /// Its name.
         key: ObjectKey,
     },
-    /// The objects of a name, in whatever namespaces.
+    /// The objects of a name, in all namespaces.
     Named {
         /// Their kind.
         kind: ApiResource,
@@ -38,18 +38,18 @@ pub enum Target {
 /// One watch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
-    /// What kind is watched.
+    /// The kind.
     pub kind: ApiResource,
-    /// In which namespace; empty is everywhere.
+    /// The namespace; empty is everywhere.
     pub namespace: String,
-    /// Which objects of it.
+    /// The objects that it selects.
     pub filter: Filter,
 }
 
 /// Which objects a watch asks the API server for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Filter {
-    /// Those of this name: several only where namespaces are.
+    /// Those of this name: several only in all namespaces.
     Name(String),
     /// Those that match this label selector.
     Labels(String),
@@ -60,15 +60,15 @@ pub enum Filter {
 /// Why a source cannot answer.
 #[derive(Clone, Debug)]
 pub enum Lost {
-    /// The API server's word, or that it gave none.
+    /// The API server rejected the watch or did not answer.
     Refused(Arc<kube::Error>),
     /// The watch ended without a reason.
     Ended,
 }
 
 impl Lost {
-    /// Whether we may not read this, which the API server says with 403; a credential that it does not take (401) is
-    /// replaced soon.
+    /// Whether the watch is forbidden, which the API server answers with 403; an invalid credential (401) is replaced
+    /// soon.
     pub(super) fn is_forbidden(&self) -> bool {
         let Self::Refused(error) = self else {
             return false;
@@ -76,14 +76,14 @@ impl Lost {
         matches!(&**error, kube::Error::Api(status) if status.code == 403)
     }
 
-    /// Whether the kind itself is gone, which narrower watches would find as well.
+    /// Whether the kind itself does not exist, which narrower watches would find as well.
     pub(super) fn is_of_the_kind(&self) -> bool {
         matches!(self, Self::Refused(error) if StatusReason::of(error) == StatusReason::NotFound)
     }
 }
 
 impl Target {
-    /// The watch that sees what was asked for and nothing else.
+    /// The watch of exactly this target.
     pub(super) fn own_source(&self) -> Source {
         match self {
             Self::Object { kind, key } => Source {
@@ -143,8 +143,8 @@ impl Source {
         self.everywhere().all_there()
     }
 
-    /// Whether this watch is another one, and sees everything that `narrow` sees in a way that lets
-    /// it answer the same questions.
+    /// Whether this watch is another one, and sees everything that `narrow` sees in a way that lets it answer the
+    /// same targets.
     pub(super) fn contains(&self, narrow: &Self) -> bool {
         let is_wide_enough = self.filter == narrow.filter
             || (self.filter == Filter::All && narrow.filter.is_within_all());
@@ -163,7 +163,7 @@ impl Filter {
         }
     }
 
-    /// Whether a watch of all objects can be filtered down to this one here.
+    /// Whether a watch of all objects can be filtered to this one here.
     pub(super) fn is_within_all(&self) -> bool {
         match self {
             Self::Name(_) | Self::All => true,

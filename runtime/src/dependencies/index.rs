@@ -1,16 +1,17 @@
-//! Which reader read what, which watch serves it, and which readers a change enqueues. Pure: inputs in, outputs out.
+//! The index of readers, targets and watches, which maps a change to the readers to enqueue. Pure: inputs in, outputs
+//! out.
 //!
-//! A *target* is what a reader asked for. A *source* is a watch that answers targets. A target has
-//! a source of its own until a kind has many of them; then one source is opened that sees more, and
-//! takes over from all that it [contains](Source::contains):
+//! A *target* is what a reader reads. A *source* is a watch that answers targets. A target has its own source until a
+//! kind has many of them; then one wider source is opened, and takes over from all that it
+//! [contains](Source::contains):
 //!
 //! - the same name or selector in many namespaces: that name or selector in all namespaces;
 //! - many names and selectors in one namespace: all objects there;
 //! - many sources of a kind in whatever namespaces: all objects of the kind.
 //!
-//! Reads that such a source will answer wait for its list, so the number of open watches is bounded.
-//! If the API server refuses it, they get sources of their own, and it is not tried again for
-//! [a while](BARRED). A source that has taken over stays for as long as anybody reads from it.
+//! Reads that such a source will answer wait for its list, so the number of open watches is bounded. If the API
+//! server rejects it, the targets get their own sources, and it is not tried again for [a while](BARRED). A source
+//! that has taken over stays as long as it has readers.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,14 +26,14 @@ use super::watched::{Versioned, Watched};
 use crate::object::ObjectKey;
 use crate::queue::Key;
 
-/// How many sources of a kind there may be until one takes over.
+/// How many sources of a kind may be open until one takes over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// With names or selectors in one namespace.
     pub(super) in_a_namespace: usize,
     /// With the same name or selector in different namespaces.
     pub(super) namespaces: usize,
-    /// In all.
+    /// In total.
     pub(super) of_a_kind: usize,
 }
 
@@ -46,13 +47,13 @@ impl Default for Limits {
     }
 }
 
-/// How long a refused shared source is not tried again.
+/// How long a rejected shared source is not tried again.
 pub(super) const BARRED: Duration = Duration::from_mins(10);
 
-/// What a read finds.
+/// The result of a read.
 #[derive(Clone, Debug)]
 pub(super) enum Answer<O> {
-    /// The objects now, sorted by namespace and name.
+    /// The current objects, sorted by namespace and name.
     Known(Vec<Arc<O>>),
     /// The watch has not listed them yet.
     Pending,
@@ -60,37 +61,37 @@ pub(super) enum Answer<O> {
     Lost(Lost),
 }
 
-/// What the outside must do.
+/// What the caller of the index must do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Output<R> {
     /// Open this watch.
     Start(Source),
     /// Close this watch.
     Stop(Source),
-    /// Tell this reader to read again.
+    /// Enqueue this reader.
     Enqueue(R),
 }
 
-/// When a target was last read by a reader.
+/// The batch of a reader in which it last read a target.
 type Round = u64;
 
 pub(super) struct Index<R, O> {
     limits: Limits,
-    /// Whether a refusal enqueues also the readers that wait for it and get it as their answer.
+    /// Whether a refusal also enqueues the readers that wait for the answer.
     pub(super) echoes: bool,
     now: Instant,
     sources: HashMap<Source, Watched<R, O>>,
     /// The keys of `sources`.
     of_kind: HashMap<ApiResource, HashSet<Source>>,
-    /// The source that answers each target that somebody reads.
+    /// The source that answers each target that has readers.
     serving: HashMap<Target, Source>,
     readers: HashMap<R, (Round, HashMap<Target, Round>)>,
     lost: HashMap<R, HashMap<Target, Lost>>,
-    /// For how long a refusal is the answer to whoever reads the same.
+    /// How long a refusal is cached for all readers of the same source.
     pub(super) remembers: Duration,
-    /// Sources that may not be read, since when, and in which words.
+    /// Forbidden sources, with the time and the error.
     forbidden: HashMap<Source, (Instant, Lost)>,
-    /// Kinds and namespaces of shared sources that were refused, and when.
+    /// Kinds and namespaces of shared sources that were rejected, and when.
     barred: HashMap<(ApiResource, String), Instant>,
     outputs: Vec<Output<R>>,
 }
@@ -113,17 +114,17 @@ impl<R: Key, O: Versioned> Index<R, O> {
         }
     }
 
-    /// It is later now.
+    /// Advances the clock.
     pub(super) fn tick(&mut self, now: Instant) {
         self.now = now;
     }
 
-    /// What is to be done since this was last asked.
+    /// The outputs since the last call.
     pub(super) fn outputs(&mut self) -> Vec<Output<R>> {
         std::mem::take(&mut self.outputs)
     }
 
-    /// How many objects are kept.
+    /// The number of kept objects.
     pub(super) fn objects(&self) -> usize {
         self.sources.values().map(Watched::len).sum()
     }
@@ -133,12 +134,12 @@ impl<R: Key, O: Versioned> Index<R, O> {
         self.serving.len()
     }
 
-    /// Whether anybody reads a target.
+    /// Whether a target has readers.
     pub(super) fn is_read(&self, target: &Target) -> bool {
         self.serving.contains_key(target)
     }
 
-    /// A reader starts over.
+    /// A reader starts a batch.
     pub(super) fn begin(&mut self, reader: &R) {
         let (round, _) = self.readers.entry(reader.clone()).or_default();
         *round += 1;
@@ -165,10 +166,10 @@ impl<R: Key, O: Versioned> Index<R, O> {
         Answer::Known(watched.answer(target))
     }
 
-    /// A reader is done; what it did not read is dropped.
+    /// A reader ends its batch; targets that it did not read are dropped.
     pub(super) fn end(&mut self, reader: &R) {
-        // A loss is an answer for the batch that waits for one. Whoever was not waiting has been
-        // enqueued and asks the API server anew instead of getting an old refusal.
+        // A loss is an answer for the batch that waits for one. Other readers have been enqueued, and ask the API
+        // server anew instead of getting an old refusal.
         self.lost.remove(reader);
         let Some((round, targets)) = self.readers.get_mut(reader) else {
             return;
@@ -183,7 +184,7 @@ impl<R: Key, O: Versioned> Index<R, O> {
         }
     }
 
-    /// A reader is gone.
+    /// Removes a reader.
     pub(super) fn unwatch(&mut self, reader: &R) {
         self.lost.remove(reader);
         let Some((_, targets)) = self.readers.remove(reader) else {
@@ -194,14 +195,14 @@ impl<R: Key, O: Versioned> Index<R, O> {
         }
     }
 
-    /// A watch begins to list, for the first time or after it was cut off.
+    /// A watch starts a list, for the first time or after it was interrupted.
     pub(super) fn listing(&mut self, source: &Source) {
         if let Some(watched) = self.sources.get_mut(source) {
             watched.list_begins();
         }
     }
 
-    /// A watch shows an object, in a list or because it changed.
+    /// A watch delivered an object, in a list or because it changed.
     pub(super) fn applied(&mut self, source: &Source, object: O) {
         if let Some(watched) = self.sources.get_mut(source) {
             let readers = watched.apply(source, object);
@@ -217,7 +218,7 @@ impl<R: Key, O: Versioned> Index<R, O> {
         }
     }
 
-    /// A watch's list is complete: what it did not show is gone.
+    /// A watch's list is complete: other objects were deleted.
     pub(super) fn listed(&mut self, source: &Source) {
         let Some(watched) = self.sources.get_mut(source) else {
             return;
@@ -225,13 +226,13 @@ impl<R: Key, O: Versioned> Index<R, O> {
         let readers = watched.list_ends(source);
         self.enqueue(readers);
         self.take_over(source);
-        // Its readers may have gone while it was listing.
+        // Its readers may have been removed during the list.
         self.stop_if_unused(source);
     }
 
-    /// A watch cannot go on. Its readers are enqueued so that they read again: "could not read" must
-    /// reach whoever relied on the answer. A target of its own answers them with the reason; the targets of a
-    /// shared watch are tried by themselves first, as more may be allowed to less.
+    /// A watch cannot continue. Its readers are enqueued so that they read again: "could not read" must reach every
+    /// reader that relied on the answer. Its own target answers them with the reason; the targets of a shared watch
+    /// first get their own watches, which may be allowed.
     pub(super) fn lost(&mut self, source: &Source, reason: &Lost) {
         let Some(watched) = self.close(source) else {
             return;
@@ -247,7 +248,7 @@ impl<R: Key, O: Versioned> Index<R, O> {
             let place = (source.kind.clone(), source.namespace.clone());
             self.barred.insert(place, self.now);
         }
-        // Nobody has been answered before the first list: all who read from it wait, and read again by themselves.
+        // Before the first list no reader has an answer: all wait, and read again on their own.
         let enqueues = watched.ready || self.echoes;
         for (target, readers) in watched.into_targets() {
             self.serving.remove(&target);
@@ -267,9 +268,9 @@ impl<R: Key, O: Versioned> Index<R, O> {
         }
     }
 
-    /// The refusal of a moment ago of what a target would be read from.
+    /// The cached refusal of the source that a target would be read from.
     fn remembered_refusal(&self, target: &Target) -> Option<Lost> {
-        // An open source answers: more may be allowed to it.
+        // An open source answers: it may be allowed where a new one is not.
         if self.forbidden.is_empty() || self.serving.contains_key(target) {
             return None;
         }
@@ -291,7 +292,7 @@ impl<R: Key, O: Versioned> Index<R, O> {
             .extend(readers.into_iter().map(Output::Enqueue));
     }
 
-    /// The source that answers a target: one that is open already, else a new one.
+    /// The source that answers a target: an open one, else a new one.
     fn source_of(&mut self, target: &Target) -> Source {
         if let Some(source) = self.serving.get(target) {
             return source.clone();
@@ -323,7 +324,7 @@ impl<R: Key, O: Versioned> Index<R, O> {
         source
     }
 
-    /// The source to open instead of one more narrow one, if there are many.
+    /// The shared source to open instead of one more narrow one, if there are many.
     fn shared_instead_of(&self, own: &Source) -> Option<Source> {
         let open = self.of_kind.get(&own.kind)?;
         let is_elsewhere = |it: &&Source| it.filter == own.filter && !it.namespace.is_empty();
@@ -353,8 +354,8 @@ impl<R: Key, O: Versioned> Index<R, O> {
         since.is_some_and(|since| self.now < *since + BARRED)
     }
 
-    /// Moves the readers of narrower sources over to one that has just become ready. Whoever would
-    /// see another answer there is enqueued: one of the two watches was behind.
+    /// Moves the readers of narrower sources over to one that has just become ready. Readers whose answer differs
+    /// there are enqueued: one of the two watches was behind.
     fn take_over(&mut self, wide: &Source) {
         let of_kind = self.of_kind.get(&wide.kind).into_iter().flatten();
         let narrower = of_kind.filter(|source| wide.contains(source));
@@ -372,7 +373,7 @@ impl<R: Key, O: Versioned> Index<R, O> {
                 new.add(wide, &target, readers.iter().cloned());
                 let before = answers.get(&target);
                 let is_same = before.is_some_and(|old| same(old, &new.answer(&target)));
-                // Before the first list nobody has been answered.
+                // Before the first list no reader has an answer.
                 if ready && !is_same {
                     self.outputs
                         .extend(readers.into_iter().map(Output::Enqueue));
@@ -414,7 +415,7 @@ impl<R: Key, O: Versioned> Index<R, O> {
     }
 }
 
-/// Whether two answers are of the same objects in the same versions.
+/// Whether two answers have the same objects in the same versions.
 fn same<O: Versioned>(one: &[Arc<O>], other: &[Arc<O>]) -> bool {
     let is_same = |(one, other): (&Arc<O>, &Arc<O>)| {
         one.key() == other.key() && one.version() == other.version()
@@ -437,7 +438,7 @@ mod counts {
     use tokio::time::Instant;
 
     #[test]
-    fn target_is_counted_once_whoever_reads_it_and_however_it_is_watched() {
+    fn target_with_several_readers_and_sources_is_counted_once() {
         let mut index = Index::<u8, Thing>::new(Limits::default(), Instant::now());
         let names: Vec<String> = (0..20).map(|number| format!("n{number}")).collect();
         for reader in [1, 2] {

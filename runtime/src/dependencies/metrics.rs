@@ -1,4 +1,4 @@
-//! How much is watched, counted when somebody asks.
+//! Gauges of the watches, computed at each scrape.
 
 use std::fmt;
 use std::sync::Weak;
@@ -10,7 +10,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use super::Inner;
 use crate::queue::Key;
 
-/// Encodes the gauges; nothing once the watches are gone.
+/// Encodes the gauges; nothing once the watches are dropped.
 pub(super) struct Gauges<R>(pub(super) Weak<Inner<R>>);
 
 impl<R> fmt::Debug for Gauges<R> {

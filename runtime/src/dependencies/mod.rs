@@ -5,9 +5,9 @@
 //! which many objects, selections or namespaces are read gets one watch for all of them: the number
 //! of open watches depends on the number of kinds, not on that of policies, objects or namespaces.
 //!
-//! The promise, kept by [`index`] and proven by its model test: after any change of something that
-//! a reader's latest batch has read, the reader is enqueued, whatever was added, removed, listed
-//! again or cut off in between.
+//! The guarantee, kept by [`index`] and checked by its model test: after any change of an object that a reader's
+//! latest batch has read, the reader is enqueued, whatever was added, removed, listed again or interrupted in
+//! between.
 
 mod cover;
 mod index;
@@ -40,16 +40,16 @@ use plain::Kept;
 /// From this many names or selectors of a kind in one namespace on, one watch of the kind there serves all.
 pub const SHARED_WATCH_THRESHOLD: usize = 8;
 
-/// Why something could not be read. Never the same as "it is absent".
+/// Why a read failed. Never the same as "it is absent".
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The kind cannot be watched, so nobody could be enqueued.
+    /// The kind cannot be watched, so no reader could be enqueued.
     #[error("{0} cannot be watched: watch not supported on this resource")]
     Unwatchable(String),
-    /// The API server refused or did not answer.
+    /// The API server rejected the watch or did not answer.
     #[error("{0}")]
     Refused(Arc<kube::Error>),
-    /// It exists, and its JSON cannot be decoded.
+    /// The object exists, and its JSON cannot be decoded.
     #[error("cannot decode {kind} {object}: {reason}")]
     Undecodable {
         /// Its kind.
@@ -59,7 +59,7 @@ pub enum ReadError {
         /// The error of the decoder.
         reason: DecodeError,
     },
-    /// The watch ended while it was being waited for.
+    /// The watch ended before it was established.
     #[error("the watch ended before it was established")]
     Ended,
 }
@@ -108,16 +108,17 @@ impl<R: Key> DependencyWatches<R> {
         }))
     }
 
-    /// A refusal enqueues only the readers that relied on an earlier answer, not those that get it as their answer and choose
-    /// their own retry. Else a read that is always refused is repeated without a pause.
+    /// A refusal enqueues only the readers that relied on an earlier answer, not those that get it as their answer
+    /// and choose their own retry. Else a read that is always refused is repeated without a pause.
     #[must_use]
     pub fn without_refusal_wakeups(self) -> Self {
         self.0.state.lock().index.echoes = false;
         self
     }
 
-    /// A refusal is answered from the cache for this long, whichever reader asks: with many readers of one credential the
-    /// API server would get a request for each of them, again and again. Nobody is enqueued when the time is over.
+    /// A refusal is answered from the cache for this long, whichever reader asks: with many readers of one credential
+    /// the API server would get a request for each of them, again and again. No reader is enqueued when the time is
+    /// over.
     #[must_use]
     pub fn with_refusal_ttl(self, remembers: Duration) -> Self {
         self.0.state.lock().index.remembers = remembers;
@@ -133,7 +134,7 @@ impl<R: Key> DependencyWatches<R> {
         }
     }
 
-    /// Stops watching on behalf of a reader that is gone.
+    /// Stops watching on behalf of a deleted reader.
     pub fn unwatch(&self, reader: &R) {
         self.update(|index| index.unwatch(reader));
     }
@@ -154,7 +155,7 @@ impl<R: Key> DependencyWatches<R> {
         self.0.state.lock().index.targets()
     }
 
-    /// Removes from `objects` those of this kind that somebody reads.
+    /// Removes from `objects` those of this kind that have readers.
     pub fn retain_unwatched(&self, kind: &ApiResource, objects: &mut Vec<ObjectKey>) {
         let state = self.0.state.lock();
         objects.retain(|key| {
@@ -201,7 +202,7 @@ impl<R: Key> DependencyWatches<R> {
     }
 }
 
-/// The reads of one reader at one time.
+/// The reads of one reader in one reconcile.
 pub struct Batch<R: Key> {
     watches: DependencyWatches<R>,
     reader: R,
@@ -262,7 +263,7 @@ impl<R: Key> Batch<R> {
             return Err(ReadError::Unwatchable(described));
         }
         loop {
-            // Registered before the answer is looked at, so no change falls between the two.
+            // Registered before the answer is read, so no change is lost between the two.
             let changed = self.watches.0.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
@@ -277,14 +278,14 @@ impl<R: Key> Batch<R> {
         }
     }
 
-    /// Ends the batch: what it did not read is no longer watched for this reader. A batch that is
-    /// dropped without this keeps everything, which is safe, only dearer.
+    /// Ends the batch: targets that it did not read are no longer watched for this reader. A batch that is dropped
+    /// without this keeps everything, which is safe, but costs more.
     pub fn end(self) {
         self.watches.update(|index| index.end(&self.reader));
     }
 }
 
-/// What cannot be decoded is not absent: whoever reads it, or a selection that it belongs to, cannot.
+/// An undecodable object is not absent: a read of it, or of a selection with it, fails.
 fn decoded(kept: &Arc<Kept>) -> Result<Arc<Value>, ReadError> {
     match &**kept {
         Kept::Object(object) => Ok(Arc::clone(object)),

@@ -76,7 +76,7 @@ enum Step {
     Relist(u8),
     /// The watch of this rank is refused for good.
     Refuse(u8, Reason),
-    /// Refusals are forgotten.
+    /// The cached refusals expire.
     Later,
 }
 
@@ -98,7 +98,7 @@ impl Reason {
     }
 }
 
-/// Selectors that are understood here, and one that only the server understands.
+/// Selectors that the index applies, and one that only the server applies.
 const SELECTORS: [&str; 4] = ["", "red", "!red", "red>odd"];
 
 fn selects(selector: &str, thing: &Thing) -> bool {
@@ -271,7 +271,7 @@ impl World {
         match *step {
             Step::Begin(reader) => {
                 index.begin(&reader);
-                // A wake-up before a batch is answered by that batch.
+                // An enqueue before a batch is answered by that batch.
                 if self.enqueued.remove(&reader) {
                     self.answers.retain(|(who, _), _| *who != reader);
                 }
@@ -345,7 +345,7 @@ impl World {
         self.read(index, reader, question);
     }
 
-    /// Lets every watch catch up.
+    /// Every watch delivers all its events.
     fn settle(&mut self, index: &mut Index<u8, Thing>) {
         let late = |world: &Self| {
             let mut order = world.order.iter();
@@ -413,10 +413,10 @@ fn played(steps: &[Step]) -> (World, Index<u8, Thing>) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
-    /// Whatever happens in whatever order: once the watches have caught up, every reader either
-    /// holds answers that are true or has been enqueued since its latest batch began.
+    /// For any sequence of steps: once the watches have delivered everything, every reader either holds current
+    /// answers or has been enqueued since its latest batch began.
     #[test]
-    fn a_reader_is_woken_after_every_change_of_what_it_read(
+    fn reader_is_enqueued_after_every_change_of_what_it_read(
         steps in prop::collection::vec(step(), 1..80)
     ) {
         let (world, _) = played(&steps);
@@ -430,7 +430,7 @@ proptest! {
         }
     }
 
-    /// After whatever happened every question is answered, and the answer is true.
+    /// For any sequence of steps every question is answered, and the answer is current.
     #[test]
     fn every_read_is_answered(
         steps in prop::collection::vec(step(), 1..60),
@@ -444,7 +444,7 @@ proptest! {
         }
     }
 
-    /// Nothing is watched that nobody reads, and no question has two watches.
+    /// Only targets with readers are watched, and no question has two watches.
     #[test]
     fn watches_end_with_their_readers(steps in prop::collection::vec(step(), 1..80)) {
         let (mut world, mut index) = played(&steps);
@@ -461,7 +461,7 @@ proptest! {
     }
 }
 
-/// Reads all questions in one batch and says which watches are open then.
+/// Reads all questions in one batch and returns the open watches.
 fn open_after(questions: impl IntoIterator<Item = Question>) -> Vec<Source> {
     let (mut world, mut index) = (World::default(), index());
     world.take(&mut index, &Step::Begin(0));
@@ -480,25 +480,25 @@ fn source(namespace: &str, filter: Filter) -> Source {
 }
 
 #[test]
-fn many_objects_of_a_namespace_get_one_watch() {
+fn many_objects_of_one_namespace_share_one_watch() {
     let open = open_after((0..100).map(|name| Question::Object((1, name))));
     assert_eq!(open, [source("n1", Filter::All)]);
 }
 
 #[test]
-fn an_object_in_many_namespaces_gets_one_watch_of_that_name() {
+fn object_in_many_namespaces_shares_one_watch_of_its_name() {
     let open = open_after((0..100).map(|place| Question::Object((place, 1))));
     assert_eq!(open, [source("", Filter::Name("o1".to_owned()))]);
 }
 
 #[test]
-fn other_objects_in_each_of_many_namespaces_get_one_watch() {
+fn different_objects_in_many_namespaces_share_one_watch() {
     let open = open_after((0..100).map(|number| Question::Object((number, number))));
     assert_eq!(open, [source("", Filter::All)]);
 }
 
 #[test]
-fn a_selection_in_many_namespaces_gets_one_watch_of_it() {
+fn selection_in_many_namespaces_shares_one_watch() {
     let of = |selector: usize| {
         let all = (0..100).map(move |namespace| Question::Select {
             namespace: Some(namespace),
@@ -514,7 +514,7 @@ fn a_selection_in_many_namespaces_gets_one_watch_of_it() {
 }
 
 #[test]
-fn a_refused_watch_tells_its_reader_once_and_is_tried_again() {
+fn refused_watch_enqueues_its_reader_once_and_is_retried() {
     let (mut world, mut index) = (World::default(), index());
     world.take(&mut index, &Step::Begin(0));
     let target = Question::Object((1, 1)).target();
@@ -529,7 +529,7 @@ fn a_refused_watch_tells_its_reader_once_and_is_tried_again() {
 }
 
 #[test]
-fn without_echo_only_who_relied_on_an_answer_is_woken_by_a_refusal() {
+fn refusal_without_echo_enqueues_only_readers_with_an_answer() {
     let (mut world, mut index) = (World::default(), index());
     index.echoes = false;
     let question = Question::Object((1, 1));
@@ -548,7 +548,7 @@ fn without_echo_only_who_relied_on_an_answer_is_woken_by_a_refusal() {
 }
 
 #[test]
-fn what_may_not_be_shared_is_watched_one_by_one_and_sharing_is_tried_again_after_a_while() {
+fn refused_shared_watch_is_split_and_retried_after_a_while() {
     let (mut world, mut index) = (World::default(), index());
     world.take(&mut index, &Step::Begin(0));
     let mut refused = 0;
@@ -576,7 +576,7 @@ fn what_may_not_be_shared_is_watched_one_by_one_and_sharing_is_tried_again_after
 }
 
 #[test]
-fn a_shared_watch_of_a_kind_that_is_gone_tells_all_its_readers() {
+fn shared_watch_of_deleted_kind_enqueues_all_its_readers() {
     let (mut world, mut index) = (World::default(), index());
     world.take(&mut index, &Step::Begin(0));
     for place in 0..10 {

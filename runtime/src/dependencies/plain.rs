@@ -16,16 +16,16 @@ use crate::decode::{self, DecodeError};
 use crate::guarded::{self, Unmanaged};
 use crate::object::ObjectKey;
 
-/// An object as the API server sent it, less `managedFields`, which are most of it and give readers
-/// nothing. No field of any kind makes it undecodable, however deeply it is nested.
+/// An object as the API server sent it, less `managedFields`, which are most of it and of no use to readers. No field
+/// of any kind makes it undecodable, however deeply it is nested.
 #[derive(Clone, Debug)]
 pub(super) struct Plain {
-    /// The little that watching looks at.
+    /// The metadata that the index reads.
     metadata: ObjectMeta,
     json: Result<Value, DecodeError>,
 }
 
-/// What is kept of an object.
+/// The kept form of an object.
 #[derive(Clone, Debug)]
 pub(super) enum Kept {
     /// The object.
@@ -38,12 +38,12 @@ pub(super) enum Kept {
 #[derive(Clone, Debug)]
 pub(super) struct Undecodable {
     metadata: ObjectMeta,
-    /// Why a read of it fails.
+    /// The error of a read of it.
     pub(super) error: ReadError,
 }
 
 impl Plain {
-    /// The JSON with its kind, which the items of a list do not carry.
+    /// The JSON with its kind, which the items of a list lack.
     pub(super) fn of_kind(self, kind: &ApiResource) -> Kept {
         let mut json = match self.json {
             Ok(json) => json,
@@ -68,7 +68,7 @@ impl Plain {
 
 impl<'de> Deserialize<'de> for Plain {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // The object's text as it is: whatever the object holds, the list around it is decoded.
+        // The object as raw text: whatever it holds, the list around it is decoded.
         let text = Box::<RawValue>::deserialize(deserializer)?;
         let json = decode::from_str::<Unmanaged>(text.get());
         let json = json.map(|Unmanaged(fields)| Value::Object(fields));
@@ -163,7 +163,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn everything_but_managed_fields_stays_and_the_kind_is_put_back() {
+    fn managed_fields_are_dropped_and_kind_is_added() {
         let metadata = json!({
             "name": "a", "namespace": "n", "uid": "u", "resourceVersion": "7", "unknown": 1,
             "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}

@@ -1,4 +1,4 @@
-//! Refusals that are remembered.
+//! Tests of cached refusals.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::object::ObjectKey;
 
 const REMEMBERED: Duration = Duration::from_secs(10);
 
-/// An object of which nothing matters.
+/// An object without content.
 pub(super) struct Thing;
 
 impl Versioned for Thing {
@@ -47,7 +47,7 @@ fn refused(code: u16) -> Lost {
     Lost::Refused(Arc::new(kube::Error::Api(Box::new(status))))
 }
 
-/// The watches that are to be opened.
+/// The watches that the index opens.
 fn opened(index: &mut Index<u8, Thing>) -> Vec<Source> {
     let outputs = index.outputs().into_iter();
     outputs
@@ -58,7 +58,7 @@ fn opened(index: &mut Index<u8, Thing>) -> Vec<Source> {
         .collect()
 }
 
-/// An index that was refused an object, by this code.
+/// An index after a refusal of an object, with this code.
 fn after_refusal(code: u16, now: Instant) -> Index<u8, Thing> {
     let mut index = Index::new(Limits::default(), now);
     index.remembers = REMEMBERED;
@@ -92,7 +92,7 @@ fn refusal_answers_all_readers_for_a_while_without_another_request() {
 }
 
 #[test]
-fn credential_that_is_not_taken_is_no_refusal() {
+fn invalid_credential_is_not_cached_as_refusal() {
     let mut index = after_refusal(401, Instant::now());
     index.begin(&1);
     assert!(matches!(index.read(&1, &object("a")), Answer::Pending));

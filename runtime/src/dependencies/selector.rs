@@ -2,8 +2,8 @@
 
 use reeve_go_compat::labels::Selector;
 
-/// `None` for a selector that only the API server applies: one that it refuses, or one that
-/// compares numbers. These keep a watch of their own.
+/// `None` for a selector that only the API server applies: an invalid one, or one that compares numbers. These keep
+/// their own watch.
 pub(super) fn parse(text: &str) -> Option<Selector> {
     Selector::parse(text)
         .ok()

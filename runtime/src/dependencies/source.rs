@@ -32,8 +32,8 @@ struct Report<R: Key> {
 }
 
 impl<R: Key> Drop for Report<R> {
-    /// A watch that panics must not leave its readers waiting. After an abort the index does not
-    /// know the source any more and nothing happens.
+    /// A watch that panics must not leave its readers waiting. After an abort the index no longer has the source, and
+    /// this has no effect.
     fn drop(&mut self) {
         if !self.finished
             && std::thread::panicking()
@@ -72,7 +72,7 @@ impl<R: Key> Report<R> {
                 }
                 Err(error) => {
                     if let Some(lost) = fatal(error, established) {
-                        // Names, namespaces and selectors may be secrets that a template looked up.
+                        // Names, namespaces and selectors may be secrets that a template read.
                         tracing::debug!(kind = self.source.kind.kind, "watch lost");
                         watches.apply(|index| index.lost(&self.source, &lost));
                         return;
@@ -100,8 +100,8 @@ impl<R: Key> Report<R> {
     }
 }
 
-/// Before the first list every error is an answer for those who wait. Afterwards the watch goes on
-/// through everything except the API server's word that it may not or that the kind is gone.
+/// Before the first list every error is an answer for the waiting readers. Afterwards the watch survives every error
+/// except 403 and an unknown kind.
 fn fatal(error: watcher::Error, established: bool) -> Option<Lost> {
     match error {
         watcher::Error::InitialListFailed(error) | watcher::Error::WatchStartFailed(error) => {

@@ -1,4 +1,4 @@
-//! What one watch has seen, who relies on it, and whom a change concerns.
+//! The objects and readers of one watch, and the readers that a change enqueues.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Bound;
@@ -10,7 +10,7 @@ use crate::object::ObjectKey;
 use crate::queue::Key;
 use reeve_go_compat::labels::Selector;
 
-/// An object as far as the index looks into it.
+/// The part of an object that the index reads.
 pub(super) trait Versioned {
     /// The name.
     fn key(&self) -> ObjectKey;
@@ -23,15 +23,14 @@ pub(super) trait Versioned {
 /// One watch's objects and readers.
 pub(super) struct Watched<R, O> {
     objects: BTreeMap<ObjectKey, Arc<O>>,
-    /// What a list that is under way has shown so far.
+    /// The objects of a list in progress.
     listing: Option<HashSet<ObjectKey>>,
-    /// Whether the first list is complete. Before that the objects mean nothing.
+    /// Whether the first list is complete. Before that the objects are incomplete.
     pub(super) ready: bool,
     /// Whether it was opened to take the place of several narrower watches.
     pub(super) is_shared: bool,
     targets: HashMap<Target, HashSet<R>>,
-    /// The selectors that are applied here, by the namespace they are about. A watch that the API
-    /// server filters has none.
+    /// The selectors that are applied here, by their namespace. A watch that the API server filters has none.
     selectors: HashMap<String, HashMap<String, Selector>>,
 }
 
@@ -47,12 +46,12 @@ impl<R: Key, O: Versioned> Watched<R, O> {
         }
     }
 
-    /// How many objects are kept.
+    /// The number of kept objects.
     pub(super) fn len(&self) -> usize {
         self.objects.len()
     }
 
-    /// Whether the watch may be closed: nobody reads from it, nor is about to because it takes over.
+    /// Whether the watch may be closed: it has no readers, and is not about to take over.
     pub(super) fn is_unused(&self) -> bool {
         self.targets.is_empty() && (self.ready || !self.is_shared)
     }
@@ -61,7 +60,7 @@ impl<R: Key, O: Versioned> Watched<R, O> {
         self.targets
     }
 
-    /// From now on changes of the target's answer concern these readers. `source` is this watch.
+    /// Adds readers of a target: changes of its answer enqueue them from here on. `source` is this watch.
     pub(super) fn add(
         &mut self,
         source: &Source,
@@ -88,7 +87,7 @@ impl<R: Key, O: Versioned> Watched<R, O> {
             .insert(target.clone(), readers.into_iter().collect());
     }
 
-    /// Takes a reader off a target; whether the target has none any more.
+    /// Removes a reader of a target; returns whether the target has none any more.
     pub(super) fn remove(&mut self, target: &Target, reader: &R) -> bool {
         let Some(readers) = self.targets.get_mut(target) else {
             return false;
@@ -113,7 +112,7 @@ impl<R: Key, O: Versioned> Watched<R, O> {
         true
     }
 
-    /// The objects that a target asks for, sorted by namespace and name.
+    /// The objects of a target, sorted by namespace and name.
     pub(super) fn answer(&self, target: &Target) -> Vec<Arc<O>> {
         let (namespace, selector) = match target {
             Target::Object { key, .. } => {
@@ -153,12 +152,12 @@ impl<R: Key, O: Versioned> Watched<R, O> {
         self.targets.keys().map(answered).collect()
     }
 
-    /// A list begins, for the first time or after the watch was cut off.
+    /// A list starts, for the first time or after the watch was interrupted.
     pub(super) fn list_begins(&mut self) {
         self.listing = Some(HashSet::new());
     }
 
-    /// An object was seen; returns whom that concerns.
+    /// An object was delivered; returns the readers to enqueue.
     pub(super) fn apply(&mut self, source: &Source, object: O) -> HashSet<R> {
         let key = object.key();
         if let Some(listing) = &mut self.listing {
@@ -173,7 +172,7 @@ impl<R: Key, O: Versioned> Watched<R, O> {
         self.concerned(source, &key, [old.as_deref(), Some(&*object)])
     }
 
-    /// An object is gone; returns whom that concerns.
+    /// An object was deleted; returns the readers to enqueue.
     pub(super) fn delete(&mut self, source: &Source, key: &ObjectKey) -> HashSet<R> {
         if let Some(listing) = &mut self.listing {
             listing.remove(key);
@@ -184,7 +183,7 @@ impl<R: Key, O: Versioned> Watched<R, O> {
         }
     }
 
-    /// A list is complete: what it did not show is gone. Returns whom that concerns.
+    /// A list is complete: other objects were deleted. Returns the readers to enqueue.
     pub(super) fn list_ends(&mut self, source: &Source) -> HashSet<R> {
         let seen = self.listing.take().unwrap_or_default();
         let gone = self.objects.keys().filter(|key| !seen.contains(*key));
@@ -200,7 +199,7 @@ impl<R: Key, O: Versioned> Watched<R, O> {
     /// The readers of targets that an object belongs to, or belonged to before it changed.
     fn concerned(&self, source: &Source, key: &ObjectKey, states: [Option<&O>; 2]) -> HashSet<R> {
         if !self.ready {
-            // Nobody has been answered from this watch.
+            // No reader has an answer from this watch yet.
             return HashSet::new();
         }
         let mut readers = HashSet::new();

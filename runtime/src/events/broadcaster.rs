@@ -1,5 +1,5 @@
-//! Informational events on their way to the API server: created one after another in the background,
-//! so that no status and no compliance event ever waits behind a text for people.
+//! Sends informational events to the API server: creates them one after another in the background, so that no status
+//! and no compliance event ever waits behind one.
 
 use k8s_openapi::api::events::v1::Event;
 use kube::Client;
@@ -13,8 +13,8 @@ use crate::metrics::Metrics;
 use crate::supervisor::Supervisor;
 use crate::writes;
 
-/// How many may wait. At five a second, the slowest client there is, that is over three minutes'
-/// worth; people are not helped by more.
+/// The capacity of the queue. At five a second, the slowest client's rate, that is over three minutes of events;
+/// older ones are of no use.
 const WAITING: usize = 1_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -22,7 +22,7 @@ struct Fate {
     fate: &'static str,
 }
 
-/// What became of informational events; clones share it.
+/// Counts the sent and dropped events; clones share it.
 #[derive(Clone, Default)]
 pub struct EventBroadcasterMetrics(Family<Fate, Counter>);
 
@@ -51,7 +51,7 @@ impl EventBroadcasterMetrics {
 /// Takes informational events for one cluster; clones share the queue.
 #[derive(Clone)]
 pub struct EventBroadcaster {
-    /// Boxed: a queue has room for several before there is one, and an event is large.
+    /// Boxed: a queue allocates several slots up front, and an event is large.
     queue: Sender<Box<Event>>,
     metrics: EventBroadcasterMetrics,
 }

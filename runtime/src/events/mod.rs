@@ -1,8 +1,8 @@
-//! Kubernetes events: the compliance events that carry answers from evaluators to the status sync,
-//! and the informational ones that people read.
+//! Kubernetes events: the compliance events that carry results from evaluators to the status sync, and the
+//! informational ones for users.
 //!
-//! The client library's recorder is not used: it folds events that differ only in their text into
-//! one series with the first text, which would lose a compliance change.
+//! The client library's recorder is not used: it folds events that differ only in their text into one series with the
+//! first text, which would lose a compliance change.
 
 mod broadcaster;
 
@@ -23,10 +23,10 @@ pub use broadcaster::{EventBroadcaster, EventBroadcasterMetrics};
 /// The longest note that events.k8s.io accepts, in bytes.
 const LONGEST_NOTE: usize = 1024;
 
-/// One answer about one template of a policy.
+/// The compliance of one template of a policy.
 #[derive(Clone, Debug)]
 pub struct ComplianceEvent {
-    /// The `Policy` that the answer belongs to: kind, apiVersion, name, namespace and uid.
+    /// The `Policy` of the template: kind, apiVersion, name, namespace and uid.
     pub policy: ObjectReference,
     /// The template object's namespace, absent for cluster-scoped ones.
     pub template_namespace: Option<String>,
@@ -34,7 +34,7 @@ pub struct ComplianceEvent {
     pub template_name: String,
     /// The template object, when it is known.
     pub related: Option<ObjectReference>,
-    /// The answer; decides the event's type.
+    /// The compliance; decides the event's type.
     pub compliance: Compliance,
     /// The whole message, `<compliance>; <text>`.
     pub message: String,
@@ -95,14 +95,14 @@ impl EventRecorder {
         }
     }
 
-    /// Creates a compliance event and returns its name. It is stored when this returns: a failure
-    /// is the caller's to retry, else the answer would be lost.
+    /// Creates a compliance event and returns its name. It is stored when this returns: the caller must retry a
+    /// failure, or the compliance would be lost.
     pub async fn compliance(&self, event: &ComplianceEvent) -> Result<String, kube::Error> {
         self.emit_compliance_event_at(event, unique_now()).await
     }
 
-    /// Like [`Self::compliance`], for an answer that is also kept elsewhere with its time: readers
-    /// take the two for one only if their times agree. `at` comes from [`unique_now`].
+    /// Like [`Self::compliance`], for a compliance that is also stored elsewhere with its time: readers match the two
+    /// by the time. `at` comes from [`unique_now`].
     pub async fn emit_compliance_event_at(
         &self,
         event: &ComplianceEvent,
@@ -115,8 +115,8 @@ impl EventRecorder {
         Ok(created.metadata.name.unwrap_or_default())
     }
 
-    /// The time of the newest compliance event about a template, if its message is this one. A
-    /// process that was killed between creating an event and remembering it finds it by this.
+    /// The time of the newest compliance event about a template, if it has this message. A process that was killed
+    /// between creating an event and recording it finds the event by this.
     pub async fn already_emitted(
         &self,
         event: &ComplianceEvent,
@@ -142,12 +142,12 @@ impl EventRecorder {
             .map(|(at, _)| at))
     }
 
-    /// Hands an informational event over to be created. Nothing waits for it.
+    /// Queues an informational event, without waiting for it.
     pub fn emit_event(&self, about: &ObjectReference, event: &InformationalEvent<'_>) {
         self.emit_event_with_related(about, None, event);
     }
 
-    /// Like [`Self::inform`], for an event that is about a second object too.
+    /// Like [`Self::emit_event`], for an event that is about a second object too.
     pub fn emit_event_with_related(
         &self,
         about: &ObjectReference,
@@ -178,16 +178,16 @@ impl EventRecorder {
     }
 }
 
-/// An event for people.
+/// An informational event.
 #[derive(Clone, Copy, Debug)]
 pub struct InformationalEvent<'a> {
-    /// Why, one word.
+    /// The reason in upper camel case.
     pub reason: &'a str,
-    /// What was done.
+    /// The action in upper camel case.
     pub action: &'a str,
-    /// The text; cut at 1024 bytes.
+    /// The note; cut at 1024 bytes.
     pub note: &'a str,
-    /// Whether something is wrong.
+    /// Whether its type is `Warning`.
     pub warning: bool,
 }
 
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_carry_the_time_and_give_it_back() {
+    fn name_contains_time_that_can_be_parsed() {
         let at = Timestamp::from_nanosecond(1_709_130_939_198_988_588).unwrap();
         assert_eq!(event_name("event", at), "event.17b80d88a995e12c");
         assert_eq!(time_in_event_name("event.17b80d88a995e12c"), Some(at));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn word_of_hex_digits_is_not_a_time() {
+    fn suffix_of_few_hex_digits_is_not_a_time() {
         assert_eq!(time_in_event_name("policy.cafe"), None);
         assert_eq!(time_in_event_name("policy.deadbeef"), None);
     }
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_between_characters() {
+    fn text_is_cut_between_characters() {
         assert_eq!(at_most("aä", 2), "a");
         assert_eq!(at_most("aä", 3), "aä");
         assert_eq!(at_most("aä", 99), "aä");

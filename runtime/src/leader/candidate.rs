@@ -10,10 +10,10 @@ use super::record;
 use super::timings::LeaseTimings;
 use crate::fence::Fence;
 
-/// What a round came to.
+/// The result of a round.
 #[derive(Debug)]
 pub(super) enum Round {
-    /// The record is ours, and this process may act as the leader.
+    /// The record is ours, and this process leads.
     Led,
     /// Another process leads, or may do so.
     Held {
@@ -24,9 +24,9 @@ pub(super) enum Round {
     },
 }
 
-/// What differs from one call to the next.
+/// The sources of time and randomness, which tests replace.
 pub(super) struct Ambient {
-    /// The time on the wall.
+    /// The wall clock.
     pub(super) wall: Box<dyn Fn() -> Timestamp + Send + Sync>,
     /// A random number of 0 to 1.
     pub(super) fraction: Box<dyn Fn() -> f64 + Send + Sync>,
@@ -61,13 +61,13 @@ impl<L: Lock> Candidate<L> {
         }
     }
 
-    /// When this process has to stop acting as the leader.
+    /// When this process must stop leading.
     pub(super) fn give_up(&self) -> Option<Instant> {
         self.elector.give_up()
     }
 
-    /// When a candidate tries next: after a retry period, or as soon as the lease of another process can run out.
-    /// A dead leader is not waited for longer than its lease.
+    /// When a candidate tries next: after a retry period, or as soon as the lease of another process can run out. A
+    /// candidate waits for a dead leader no longer than its lease.
     pub(super) fn next_try(&self, runs_out: Option<Instant>) -> Instant {
         let retry = Instant::now() + self.timings.jittered((self.ambient.fraction)());
         runs_out.map_or(retry, |runs_out| runs_out.min(retry))
@@ -78,11 +78,11 @@ impl<L: Lock> Candidate<L> {
         if self.give_up().is_some()
             && let Some(written) = self.written.clone()
         {
-            // Usually nothing has happened since. An answer that was lost, an edit or a deletion show as a conflict.
+            // Usually nothing has changed since. A lost response, an edit or a deletion shows as a conflict.
             match self.claim(Some(written)).await {
                 Err(LockError::Conflict) => self.written = None,
                 Err(error) => {
-                    // Whatever it was, the next round reads what has become of the Lease.
+                    // After any error the next round reads the Lease.
                     self.written = None;
                     return Err(error);
                 }
@@ -98,7 +98,7 @@ impl<L: Lock> Candidate<L> {
         }
     }
 
-    /// Writes the record in our name over the one that was read.
+    /// Writes our record over the one that was read.
     async fn claim(&mut self, before: Option<Lease>) -> Result<Round, LockError> {
         let record = before
             .as_ref()
@@ -116,7 +116,7 @@ impl<L: Lock> Candidate<L> {
         };
         let sent = Instant::now();
         let stored = self.bounded(self.lock.write(lease)).await?;
-        // The record as the API server gives it back is what other rounds will read.
+        // Other rounds will read the record as the API server returns it.
         let ours = stored.spec.clone().unwrap_or(ours);
         let leads = self.elector.stored(&ours, sent, Instant::now());
         self.written = Some(stored);
@@ -136,7 +136,7 @@ impl<L: Lock> Candidate<L> {
         let known = self.written.take();
         if let Some(known) = known {
             match self.free(known).await {
-                // A renewal may have been under way.
+                // A renewal may have been in flight.
                 Err(LockError::Conflict) => {}
                 outcome => return outcome,
             }
@@ -157,7 +157,7 @@ impl<L: Lock> Candidate<L> {
         self.lock.write(lease).await.map(|_| ())
     }
 
-    /// A request, within its share of the renew deadline.
+    /// A request, limited to its share of the renew deadline.
     async fn bounded<T>(
         &self,
         request: impl Future<Output = Result<T, LockError>> + Send,

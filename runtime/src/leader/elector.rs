@@ -1,5 +1,5 @@
-//! Who may take the lease, and until when it may act as the leader: pure, all times are those of this process's own
-//! monotonic clock. No clock is compared with another machine's.
+//! Decides who may take the lease, and until when it may lead: pure, all times are of this process's own monotonic
+//! clock. No clock is compared with another machine's.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use tokio::time::Instant;
 use super::record;
 use super::timings::LeaseTimings;
 
-/// Who may lead when the Lease was deleted.
+/// The possible leader of a deleted Lease.
 const DELETED: &str = "the last holder of a Lease that was deleted";
 
 /// What to do after the record was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// Write the record in our name.
+    /// Write our record.
     Claim,
     /// Another process leads, or may do so.
     Wait {
@@ -34,14 +34,14 @@ pub(super) struct Elector {
     give_up: Option<Instant>,
 }
 
-/// The record as it was read last.
+/// The record as it was last read.
 struct Seen {
     record: Option<LeaseSpec>,
-    /// Who may lead by it.
+    /// The possible leader by it.
     holder: Option<String>,
     /// How long the holder may lead after it has written the record.
     valid: Duration,
-    /// When the holder can no longer lead, if the record does not change again.
+    /// When the holder's time is over, if the record does not change again.
     over: Instant,
 }
 
@@ -59,12 +59,12 @@ impl Elector {
         &self.identity
     }
 
-    /// When this process has to stop acting as the leader; `None` while it does not lead.
+    /// When this process must stop leading; `None` while it does not lead.
     pub(super) fn give_up(&self) -> Option<Instant> {
         self.give_up
     }
 
-    /// Takes note of the record as the API server has it. `now` is a time after its answer came.
+    /// Records the Lease as the API server has it. `now` is a time after its response.
     ///
     /// The lease runs on our own clock from the moment in which we saw the record change: the holder sent that renewal
     /// before, so its own deadline, which is shorter, is over first.
@@ -93,7 +93,7 @@ impl Elector {
         }
     }
 
-    /// Who may lead by a record that has just appeared, and for how long from now on.
+    /// The possible leader by a record that has just appeared, and for how long from now on.
     fn read(
         &self,
         record: Option<&LeaseSpec>,
@@ -104,8 +104,8 @@ impl Elector {
                 let holder = record::holder(record).map(str::to_owned);
                 (holder, record::duration(record, &self.timings))
             }
-            // Somebody deleted the Lease. Whoever held it, which need not be the holder that was seen last, does not
-            // know that before its next renewal, and acts as the leader until then.
+            // A user deleted the Lease. Its holder, which need not be the last one that was seen, does not know that
+            // before its next renewal, and leads until then.
             None => match before {
                 Some(seen) if self.give_up.is_none() => {
                     let valid = seen.valid.max(self.timings.lease());
@@ -116,7 +116,7 @@ impl Elector {
         }
     }
 
-    /// Takes note that the API server has stored our record, which was sent at `sent`. Whether we lead by it.
+    /// Records that the API server has stored our record, which was sent at `sent`. Returns whether we lead by it.
     ///
     /// The deadline counts from when the renewal was sent, not from when it was answered: candidates may have seen it
     /// any time after that, and their clocks run from then.
@@ -128,7 +128,7 @@ impl Elector {
             valid: self.timings.lease(),
             over: now,
         });
-        // The process may have been suspended meanwhile. The next round reads the record and renews it.
+        // The process may have been suspended in the meantime. The next round reads the record and renews it.
         let leads = now < give_up;
         if leads {
             self.give_up = Some(give_up);
@@ -220,7 +220,7 @@ mod tests {
         let ours = record("us", 0);
         assert!(elector.stored(&ours, start, start + 4 * SECOND));
         assert_eq!(elector.give_up(), Some(start + 10 * SECOND));
-        // Its own record needs no waiting, and its deletion neither.
+        // Its own record needs no wait, nor does its deletion.
         assert_eq!(
             elector.observe(Some(&ours), start + 5 * SECOND),
             Decision::Claim
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn answer_after_deadline_makes_nobody_leader() {
+    async fn response_after_deadline_does_not_make_a_leader() {
         let (mut elector, start) = elector();
         assert!(!elector.stored(&record("us", 0), start, start + 10 * SECOND));
         assert_eq!(elector.give_up(), None);

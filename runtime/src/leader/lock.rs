@@ -9,18 +9,18 @@ use crate::object;
 /// Why the Lease could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LockError {
-    /// It is not the one that was read: another candidate was faster, or somebody deleted it.
+    /// It is not the one that was read: another candidate was faster, or a user deleted it.
     #[error("the Lease was changed by another client")]
     Conflict,
-    /// The API server refused, or there was no way to it.
+    /// The API server rejected the request or is unreachable.
     #[error("{0}")]
     Request(String),
-    /// No answer came.
+    /// No response came in time.
     #[error("the API server did not answer within {0} ms")]
     NoAnswer(u128),
 }
 
-/// Where a Lease is kept. A write is stored only if the Lease is still the one that was read.
+/// Stores a Lease. A write succeeds only if the Lease is still the one that was read.
 pub(super) trait Lock: Send + Sync {
     /// The Lease; `None` if it does not exist.
     fn read(&self) -> impl Future<Output = Result<Option<Lease>, LockError>> + Send;

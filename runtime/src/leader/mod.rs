@@ -35,13 +35,13 @@ use candidate::{Ambient, Candidate, Round};
 use lock::{ApiLock, Lock, LockError};
 pub use timings::{InvalidTimings, LeaseTimings};
 
-/// How long giving the lease back may take.
+/// The timeout of the release.
 const RELEASE: Duration = Duration::from_secs(2);
 /// Requests a second of an election's client: a round has three at most.
 const QPS: f32 = 5.0;
 const BURST: u32 = 10;
 
-/// Why leadership could not be had or ended.
+/// Why leadership was not acquired or was lost.
 #[derive(Debug, thiserror::Error)]
 pub enum LeaderError {
     /// There is no namespace to keep the lease in.
@@ -75,7 +75,7 @@ pub enum LeaderError {
     Ended(&'static str),
 }
 
-/// What a process takes part in.
+/// The election that a process takes part in.
 pub struct Election {
     /// Reaches the API server of the lease: see [`connect`].
     pub client: Client,
@@ -85,11 +85,11 @@ pub struct Election {
     pub lease: &'static str,
     /// Its periods, the same for all candidates.
     pub timings: LeaseTimings,
-    /// What keeps back the requests of a lost leader.
+    /// Holds back the requests of a lost leader.
     pub fence: Fence,
 }
 
-/// A client for an election alone: renewals do not wait behind the controllers' requests.
+/// A separate client for an election: renewals do not wait behind the controllers' requests.
 pub async fn connect(options: &ClientOptions) -> Result<Client, ClientError> {
     let options = ClientOptions {
         qps: QPS,
@@ -99,14 +99,14 @@ pub async fn connect(options: &ClientOptions) -> Result<Client, ClientError> {
     client::connect(&options).await
 }
 
-/// Leadership, renewed in the background until it is lost, released or dropped. A lease that is only dropped runs out.
+/// Leadership, renewed in the background until it is lost, released or dropped. A lease that is only dropped expires.
 pub struct Leadership {
     lease: &'static str,
     renewal: AbortOnDropHandle<LeaderError>,
     release: Option<oneshot::Sender<()>>,
 }
 
-/// Waits until this process leads. `None` if `stop` came first. An API server that refuses or is away is asked again.
+/// Waits until this process leads. `None` if `stop` came first. Errors of the API server are retried.
 pub async fn acquire(
     election: Election,
     stop: &CancellationToken,
@@ -129,7 +129,7 @@ pub async fn acquire(
     let mut candidate = Candidate::new(lock, identity, timings, fence, ambient);
     tokio::select! {
         () = stop.cancelled() => {
-            // A claim may have been under way.
+            // A claim may have been in flight.
             let _ = tokio::time::timeout(RELEASE, candidate.release()).await;
             return Ok(None);
         }
@@ -151,7 +151,7 @@ pub async fn acquire(
 }
 
 impl Leadership {
-    /// One that is lost when `lost` ends, and released when the sender that it is given goes.
+    /// One that is lost when `lost` ends, and released when its sender is dropped.
     #[cfg(test)]
     pub(crate) fn of<F>(lost: impl FnOnce(oneshot::Receiver<()>) -> F) -> Self
     where
@@ -165,8 +165,8 @@ impl Leadership {
         }
     }
 
-    /// Ends when this process has to stop acting as the leader, at once and with all its work. Can be called again when
-    /// its future was dropped.
+    /// Ends when this process must stop leading, at once and with all its work. Can be called again when its future
+    /// was dropped.
     pub async fn lost(&mut self) -> LeaderError {
         match (&mut self.renewal).await {
             Ok(error) => error,
@@ -174,10 +174,10 @@ impl Leadership {
         }
     }
 
-    /// Gives the lease back, so that another process leads at its next try. All work of the leader must have ended.
+    /// Releases the lease, so that another process leads at its next try. All work of the leader must have ended.
     pub async fn release(mut self) {
         drop(self.release.take());
-        // Not for longer than for an API server that answers.
+        // At most as long as a responsive API server takes.
         let _ = tokio::time::timeout(RELEASE, self.renewal).await;
     }
 }
@@ -205,7 +205,7 @@ async fn campaign<L: Lock>(candidate: &mut Candidate<L>, lease: &'static str) {
     }
 }
 
-/// Renews until that fails for too long, or until the other end of `release` goes: then the lease is released.
+/// Renews until that fails for too long, or until the sender of `release` is dropped: then the lease is released.
 async fn lead<L: Lock>(
     mut candidate: Candidate<L>,
     lease: &'static str,
@@ -213,7 +213,7 @@ async fn lead<L: Lock>(
     mut release: oneshot::Receiver<()>,
 ) -> LeaderError {
     let outcome = tokio::select! {
-        // Dropped with the request that may be under way: the release reads what became of it.
+        // Dropped with the request that may be in flight: the release reads the Lease again.
         _ = &mut release => None,
         error = renew(&mut candidate, lease, &timings) => Some(error),
     };
@@ -228,7 +228,7 @@ async fn lead<L: Lock>(
     LeaderError::Ended(lease)
 }
 
-/// Ends when this process has to stop acting as the leader.
+/// Ends when this process must stop leading.
 async fn renew<L: Lock>(
     candidate: &mut Candidate<L>,
     lease: &'static str,
@@ -236,7 +236,7 @@ async fn renew<L: Lock>(
 ) -> LeaderError {
     let mut reason = "no request was sent".to_owned();
     loop {
-        // Renewals move the deadline, so the time is taken anew for every round.
+        // Renewals move the deadline, so it is read again for every round.
         let give_up = candidate.give_up().unwrap_or_else(Instant::now);
         let round = async {
             tokio::time::sleep(timings.retry()).await;
@@ -264,8 +264,8 @@ async fn renew<L: Lock>(
     }
 }
 
-/// The name of this candidate, in the form of client-go. A restarted Pod must not take itself for the old one, nor one
-/// component of this process itself for another.
+/// The identity of this candidate, in the form of client-go. A restarted Pod must not mistake itself for the old one,
+/// nor one component of this process itself for another.
 fn identity() -> Result<String, getrandom::Error> {
     let mut random = [0_u8; 16];
     getrandom::fill(&mut random)?;
@@ -278,7 +278,7 @@ fn identity() -> Result<String, getrandom::Error> {
     Ok(format!("{}_{}", hostname(), parts.join("-")))
 }
 
-/// A random number of 0 to 1. Without one candidates are only less spread.
+/// A random number of 0 to 1. Without it candidates are only spread less.
 fn fraction() -> f64 {
     let mut random = [0_u8; 2];
     let filled = getrandom::fill(&mut random);
@@ -299,8 +299,8 @@ mod tests {
 
     use super::*;
 
-    /// An API server that refuses at first, then has no Lease, and stores the one that it is given. It hangs from the
-    /// request of a number on.
+    /// An API server that rejects at first, then has no Lease, and stores the one that it gets. It hangs from the
+    /// request with this number on.
     fn server(refusals: usize, hangs_from: usize) -> (Client, Arc<AtomicUsize>) {
         let asked = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&asked);
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn candidate_that_is_refused_tries_again_and_leads() {
+    async fn rejected_candidate_retries_and_leads() {
         let (client, asked) = server(5, usize::MAX);
         let election = election(client, "refused");
         let fence = election.fence.clone();
@@ -400,7 +400,7 @@ mod tests {
         assert_eq!(status("hangs"), "0");
         let want = "leader election lost: the lease hangs was not renewed within 10 s: the API server did not answer";
         assert!(error.starts_with(want), "{error}");
-        // A request that hangs leaves the time for another one.
+        // A request that hangs leaves time for another one.
         assert_eq!(asked.load(Ordering::SeqCst), 5);
     }
 

@@ -1,8 +1,8 @@
 //! Two candidates and an API server on a virtual clock, with faults: never two leaders at once, and always one in the
 //! end.
 //!
-//! The candidates are the real ones, down to the [`Lock`]: only the API server is a model. Every run is another seed, and
-//! a failure names it.
+//! The candidates are the real ones, down to the [`Lock`]: only the API server is a model. Every run has its own
+//! seed, and a failure names it.
 
 use std::ops::Range;
 use std::pin::pin;
@@ -28,7 +28,7 @@ use crate::fence::Fence;
 const RUNS: u64 = 3_000;
 /// Before the first fault, both candidates see the Lease.
 const CALM: Duration = Duration::from_secs(10);
-/// How long faults happen, and how long the longest of them goes on after that: a request and its answer.
+/// How long faults happen, and how long the longest of them lasts after that: a request and its response.
 const FAULTY: Duration = Duration::from_mins(4);
 const ECHO: Duration = Duration::from_secs(40);
 /// The lease and three tries of a candidate.
@@ -55,7 +55,7 @@ impl Dice {
         (mixed ^ (mixed >> 31)) % end.max(1)
     }
 
-    /// Whether something happens that happens `percent` times in a hundred.
+    /// True in `percent` of a hundred cases.
     fn hits(&self, percent: u64) -> bool {
         self.below(100) < percent
     }
@@ -65,7 +65,7 @@ impl Dice {
     }
 }
 
-/// The API server's part: it stores a write only over the version that was read.
+/// The API server: it stores a write only over the version that was read.
 #[derive(Default)]
 struct Store {
     lease: Option<Lease>,
@@ -86,7 +86,7 @@ impl Store {
     }
 }
 
-/// What all of a run share.
+/// The state that a run shares.
 #[derive(Clone)]
 struct Run {
     dice: Dice,
@@ -96,7 +96,7 @@ struct Run {
     faults: Range<Instant>,
 }
 
-/// From when to when a process could write as the leader.
+/// The period in which a process could write as the leader.
 #[derive(Clone, Copy, Debug)]
 struct Term {
     node: u64,
@@ -124,7 +124,7 @@ impl Run {
 struct Network(Run);
 
 impl Network {
-    /// A request, which goes on whether or not anybody waits for its answer.
+    /// A request, which continues even if its caller stops waiting.
     async fn ask<T: Send + 'static>(
         &self,
         effect: impl FnOnce(&mut Store) -> Result<T, LockError> + Send + 'static,
@@ -167,7 +167,7 @@ impl Lock for Network {
     }
 }
 
-/// Suspends a process from time to time, as SIGSTOP does: time goes on, and nothing of it runs.
+/// Suspends a process from time to time, as SIGSTOP does: time passes, and nothing of it runs.
 async fn suspended_at_times<T>(run: Run, process: impl Future<Output = T>) -> T {
     let mut process = pin!(process);
     let mut edge = pin!(sleep(run.dice.millis(120_000)));
@@ -186,7 +186,7 @@ async fn suspended_at_times<T>(run: Run, process: impl Future<Output = T>) -> T 
     .await
 }
 
-/// One process after the other, each a candidate of its own, until the runtime ends.
+/// One process after the other, each a separate candidate, until the runtime ends.
 async fn node(run: Run, number: u64, restarts: bool) {
     for start in 0_u64.. {
         let process = Box::pin(process(run.clone(), number, start));
@@ -237,7 +237,7 @@ async fn process(run: Run, number: u64, start: u64) {
     };
     let (release, released) = oneshot::channel();
     let mut leads = pin!(lead(candidate, "model", timings, released));
-    // Some leaders are stopped, some are killed, most go on.
+    // Some leaders are stopped, some are killed, most continue.
     let end = Instant::now() + run.dice.millis(300_000);
     tokio::select! {
         _ = &mut leads => close(&run, term, &fence),
@@ -260,7 +260,7 @@ fn close(run: &Run, term: usize, fence: &Fence) {
     }
 }
 
-/// What is wrong with the terms of leaders, if anything is.
+/// The error in the terms of leaders, if there is one.
 fn overlap(terms: &[Term], start: Instant) -> Option<String> {
     let seconds = |at: Instant| at.duration_since(start).as_secs_f64();
     let said = |term: &Term| {
@@ -290,7 +290,7 @@ fn play(seed: u64, restarts: bool) -> Result<usize, String> {
             tokio::spawn(node(run.clone(), number, restarts));
         }
         if !restarts {
-            // Somebody deletes the Lease, under candidates that have seen it.
+            // A user deletes the Lease, under candidates that have seen it.
             let deleted = run.clone();
             tokio::spawn(async move {
                 sleep_until(deleted.faults.start).await;
@@ -312,7 +312,7 @@ fn play(seed: u64, restarts: bool) -> Result<usize, String> {
     })
 }
 
-/// Plays many runs, and wants them to have seen enough changes of leaders to mean something.
+/// Runs many seeds, and requires enough changes of leaders for the result to be meaningful.
 fn play_all(restarts: bool, enough: usize) {
     let outcomes: Vec<_> = (0..RUNS).map(|seed| play(seed, restarts)).collect();
     let failures: Vec<_> = outcomes
@@ -330,7 +330,7 @@ fn play_all(restarts: bool, enough: usize) {
 }
 
 #[test]
-fn two_candidates_never_lead_at_once_and_one_leads_in_the_end() {
+fn two_candidates_never_lead_at_once_and_one_leads_at_the_end() {
     play_all(true, 4 * 3_000);
 }
 

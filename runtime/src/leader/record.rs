@@ -8,10 +8,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 
 use super::timings::LeaseTimings;
 
-/// How long the record of a released lease is valid, in seconds: the API server wants a number above zero.
+/// How long the record of a released lease is valid, in seconds: the API server requires a number above zero.
 const RELEASED_SECONDS: i32 = 1;
 
-/// Who leads by this record. A Lease without a holder is free.
+/// The holder by this record. A Lease without a holder is free.
 pub(super) fn holder(record: &LeaseSpec) -> Option<&str> {
     let holder = record.holder_identity.as_deref();
     holder.filter(|identity| !identity.is_empty())
@@ -27,8 +27,8 @@ pub(super) fn duration(record: &LeaseSpec, ours: &LeaseTimings) -> Duration {
     }
 }
 
-/// The record by which `identity` takes or renews the lease. `before` is the record that it replaces, `now` the time on
-/// the wall: candidates compare it with no clock, it is there for people and to make every record another one.
+/// The record by which `identity` takes or renews the lease. `before` is the record that it replaces, `now` the wall
+/// clock's time: candidates compare it with no clock, it is for users and makes every record differ.
 pub(super) fn held(
     before: Option<&LeaseSpec>,
     identity: &str,
@@ -38,7 +38,7 @@ pub(super) fn held(
     let now = MicroTime(renewed_at(before, now));
     let mut record = before.cloned().unwrap_or_default();
     if holder(&record) != Some(identity) {
-        // A Lease that nobody has ever held has seen no transition.
+        // A Lease without any holder so far has no transition.
         let count = |transitions: i32| transitions.max(0).saturating_add(1);
         record.lease_transitions = Some(before.map_or(0, |before| {
             count(before.lease_transitions.unwrap_or_default())
@@ -52,7 +52,7 @@ pub(super) fn held(
     record
 }
 
-/// The record that gives the lease up: the next candidate takes it at its next try.
+/// The record that releases the lease: the next candidate takes it at its next try.
 pub(super) fn released(before: &LeaseSpec, now: Timestamp) -> LeaseSpec {
     let now = MicroTime(renewed_at(Some(before), now));
     LeaseSpec {
@@ -64,10 +64,10 @@ pub(super) fn released(before: &LeaseSpec, now: Timestamp) -> LeaseSpec {
     }
 }
 
-/// Candidates see a renewal as a change of the record. A clock on the wall that was set back may show the time of the
-/// last renewal again, which would hide this one.
+/// Candidates see a renewal as a change of the record. A wall clock that was set back may show the time of the last
+/// renewal again, which would hide this one.
 fn renewed_at(before: Option<&LeaseSpec>, now: Timestamp) -> Timestamp {
-    // The API server keeps microseconds: what is finer would be equal there.
+    // The API server stores microseconds: finer differences would be lost.
     let micros = |time: Timestamp| time.as_microsecond();
     let last = before.and_then(|before| before.renew_time.as_ref());
     if last.is_some_and(|last| micros(last.0) == micros(now)) {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn renewal_changes_record_whatever_wall_clock_shows() {
+    fn renewal_changes_record_even_if_wall_clock_stands_still() {
         let first = held(None, "a", &TIMINGS, at(5));
         let second = held(Some(&first), "a", &TIMINGS, at(5));
         assert_ne!(first, second);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_free_or_valid_for_our_own_duration() {
+    fn invalid_record_is_free_or_valid_for_default_duration() {
         let nothing = LeaseSpec::default();
         assert_eq!(holder(&nothing), None);
         for seconds in [None, Some(0), Some(-7)] {

@@ -8,8 +8,8 @@ use tokio::time::Instant;
 /// were started together do not write together.
 const JITTER: f64 = 1.2;
 
-/// The three periods of leader election. The lease outlives the leader's work: whoever leads stops at the renew
-/// deadline, and nobody else starts before the lease has run out.
+/// The three periods of leader election. The lease outlives the leader's work: a leader stops at the renew deadline,
+/// and no other process starts before the lease has run out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseTimings {
     lease: Duration,
@@ -17,13 +17,13 @@ pub struct LeaseTimings {
     retry: Duration,
 }
 
-/// Why three periods cannot be those of an election.
+/// Why three periods are invalid.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTimings {
     /// The API server keeps seconds.
     #[error("the lease duration must be a number of whole seconds, at least one: {0:?}")]
     Seconds(Duration),
-    /// The leader would work on after its lease has run out.
+    /// The leader would continue after its lease has run out.
     #[error(
         "the lease duration {lease:?} must be longer than the renew deadline {renew_deadline:?}"
     )]
@@ -46,12 +46,13 @@ pub enum InvalidTimings {
 }
 
 impl LeaseTimings {
-    /// Those of controller-runtime: 15 s, 10 s, 2 s.
+    /// The periods of controller-runtime: 15 s, 10 s, 2 s.
     pub const CONTROLLER_RUNTIME: Self = Self::seconds(15, 10, 2);
-    /// Those of library-go, for components that an API server's restart must not end: 137 s, 107 s, 26 s.
+    /// The periods of library-go, for components that must survive an API server's restart: 137 s, 107 s, 26 s.
     pub const LIBRARY_GO: Self = Self::seconds(137, 107, 26);
 
-    /// Those of library-go where one node has the whole control plane, which is away for minutes when it is updated.
+    /// The periods of library-go where one node has the whole control plane, which is unavailable for minutes during
+    /// an update.
     pub const SINGLE_NODE: Self = Self::seconds(270, 240, 60);
 
     const fn seconds(lease: u64, renew_deadline: u64, retry: u64) -> Self {
@@ -62,7 +63,7 @@ impl LeaseTimings {
         }
     }
 
-    /// Checks that the lease outlives the renew deadline, and the deadline a try that is repeated.
+    /// Checks that the lease outlives the renew deadline, and the deadline a repeated try.
     pub fn new(
         lease: Duration,
         renew_deadline: Duration,
@@ -111,8 +112,8 @@ impl LeaseTimings {
         self.retry + self.retry.mul_f64(JITTER * fraction.clamp(0.0, 1.0))
     }
 
-    /// How long one request may take: half of the renew deadline, so that a connection which is dead leaves the time
-    /// for a try on a new one; less if the leader has to give up before.
+    /// The timeout of one request: half of the renew deadline, so that a dead connection leaves time for a try on a
+    /// new one; less if the leader has to give up before.
     pub(super) fn request(&self, give_up: Option<Instant>, now: Instant) -> Duration {
         let half = self.renew_deadline / 2;
         give_up.map_or(half, |at| half.min(at.saturating_duration_since(now)))
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn timings_that_would_let_two_lead_are_refused() {
+    fn timings_that_allow_two_leaders_are_rejected() {
         assert_eq!(
             made(15_000, 10_000, 2_000),
             Ok(LeaseTimings::CONTROLLER_RUNTIME)

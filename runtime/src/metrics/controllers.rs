@@ -1,4 +1,4 @@
-//! What controllers count about their own work, and their queues.
+//! The metrics of controllers and their queues.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Workqueue {
 
 type Seconds<L> = Family<L, Histogram, fn() -> Histogram>;
 
-/// How a reconcile ended.
+/// The result of a reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Success,
@@ -81,7 +81,7 @@ pub(crate) struct Worked {
     pub outcome: Outcome,
 }
 
-/// What controllers count about their own work; clones share it.
+/// The metrics of controllers; clones share them.
 #[derive(Clone)]
 pub struct ControllerMetrics {
     reconciles: Family<Reconcile, Counter>,
@@ -121,7 +121,7 @@ impl Default for ControllerMetrics {
 }
 
 impl ControllerMetrics {
-    /// The series, in a process's registry.
+    /// Registers the metrics with a process's registry.
     pub fn new(metrics: &Metrics) -> Self {
         let ours = Self::default();
         // The encoder appends `_total` to counters.
@@ -181,7 +181,7 @@ impl ControllerMetrics {
         ours
     }
 
-    /// The same, for the queues of a component whose activity others wait for.
+    /// The same, for the queues of a component whose activity is tracked.
     #[must_use]
     pub fn tracked_by(self, component: &Component) -> Self {
         Self {
@@ -190,12 +190,12 @@ impl ControllerMetrics {
         }
     }
 
-    /// Whose queues these are.
+    /// The component of these queues.
     pub(crate) fn component(&self) -> &Component {
         &self.component
     }
 
-    /// Makes a controller's series exist before its first reconcile.
+    /// Creates a controller's series before its first reconcile.
     pub(crate) fn register(&self, controller: &'static str) {
         for result in Outcome::ALL {
             let _ = self
@@ -212,21 +212,21 @@ impl ControllerMetrics {
         self.running.0.lock().entry(controller).or_default();
     }
 
-    /// How many may work at once.
+    /// Records the maximum of concurrent reconciles.
     pub(crate) fn workers_spawned(&self, controller: &'static str, workers: usize) {
         let workers = i64::try_from(workers).unwrap_or(i64::MAX);
         let gauge = self.workers.get_or_create(&Controller { controller });
         gauge.set(workers);
     }
 
-    /// A key was asked for; `depth` keys wait now.
+    /// A key was enqueued; `depth` keys wait now.
     pub(crate) fn added(&self, controller: &'static str, depth: usize) {
         let queue = Workqueue::of(controller);
         self.adds.get_or_create(&queue).inc();
         self.set_depth(&queue, depth);
     }
 
-    /// A key that has waited since then is worked on; `depth` others wait.
+    /// The reconcile of a key started, which has waited since then; `depth` others wait.
     pub(crate) fn began(&self, controller: &'static str, since: Instant, depth: usize) -> Instant {
         let queue = Workqueue::of(controller);
         let waited = since.elapsed().as_secs_f64();
@@ -237,7 +237,7 @@ impl ControllerMetrics {
         self.running.begin(controller)
     }
 
-    /// A key has been worked on.
+    /// The reconcile of a key ended.
     pub(crate) fn ended(&self, controller: &'static str, worked: Worked) {
         let took = worked.since.elapsed().as_secs_f64();
         self.running.end(controller, worked.since);
@@ -263,7 +263,7 @@ impl ControllerMetrics {
     }
 }
 
-/// When what is under way was begun, by controller. No two of a controller have the same time.
+/// The start times of running reconciles, by controller. No two of a controller have the same time.
 #[derive(Clone, Debug, Default)]
 struct Running(Arc<Mutex<HashMap<&'static str, BTreeSet<Instant>>>>);
 
@@ -315,7 +315,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn series_exist_from_the_start_under_the_names_that_dashboards_know() {
+    fn series_exist_from_the_start_under_names_of_controller_runtime() {
         let metrics = Metrics::default();
         ControllerMetrics::new(&metrics).register("policy-spec-sync");
         let text = metrics.text();
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_reconcile_is_counted_while_it_runs_and_after() {
+    async fn reconcile_is_counted_during_and_after_its_run() {
         let metrics = Metrics::default();
         let ours = ControllerMetrics::new(&metrics);
         ours.workers_spawned("c", 2);

@@ -1,19 +1,19 @@
-//! The text format 0.0.4, which scripts and dashboards of Go programs know, from the `OpenMetrics`
-//! text that the library writes.
+//! Converts the library's `OpenMetrics` text to the text format 0.0.4, which scripts and dashboards of Go programs
+//! parse.
 
 use std::fmt::Write as _;
 
-/// What a scrape of this text is to be called.
+/// The content type of this text.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The same series as Go's library writes them: counters are described under the name that their
-/// samples have, whole numbers have no fraction, and there is no end mark.
+/// The same series as Go's library writes them: counters are described under the name of their samples, integers have
+/// no fraction, and there is no end mark.
 pub(super) fn classic(open_metrics: &str) -> String {
     let mut text = String::with_capacity(open_metrics.len());
     let mut help = None;
     for line in open_metrics.lines() {
         if let Some(described) = line.strip_prefix("# HELP ") {
-            // The name in it depends on the type, which comes next.
+            // The name in it depends on the type, which follows.
             help = described.split_once(' ');
         } else if let Some(typed) = line.strip_prefix("# TYPE ") {
             describe(&mut text, help.take(), typed);
@@ -33,7 +33,7 @@ fn describe(text: &mut String, help: Option<(&str, &str)>, typed: &str) {
     };
     // Writing to a string cannot fail.
     if let Some((_, help)) = help {
-        // The library ends every text with a dot of its own.
+        // The library appends a dot to every text.
         let help = help.strip_suffix('.').unwrap_or(help);
         let _ = writeln!(text, "# HELP {name}{suffix} {help}");
     }
@@ -49,7 +49,7 @@ fn sample(text: &mut String, line: &str) {
     };
 }
 
-/// What stands around the `.0` of a bucket's bound: it is the first label, as the library writes it.
+/// The text around the `.0` of a bucket's bound: it is the first label, as the library writes it.
 fn bound(series: &str) -> Option<(&str, &str)> {
     const LABEL: &str = "_bucket{le=\"";
     let start = series.find('{')?.checked_sub("_bucket".len())?;
@@ -71,7 +71,7 @@ mod tests {
     use crate::metrics::Metrics;
 
     #[test]
-    fn series_are_written_as_gos_library_writes_them() {
+    fn series_are_written_as_by_gos_library() {
         let metrics = Metrics(Arc::default());
         let (failures, seconds) = (
             Family::<Vec<(String, String)>, Counter>::default(),
@@ -97,7 +97,7 @@ mod tests {
         took.observe(0.25);
         let text = metrics.text();
         let mut lines: Vec<&str> = text.lines().collect();
-        // The order within a family is not promised.
+        // The order within a family is not defined.
         lines[2..4].sort_unstable();
         let want = [
             "# HELP failures_total How many failed",

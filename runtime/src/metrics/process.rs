@@ -1,4 +1,4 @@
-//! What the process counts once, whichever controllers it has: requests to API servers, and leadership.
+//! The metrics of the process, whichever controllers it has: requests to API servers, and leadership.
 
 use std::sync::LazyLock;
 
@@ -25,7 +25,7 @@ struct Watched {
     kind: String,
 }
 
-/// Clients and leases are made before and apart from any registry, so these belong to the process.
+/// Clients and leases exist before and apart from any registry, so these belong to the process.
 static REQUESTS: LazyLock<Family<Request, Counter>> = LazyLock::new(Family::default);
 static LEADING: LazyLock<Family<Lease, Gauge>> = LazyLock::new(Family::default);
 static UNDECODABLE: LazyLock<Family<Watched, Counter>> = LazyLock::new(Family::default);
@@ -67,7 +67,7 @@ pub(crate) fn undecodable(kind: &str) {
     UNDECODABLE.get_or_create(&watched).inc();
 }
 
-/// Says whether this process leads.
+/// Records whether this process leads.
 pub(crate) fn leads(lease: &'static str, leads: bool) {
     let gauge = LEADING.get_or_create(&Lease { name: lease });
     gauge.set(i64::from(leads));
@@ -78,7 +78,7 @@ mod tests {
     use crate::metrics::Metrics;
 
     #[test]
-    fn every_registry_has_the_process() {
+    fn every_registry_has_process_metrics() {
         let metrics = Metrics::default();
         super::requested("127.0.0.1:6443", &http::Method::GET, None);
         super::requested(

@@ -1,5 +1,4 @@
-//! Ends the process when the object changes that its TLS settings were taken from: settings cannot
-//! change in a server that runs.
+//! Ends the process when the object of its TLS settings changes: a running server cannot change its settings.
 
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
@@ -11,7 +10,7 @@ use crate::object::ObjectKey;
 use crate::supervisor::Supervisor;
 use crate::watch::{Store, Watch};
 
-/// A watched object and what was known of it at the start.
+/// A watched object and its state at the start.
 pub(super) struct Drift<V> {
     store: Store<V>,
     key: ObjectKey,
@@ -29,8 +28,8 @@ impl<V> Clone for Drift<V> {
 }
 
 impl<V: PartialEq + Send + Sync + 'static> Drift<V> {
-    /// Starts the watch. When the object is not what it was at the start, `changed` is called and all
-    /// tasks are stopped. Unless [`Self::started_with`] was called, the first list is the start.
+    /// Starts the watch. When the object differs from its state at the start, `changed` is called and all tasks are
+    /// stopped. Unless [`Self::started_with`] was called, the first list is the start.
     pub(super) fn watch<K>(
         watch: Watch<K, V>,
         key: ObjectKey,
@@ -63,7 +62,7 @@ impl<V: PartialEq + Send + Sync + 'static> Drift<V> {
         tasks.spawn_infallible("the first read of the TLS profile", async move {
             tokio::select! { () = stop.cancelled() => return, () = first.wait_for_cache_sync() => {} }
             first.at_start();
-            // What changed since then was compared with nothing.
+            // Compares a change that came before this.
             compare();
             stop.cancelled().await;
         });
@@ -75,12 +74,12 @@ impl<V: PartialEq + Send + Sync + 'static> Drift<V> {
         self.store.wait_for_cache_sync().await;
     }
 
-    /// What the object was at the start.
+    /// The object at the start.
     pub(super) fn at_start(&self) -> Option<Arc<V>> {
         self.at_start.get_or_init(|| self.now()).clone()
     }
 
-    /// The settings are taken from this, whatever the first list shows.
+    /// The settings come from this state, whatever the first list shows.
     pub(super) fn started_with(&self, object: Option<V>) {
         self.at_start.get_or_init(|| object.map(Arc::new));
     }

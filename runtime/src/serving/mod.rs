@@ -35,7 +35,7 @@ pub const METRICS_CERTIFICATE: &str = "/var/run/metrics-cert";
 /// Why a server could not start or had to end.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address is taken or not ours.
+    /// The address is taken or not of this host.
     #[error("cannot listen on {address}: {source}")]
     Listen {
         /// The address.
@@ -46,7 +46,7 @@ pub enum ServeError {
     /// The TLS settings or files cannot be used.
     #[error("cannot serve {server} over TLS: {source}")]
     Tls {
-        /// What was to be served.
+        /// The server's name.
         server: &'static str,
         /// The error of the TLS settings.
         source: TlsError,
@@ -68,15 +68,15 @@ pub enum ServeError {
 pub struct MetricsOptions {
     /// The address to listen on.
     pub address: ListenAddress,
-    /// Over HTTPS, to callers that the API server knows and allows to get `/metrics`.
+    /// Whether over HTTPS, to callers whose access to `/metrics` the API server has reviewed.
     pub secure: bool,
     /// TLS settings.
     pub tls: TlsArgs,
-    /// Answer who a caller is and what it may, without taking anything from the controllers.
+    /// Clients for reviews, apart from those of the controllers.
     pub reviews: ReviewClients,
 }
 
-/// A server that has its port already, so that a taken port is an error at start.
+/// A server with an open port, so that a taken port is an error at start.
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
@@ -84,13 +84,13 @@ pub struct Server {
     tls: Option<RustlsConfig>,
 }
 
-/// The health server; `None` if it is switched off.
+/// The health server; `None` if it is disabled.
 pub fn probes(at: ListenAddress, probes: Probes) -> Result<Option<Server>, ServeError> {
     at.0.map(|address| Server::bind(address, probes.router(), None))
         .transpose()
 }
 
-/// The metrics server; `None` if it is switched off. Its certificate is where kubelet mounts it.
+/// The metrics server; `None` if it is disabled. Its certificate is where the kubelet mounts it.
 pub fn metrics(options: MetricsOptions, metrics: Metrics) -> Result<Option<Server>, ServeError> {
     metrics_with_certificate(options, metrics, METRICS_CERTIFICATE.as_ref())
 }
@@ -120,8 +120,8 @@ pub fn metrics_with_certificate(
     Server::bind(address, router, tls).map(Some)
 }
 
-/// A server of a component's own pages over HTTPS. `what` it serves is for messages; `certificate`
-/// is the folder of `tls.crt` and `tls.key`, which are read again when they change.
+/// A server of a component's own pages over HTTPS. `what` names it in messages; `certificate` is the folder of
+/// `tls.crt` and `tls.key`, which are read again when they change.
 pub fn https(
     what: &'static str,
     address: SocketAddr,
@@ -141,7 +141,7 @@ fn config(
     tls::config(tls, certificate).map_err(|source| ServeError::Tls { server, source })
 }
 
-/// Starts the health and the metrics server, so far as they are not switched off.
+/// Starts the health and the metrics server, unless they are disabled.
 pub fn start(
     health: ListenAddress,
     asked: Probes,
@@ -184,7 +184,7 @@ impl Server {
         let address = self.address;
         let failed = |source| ServeError::Serve { address, source };
         let handle = Handle::new();
-        // Who asks is limited by its address.
+        // The client's address limits its reviews.
         let service = self
             .router
             .into_make_service_with_connect_info::<SocketAddr>();

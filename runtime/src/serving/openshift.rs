@@ -1,7 +1,7 @@
 //! OpenShift's TLS profile: `APIServer/cluster` has the TLS settings of the servers of a cluster.
 //!
-//! Flags come first, then the profile, then the defaults. Flags that cannot be read are logged as
-//! ignored; they still keep the profile from being watched, because somebody has decided otherwise.
+//! Flags take precedence, then the profile, then the defaults. Invalid flags are logged as ignored; they still
+//! disable the watch of the profile, because a user has set them.
 
 use std::time::Duration;
 
@@ -17,13 +17,13 @@ use crate::supervisor::Supervisor;
 use crate::watch::Watch;
 
 const NAME: &str = "cluster";
-/// How long the API server may take to show the profile at the start.
+/// How long to wait for the profile at the start.
 const PATIENCE: Duration = Duration::from_secs(10);
 const IGNORED: &str = "Invalid --tls-min-version/--tls-cipher-suites; ignoring the flags";
 const CHANGED: &str =
     "The OpenShift APIServer TLS security profile changed; exiting to apply the new settings";
 
-/// As much of OpenShift's kind as concerns TLS.
+/// The TLS fields of OpenShift's kind.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug)]
 #[kube(
     group = "config.openshift.io",
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn flags_win_over_the_profile_without_a_request() {
+    async fn flags_take_precedence_and_api_server_is_not_asked() {
         let (settled, _) = settle(&flags("VersionTLS13", ""), unasked()).await;
         assert_eq!(settled.tls.tls_min_version, "VersionTLS13");
         assert!(!settled.watched && !settled.from_profile);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn prop_18_invalid_flags_are_ignored_and_nothing_is_watched() {
+    async fn invalid_flags_are_ignored_and_nothing_is_watched() {
         for wrong in [flags("bogus", ""), flags("VersionTLS13", "TLS_NONSENSE")] {
             let (settled, _) = settle(&wrong, async { Found::Unreadable }).await;
             assert!(settled.tls.tls_min_version.is_empty(), "{settled:?}");

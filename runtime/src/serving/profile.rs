@@ -1,7 +1,7 @@
 //! The cluster's TLS profile: a `ConfigMap` with the minimum version and the cipher suites of servers.
 //!
-//! Flags come first, then the `ConfigMap`, then the defaults. TLS settings cannot change in a
-//! server that runs, so a change of the `ConfigMap` ends the process, to be started again.
+//! Flags take precedence, then the `ConfigMap`, then the defaults. A running server cannot change its TLS settings,
+//! so a change of the `ConfigMap` ends the process, to be restarted.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,14 +22,13 @@ use crate::watch::Watch;
 
 /// The `ConfigMap`'s name.
 pub const TLS_PROFILE: &str = "ocm-tls-profile";
-/// How long each question to the API server may take at the start.
+/// The timeout of each request at the start.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 type Data = BTreeMap<String, String>;
 
-/// The TLS settings in force. `namespace` is the process's own; outside of a cluster there is none
-/// and no profile. Otherwise the profile is watched from now on, and `tasks` are stopped when it
-/// changes.
+/// The effective TLS settings. `namespace` is the process's own; outside of a cluster there is none and no profile.
+/// Otherwise the profile is watched from now on, and `tasks` are stopped when it changes.
 pub async fn tls_settings(
     flags: &TlsArgs,
     client: &Client,
@@ -57,7 +56,7 @@ pub async fn tls_settings(
     }
     let drift = watch(client, namespace, tasks);
     if let Err(elapsed) = tokio::time::timeout(PATIENCE, drift.wait_for_cache_sync()).await {
-        // If there is one after all, the process starts again with it.
+        // If the profile is created later, the process restarts with it.
         drift.started_with(None);
         return Ok(without_profile(&elapsed));
     }
@@ -106,7 +105,7 @@ fn watch(client: &Client, namespace: &str, tasks: &mut Supervisor) -> Drift<Data
     )
 }
 
-/// What a profile asks for, so far as it can be had. What the TLS library does not support is left out.
+/// The settings of a profile. Those that the TLS library does not support are left out.
 fn settings(profile: Option<&Data>) -> TlsArgs {
     let Some(profile) = profile else {
         return TlsArgs::default();
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_is_followed_as_far_as_it_can_be() {
+    fn unsupported_settings_of_profile_are_left_out() {
         let both = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_RSA_WITH_AES_128_CBC_SHA";
         let some = asked("VersionTLS12", both);
         assert_eq!(some.tls_min_version, "VersionTLS12");

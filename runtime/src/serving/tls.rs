@@ -1,4 +1,4 @@
-//! TLS for servers: versions and cipher suites from flags, certificates that may be replaced.
+//! TLS of servers: versions and cipher suites from flags, and certificates that may be replaced.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::flags::TlsArgs;
 /// Why TLS cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// `--tls-min-version` is no version.
+    /// `--tls-min-version` is not a version.
     #[error("invalid --tls-min-version: unknown tls version {0:?}")]
     Version(String),
-    /// `--tls-cipher-suites` names suites that do not exist or are not offered here.
+    /// `--tls-cipher-suites` names unknown or unsupported suites.
     #[error("unsupported cipher suites: [{0}]")]
     Suites(String),
     /// A certificate or key file cannot be read.
@@ -37,7 +37,7 @@ pub enum TlsError {
     Rustls(#[from] rustls::Error),
 }
 
-/// The settings of a server whose `tls.crt` and `tls.key` lie in `directory`.
+/// The settings of a server with `tls.crt` and `tls.key` in `directory`.
 pub(super) fn config(args: &TlsArgs, directory: &Path) -> Result<RustlsConfig, TlsError> {
     let certificates = Certificates::load(directory)?;
     let provider = Arc::new(provider(args)?);
@@ -54,7 +54,7 @@ static TLS13_ONLY: &[&SupportedProtocolVersion] = &[&version::TLS13];
 
 fn versions(args: &TlsArgs) -> Result<&'static [&'static SupportedProtocolVersion], TlsError> {
     match args.tls_min_version.trim() {
-        // The two oldest versions are a lower bound here, not a wish: rustls does not speak them.
+        // The two oldest versions are a lower bound: rustls does not support them.
         "" | "VersionTLS10" | "VersionTLS11" | "VersionTLS12" | "TLSv1.0" | "TLSv1.1"
         | "TLSv1.2" => Ok(TLS12_AND_LATER),
         "VersionTLS13" | "TLSv1.3" => Ok(TLS13_ONLY),
@@ -62,14 +62,14 @@ fn versions(args: &TlsArgs) -> Result<&'static [&'static SupportedProtocolVersio
     }
 }
 
-/// Whether settings can be had.
+/// Whether settings are supported.
 pub(super) fn check(args: &TlsArgs) -> Result<(), TlsError> {
     versions(args)?;
     provider(args).map(|_| ())
 }
 
-/// The settings without the suites that exist but cannot be had, which are named in a warning.
-/// Suites of TLS 1.2 that nobody knows are an error even where the version rules them out.
+/// The settings without known but unsupported suites, which a warning names. Unknown suites of TLS 1.2 are an error
+/// even where the version excludes them.
 pub(super) fn lenient(args: &TlsArgs) -> Result<TlsArgs, TlsError> {
     versions(args)?;
     let offered = offered(&ring::default_provider());
@@ -89,7 +89,7 @@ pub(super) fn lenient(args: &TlsArgs) -> Result<TlsArgs, TlsError> {
     })
 }
 
-/// Suites that Go's library knows and rustls does not offer, because they are insecure or nearly so.
+/// Suites of Go's library that rustls does not support, because they are insecure or nearly so.
 const NOT_SERVED: [&str; 16] = [
     "TLS_RSA_WITH_RC4_128_SHA",
     "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
@@ -109,7 +109,7 @@ const NOT_SERVED: [&str; 16] = [
     "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256",
 ];
 
-/// The cipher suites of a list that can be had.
+/// The supported cipher suites of a list.
 pub(super) fn known(suites: &str) -> String {
     let offered = offered(&ring::default_provider());
     let is_known = |name: &&str| offered.iter().any(|known| known == name);
@@ -147,15 +147,15 @@ fn provider(args: &TlsArgs) -> Result<CryptoProvider, TlsError> {
     if !unknown.is_empty() {
         return Err(TlsError::Suites(unknown.join(" ")));
     }
-    // As in Go, the list chooses among the suites of TLS 1.2; those of 1.3 are always there.
+    // As in Go, the list selects suites of TLS 1.2; those of 1.3 are always enabled.
     provider
         .cipher_suites
         .retain(|suite| suite.tls13().is_some() || wanted.contains(&iana(suite.suite()).as_str()));
     Ok(provider)
 }
 
-/// The certificate in force. kubelet replaces a mounted Secret by renaming a link, so the files'
-/// times are compared, at most once a second and only when somebody connects: no timer runs.
+/// The current certificate. kubelet replaces a mounted Secret by renaming a link, so the files' times are compared,
+/// at most once a second and only on a connection: there is no timer.
 #[derive(Debug)]
 struct Certificates {
     directory: PathBuf,
@@ -186,7 +186,7 @@ impl Certificates {
 }
 
 impl Certificates {
-    /// The certificate to show now.
+    /// The current certificate.
     fn current(&self, now: Instant) -> Arc<CertifiedKey> {
         let mut current = self.current.lock();
         if now.saturating_duration_since(current.checked) >= CHECK_AT_MOST_EVERY {
@@ -198,7 +198,7 @@ impl Certificates {
                         current.key = key;
                         current.modified = modified;
                     }
-                    // Half-written files are read again at the next connection.
+                    // Partly written files are read again at the next connection.
                     Err(error) => tracing::warn!(%error, "keeping the old certificate"),
                 }
             }
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(error, "unsupported cipher suites: [TLS_NONSENSE]");
     }
 
-    /// Puts a new certificate in place as kubelet does: a new folder, and a link that is renamed.
+    /// Replaces the certificate as the kubelet does: a new folder, and a link that is renamed.
     fn mount(volume: &Path, generation: u8) {
         let data = volume.join(format!("..{generation}"));
         std::fs::create_dir(&data).unwrap();
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_certificate_is_shown_from_the_next_second_on_and_a_broken_one_never() {
+    fn replaced_certificate_is_used_after_a_second_and_invalid_one_is_not() {
         let volume = tempfile::tempdir().unwrap();
         mount(volume.path(), 1);
         let certificates = Certificates::load(&volume.path().join("..data")).unwrap();
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_certificate_is_named() {
+    fn missing_certificate_is_named() {
         let error = config(&args("", ""), Path::new("/nonexistent"))
             .err()
             .unwrap()

@@ -12,7 +12,7 @@ const OWN_GROUP: &str =
 const ALL_GROUP: &str = "system:open-cluster-management:addon:config-policy-controller";
 const DNS: &str = "config-policy-controller.addon.open-cluster-management.io";
 
-/// A request as the registration agent makes it, and what a forger may change of it.
+/// A request as the registration agent creates it; the tests forge single fields.
 struct Request {
     signer: &'static str,
     usages: Vec<&'static str>,
@@ -70,7 +70,7 @@ impl Request {
 }
 
 #[test]
-fn what_an_agent_asks_for_is_approved() {
+fn request_of_agent_is_approved() {
     assert_eq!(Request::default().verdict(), Ok(()));
     let with_old_group = Request {
         groups: vec![OWN_GROUP, ALL_GROUP, AUTHENTICATED],
@@ -86,8 +86,8 @@ fn what_an_agent_asks_for_is_approved() {
     assert_eq!(by_grpc.verdict(), Ok(()));
 }
 
-/// Forgeries of each kind that the checks of a request refuse.
-// A table is as long as it is.
+/// ADDON-108 (a), (b) and (c), and similar forgeries.
+// The table of forgeries is long.
 #[allow(clippy::too_many_lines)]
 fn forgeries() -> Vec<(&'static str, Request)> {
     vec![
@@ -226,7 +226,7 @@ fn forgeries() -> Vec<(&'static str, Request)> {
 }
 
 #[test]
-fn addon_108_every_forgery_is_left_unapproved() {
+fn addon_108_forged_request_is_not_approved() {
     let verdicts = forgeries().into_iter().map(|(what, request)| {
         let why = request.verdict().expect_err(what);
         format!("{what}: {why}")
@@ -236,7 +236,7 @@ fn addon_108_every_forgery_is_left_unapproved() {
 }
 
 #[test]
-fn what_is_no_certificate_request_is_left_alone() {
+fn unreadable_request_is_not_approved() {
     let mut request = Request::default().object();
     let installation = claimed_installation(&request).unwrap();
     for text in [
@@ -252,7 +252,7 @@ fn what_is_no_certificate_request_is_left_alone() {
 }
 
 #[test]
-fn requests_of_others_are_nobodys_business() {
+fn request_of_other_controller_is_ignored() {
     let of = |request: Request| claimed_installation(&request.object());
     assert_eq!(
         of(Request {

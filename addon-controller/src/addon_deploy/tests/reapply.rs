@@ -1,4 +1,5 @@
-//! Works whose objects are gone, or have lost the mark that keeps them, though the work agent has applied them.
+//! Works whose objects were deleted, or have lost the annotation that keeps them, though the work agent has applied
+//! them.
 
 use std::time::Duration;
 
@@ -14,13 +15,13 @@ use crate::work_report::REAPPLIED_AT;
 const MINUTE: i64 = 60;
 const ON_HUB: &str = "addon.open-cluster-management.io/on-multicluster-hub";
 
-/// An add-on on a cluster that answers.
+/// An add-on on an available cluster.
 fn answering(mut inputs: Inputs) -> Inputs {
     inputs.cluster = available(&inputs.cluster, true);
     inputs
 }
 
-/// A story whose work has been applied, with what the agent reports of the CRD in it.
+/// A story with an applied work, and the agent's report of the CRD in it.
 fn applied(inputs: Inputs, report: &Value) -> Story {
     let mut story = Story::new(answering(inputs));
     story.settle();
@@ -99,7 +100,7 @@ fn addon_129_work_whose_object_is_gone_is_applied_again_every_minute_at_most() {
 }
 
 #[test]
-fn addon_129_work_is_applied_again_though_the_rest_of_it_cannot_be_applied() {
+fn addon_129_work_is_applied_again_though_its_other_objects_fail() {
     let mut story = applied(inputs(Addon::Framework), &json!({}));
     story.apply(false);
     let generation = framework_work(&story)["metadata"]["generation"].clone();
@@ -113,7 +114,7 @@ fn addon_129_work_is_applied_again_though_the_rest_of_it_cannot_be_applied() {
 }
 
 #[test]
-fn addon_129_work_is_not_applied_again_before_it_is_applied_or_when_nobody_would() {
+fn addon_129_work_is_not_applied_again_before_it_is_applied_or_without_agent() {
     let mut newer = applied(inputs(Addon::Framework), &absent());
     for work in newer.works.values_mut() {
         let generation = work["metadata"]["generation"].as_i64().unwrap();
@@ -167,7 +168,7 @@ fn addon_126_crd_of_hub_is_only_marked() {
 }
 
 #[test]
-fn addon_126_crd_of_hub_is_sent_whole_where_there_is_none_and_marked_from_then_on() {
+fn addon_126_missing_crd_of_hub_is_sent_whole_and_marked_from_then_on() {
     let mut story = applied(on_hub(), &absent());
     story.apply(false);
     story.settle();
@@ -204,7 +205,7 @@ fn addon_126_crd_of_hub_that_cannot_be_marked_is_not_sent_whole() {
 }
 
 #[test]
-fn addon_125_namespace_is_dropped_though_the_rest_cannot_be_applied() {
+fn addon_125_namespace_is_dropped_though_other_objects_fail() {
     let mut story = story_with_orphan_policy_set_by_hand(false);
     story.settle();
     story.apply(false);
@@ -229,7 +230,7 @@ fn addon_125_namespace_is_dropped_though_the_rest_cannot_be_applied() {
 }
 
 #[test]
-fn addon_125_namespace_is_kept_in_the_work_under_options_that_do_not_free_it() {
+fn addon_125_namespace_stays_in_work_under_options_that_do_not_orphan_it() {
     let mut story = story_with_orphan_policy_set_by_hand(false);
     story.settle();
     assert!(holds_cluster_namespace(&story));

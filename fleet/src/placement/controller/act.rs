@@ -1,4 +1,4 @@
-//! The writes: decisions, and the status of a placement.
+//! Writes the decisions and the status of a placement.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::super::types::{ClusterDecision, Placement, PlacementDecision, Placeme
 use super::Controller;
 use super::error::Failure;
 
-/// What has been done.
+/// The results of the writes.
 #[derive(Default)]
 pub(super) struct Acted {
     pub(super) deeds: Vec<(Deed, ObjectReference)>,
@@ -29,7 +29,7 @@ pub(super) struct Acted {
 }
 
 impl Controller {
-    /// Does all that can be done.
+    /// Executes all writes, also after one has failed.
     pub(super) async fn act(&self, placement: &Placement, writes: Vec<Write>) -> Acted {
         let namespace = placement.namespace().unwrap_or_default();
         let api: Api<PlacementDecision> = Api::namespaced(self.client.clone(), &namespace);
@@ -144,7 +144,7 @@ impl Controller {
         Ok(())
     }
 
-    /// Remembers what was written: the watch will tell of it later.
+    /// Records a write in the index, which the watch delivers only later.
     fn note(
         &self,
         decision: PlacementDecision,
@@ -155,7 +155,7 @@ impl Controller {
         decision
     }
 
-    /// Writes the status of a placement, if it is another.
+    /// Writes the status of a placement, if it differs.
     pub(super) async fn publish(
         &self,
         placement: &Placement,
@@ -178,14 +178,14 @@ impl Controller {
                 self.index.write().placement(&key, Some(known));
                 Ok(())
             }
-            // It has gone since.
+            // The placement was deleted in the meantime.
             Err(error) if StatusReason::of(&error) == StatusReason::NotFound => Ok(()),
             Err(source) => Err(failure("update the status of placement", &name, source)),
         }
     }
 }
 
-/// The fields of a status that are not as they were.
+/// The fields of a status that changed.
 fn changes(old: Option<&PlacementStatus>, new: &PlacementStatus) -> Map<String, Value> {
     let none = PlacementStatus::default();
     let old = old.unwrap_or(&none);
@@ -203,7 +203,7 @@ fn changes(old: Option<&PlacementStatus>, new: &PlacementStatus) -> Map<String, 
     changes
 }
 
-/// Of which object, in which state, a patch is.
+/// The identity and version of the object that a patch applies to.
 fn identity(metadata: &ObjectMeta) -> Map<String, Value> {
     let mut identity = Map::new();
     if let Some(uid) = &metadata.uid {
@@ -215,7 +215,7 @@ fn identity(metadata: &ObjectMeta) -> Map<String, Value> {
     identity
 }
 
-/// The labels as a merge patch: those that should not be there are null.
+/// The labels as a merge patch: labels to remove are null.
 fn labels(current: &PlacementDecision, wanted: &BTreeMap<String, String>) -> Value {
     let foreign = current
         .labels()

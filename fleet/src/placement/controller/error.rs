@@ -1,15 +1,15 @@
-//! What can go wrong between a placement and the API server.
+//! The errors of a placement's reconcile.
 
 use reeve_runtime::object::{ObjectKey, StatusReason, is_about_namespace, status_message};
 use reeve_runtime::queue::Action;
 
-/// What could not be written for a placement.
+/// The writes that failed for a placement.
 #[derive(Debug, thiserror::Error)]
 #[error("placement {placement}: {}", .failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct Error {
     /// The placement that was reconciled.
     pub placement: ObjectKey,
-    /// All that failed in one pass.
+    /// All failures of one reconcile.
     pub failures: Vec<Failure>,
 }
 
@@ -17,15 +17,15 @@ pub struct Error {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {deed} {object}: {}", status_message(.source))]
 pub struct Failure {
-    /// What was being done.
+    /// The write, as the error names it.
     pub deed: &'static str,
-    /// To what.
+    /// The object of the write.
     pub object: String,
-    /// Why it failed.
+    /// The error of the client.
     pub source: kube::Error,
 }
 
-/// What to do after failures. Where somebody else only was faster, nothing is wrong.
+/// The action after failures. A conflict with another writer is not an error.
 pub(super) fn outcome(placement: &ObjectKey, failures: Vec<Failure>) -> Result<Action, Error> {
     let faster = |failure: &Failure| {
         matches!(
@@ -33,7 +33,7 @@ pub(super) fn outcome(placement: &ObjectKey, failures: Vec<Failure>) -> Result<A
             StatusReason::Conflict | StatusReason::AlreadyExists | StatusReason::NotFound
         )
     };
-    // A placement goes with its namespace.
+    // A placement is deleted with its namespace.
     if failures.iter().all(|one| is_about_namespace(&one.source)) {
         return Ok(Action::AwaitChange);
     }

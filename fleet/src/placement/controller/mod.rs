@@ -1,7 +1,7 @@
-//! Runs placements against an API server: watches in, writes out.
+//! Runs the placement controller against an API server.
 //!
-//! Everything is driven by changes, so nothing is looked at again for its own sake: there is no resync. What a pass wrote
-//! is known to the next one before the watch tells of it.
+//! Only changes trigger a reconcile: there is no resync. The index has the controller's own writes before the watch
+//! delivers them.
 
 mod act;
 mod error;
@@ -33,29 +33,29 @@ pub use error::Error;
 
 const CONTROLLER: &str = "placement-controller";
 
-/// How many placements are worked on at once. One, as upstream: a placement sees what the one before it was given.
+/// The number of workers. One, as upstream: each placement counts the decisions of the one before it.
 const WORKERS: usize = 1;
 
-/// Within this time the watch should have told of what was created: if it has not, it is looked for.
+/// After this time the watch should have delivered a created object: if it has not, the controller reads the object.
 const TOLD: SignedDuration = SignedDuration::from_secs(2);
 
-/// With what the controller works.
+/// The clients and metrics of the controller.
 #[derive(Clone)]
 pub struct Means {
-    /// To the hub.
+    /// A client of the hub.
     pub client: Client,
-    /// What controllers count.
+    /// The controller's metrics.
     pub metrics: ControllerMetrics,
-    /// What is counted of events.
+    /// The metrics of its events.
     pub announced: EventBroadcasterMetrics,
-    /// How long scheduling takes.
+    /// The metrics of scheduling.
     pub scheduling: PlacementMetrics,
-    /// What the controller knows; filled while it runs.
+    /// The index, which the watches fill while the controller runs.
     pub index: Arc<RwLock<Index>>,
 }
 
 impl Means {
-    /// For a process that shows no metrics.
+    /// For a process that serves no metrics.
     pub fn of(client: Client) -> Self {
         Self {
             client,
@@ -66,7 +66,7 @@ impl Means {
         }
     }
 
-    /// The same, for a component whose activity others wait for.
+    /// The same, for a component whose activity [`Fleet::settled`](crate::Fleet::settled) waits for.
     #[must_use]
     pub fn tracked_by(self, component: &Component) -> Self {
         Self {
@@ -75,13 +75,13 @@ impl Means {
         }
     }
 
-    /// What explains the placements of the controller that is run with these means.
+    /// A debugger for the placements of the controller that runs with these.
     pub fn debugger(&self) -> Debugger {
         Debugger::new(self.client.clone(), Arc::clone(&self.index))
     }
 }
 
-/// Runs until `stop`, or until something ends that must not.
+/// Runs until `stop`, or until one of its tasks ends.
 pub async fn run(means: Means, stop: CancellationToken) -> Result<(), TaskError> {
     let mut tasks = Supervisor::new(stop.child_token());
     let client = means.client.clone();
@@ -97,7 +97,7 @@ pub async fn run(means: Means, stop: CancellationToken) -> Result<(), TaskError>
     tasks.run().await
 }
 
-/// Keeps the decisions of all placements in line.
+/// Reconciles the decisions and the status of all placements.
 #[derive(Clone)]
 struct Controller {
     client: Client,
@@ -107,7 +107,7 @@ struct Controller {
     metrics: PlacementMetrics,
 }
 
-/// Watches a kind, and tells the index what it is told.
+/// Watches a kind, and applies its changes to the index.
 macro_rules! watch {
     ($controller:ident, $tasks:ident, $what:literal, $apply:expr) => {{
         let watch = Watch::new(Api::all($controller.client.clone()));
@@ -156,7 +156,7 @@ impl Controller {
         });
         let (controller, stop) = (self.clone(), tasks.stop());
         tasks.spawn_infallible("placements", async move {
-            // Before all has been seen, what is absent may only be late.
+            // Before all caches have synced, an absent object may only be late.
             let synced = async {
                 placements.wait_for_cache_sync().await;
                 decisions.wait_for_cache_sync().await;
@@ -179,7 +179,7 @@ impl Controller {
         });
     }
 
-    /// Brings one placement's decisions and status in line.
+    /// Reconciles one placement's decisions and status.
     async fn reconcile(&self, key: ObjectKey) -> Result<Action, Error> {
         let now = Timestamp::now();
         let long_ago = now.saturating_sub(TOLD).unwrap_or(Timestamp::MIN);

@@ -1,4 +1,4 @@
-//! The scheduler: which of the available clusters a placement chooses. A pure decision.
+//! The scheduler: chooses clusters for a placement. A pure decision.
 
 pub mod cel;
 mod predicate;
@@ -16,35 +16,35 @@ use reeve_runtime::object::ObjectKey;
 use super::messages;
 use super::types::{AddOnPlacementScore, ManagedCluster, Placement, PlacementDecision};
 
-/// The scores of add-ons, by the namespace of the cluster and the name of the object.
+/// The scores of add-ons, by the cluster's namespace and the object's name.
 pub type Scores = BTreeMap<ObjectKey, Arc<AddOnPlacementScore>>;
 
-/// What the scheduler looks at.
+/// The inputs of the scheduler.
 #[derive(Clone)]
 pub struct Inputs {
     /// The placement.
     pub placement: Arc<Placement>,
-    /// The clusters among which it may choose.
+    /// The clusters that it may choose.
     pub clusters: Vec<Arc<ManagedCluster>>,
-    /// Which clusters are chosen so far, here and elsewhere.
+    /// The clusters in decisions so far, of this placement and of others.
     pub placed: Placed,
     /// The scores of add-ons.
     pub scores: Arc<Scores>,
-    /// The present.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Which clusters are chosen so far.
+/// The clusters in decisions so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placed {
-    /// By this placement.
+    /// The clusters of this placement.
     pub here: BTreeSet<String>,
-    /// By how many decisions of all others.
+    /// For each cluster, in how many decisions of other placements it is.
     pub elsewhere: HashMap<String, u32>,
 }
 
 impl Placed {
-    /// What the decisions of a hub say, seen from one placement. Decisions without a label count as others'.
+    /// The decisions of a hub, seen from one placement. Decisions without a label count as others'.
     pub fn of<'a>(
         placement: &ObjectKey,
         decisions: impl IntoIterator<Item = &'a PlacementDecision>,
@@ -65,31 +65,31 @@ impl Placed {
     }
 }
 
-/// How a schedule, or a step of it, went.
+/// The result of a schedule, or of a step of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Verdict {
-    /// As it should.
+    /// Nothing is wrong.
     #[default]
     Success,
-    /// The result can be used, but something is odd.
+    /// The schedule is usable, and has a warning.
     Warning(Complaint),
-    /// It could not be made. Nothing is chosen.
+    /// Scheduling failed. No cluster is chosen.
     Error(Complaint),
-    /// The placement is written wrongly. Nothing is chosen.
+    /// The placement is invalid. No cluster is chosen.
     Misconfigured(Complaint),
 }
 
-/// What is wrong, and who says so.
+/// An error or a warning, with the plugin that reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Complaint {
-    /// The filter or prioritizer; empty for what is none of theirs.
+    /// The filter or prioritizer; empty for other errors.
     pub plugin: String,
-    /// What is wrong.
+    /// The text of the error.
     pub message: String,
 }
 
 impl Verdict {
-    /// Misconfigured, says `plugin`.
+    /// An invalid placement, reported by `plugin`.
     pub fn misconfigured(plugin: &str, message: impl Into<String>) -> Self {
         Self::Misconfigured(Complaint {
             plugin: plugin.to_owned(),
@@ -97,7 +97,7 @@ impl Verdict {
         })
     }
 
-    /// What is wrong, if anything is.
+    /// The error or warning, if there is one.
     pub fn complaint(&self) -> Option<&Complaint> {
         match self {
             Self::Success => None,
@@ -107,65 +107,65 @@ impl Verdict {
         }
     }
 
-    /// Whether nothing is chosen because of it.
+    /// Whether no cluster is chosen because of it.
     pub fn aborts(&self) -> bool {
         matches!(self, Self::Error(_) | Self::Misconfigured(_))
     }
 }
 
-/// What was left after a filter.
+/// The clusters that passed a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterRecord {
     /// The filters so far, comma-joined.
     pub name: String,
-    /// Who was left. In the last record, those who are preferred come first.
+    /// The clusters that passed. In the last record they are ordered by score.
     pub clusters: Vec<String>,
 }
 
-/// What a prioritizer said.
+/// The scores of a prioritizer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrioritizerRecord {
     /// The name of the prioritizer.
     pub name: String,
-    /// How much it counts.
+    /// The weight of its scores.
     pub weight: i32,
     /// From -100 to 100, by cluster; a cluster without a score has 0.
     pub scores: BTreeMap<String, i64>,
 }
 
-/// What a placement chooses, and why.
+/// The chosen clusters, with the records of filters and prioritizers.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
-    /// What each filter left.
+    /// The record of each filter.
     pub filters: Vec<FilterRecord>,
-    /// What each prioritizer said, by name.
+    /// The record of each prioritizer, by name.
     pub prioritizers: Vec<PrioritizerRecord>,
     /// The weighted sums, by cluster.
     pub totals: BTreeMap<String, i64>,
-    /// Who is chosen, the preferred first.
+    /// The chosen clusters, ordered by score.
     pub selected: Vec<Arc<ManagedCluster>>,
-    /// How many more were asked for.
+    /// How many clusters are missing.
     pub unscheduled: usize,
-    /// How it went.
+    /// The result.
     pub verdict: Verdict,
-    /// When the answer may change by itself.
+    /// When the schedule may change without a change of an object.
     pub again_at: Option<Timestamp>,
 }
 
-/// A step of scheduling that has just been made, for who measures.
+/// The end of a step of scheduling, for measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark<'a> {
-    /// The plugin that follows begins.
+    /// The next plugin starts.
     Begin,
-    /// The expressions of the filter that ends next.
+    /// The expressions were evaluated, by the filter that ends next.
     Expressions,
-    /// A filter, by its name.
+    /// A filter ended, by its name.
     Filter(&'a str),
-    /// A prioritizer, by its name.
+    /// A prioritizer ended, by its name.
     Prioritizer(&'a str),
 }
 
-/// Chooses, and tells `watch` of every step.
+/// Chooses clusters, and calls `watch` at every step.
 pub fn schedule(inputs: &Inputs, watch: &mut dyn FnMut(Mark<'_>)) -> Schedule {
     let mut schedule = Schedule::default();
     if let Err(verdict) = run(inputs, &mut schedule, watch) {
@@ -193,7 +193,7 @@ fn names(clusters: &[Arc<ManagedCluster>]) -> Vec<String> {
     names.collect()
 }
 
-/// The clusters that the placement may choose.
+/// The clusters that pass all filters.
 fn filtered(
     inputs: &Inputs,
     schedule: &mut Schedule,
@@ -232,7 +232,7 @@ fn filtered(
     Ok(left)
 }
 
-/// The same clusters, the preferred first.
+/// The same clusters, ordered by score.
 fn ranked(
     inputs: &Inputs,
     mut left: Vec<Arc<ManagedCluster>>,
@@ -277,7 +277,7 @@ fn ranked(
     Ok(left)
 }
 
-/// As many as were asked for.
+/// Chooses as many clusters as the placement asks for.
 fn select(placement: &Placement, mut left: Vec<Arc<ManagedCluster>>, schedule: &mut Schedule) {
     if let Some(number) = placement.spec.number_of_clusters {
         let number = usize::try_from(number).unwrap_or(0);
@@ -287,7 +287,7 @@ fn select(placement: &Placement, mut left: Vec<Arc<ManagedCluster>>, schedule: &
     schedule.selected = left;
 }
 
-/// The earlier of two times that may be absent.
+/// The earlier of two optional times.
 pub fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),

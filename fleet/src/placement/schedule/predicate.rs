@@ -20,7 +20,7 @@ struct Predicate {
 }
 
 impl Predicates {
-    /// The text says what is wrong with the first that is.
+    /// The error is that of the first invalid predicate.
     pub(super) fn of(spec: &PlacementSpec, scores: &Arc<Scores>) -> Result<Self, String> {
         let predicates = spec.predicates.iter().map(|predicate| {
             let selector = &predicate.required_cluster_selector;
@@ -38,12 +38,12 @@ impl Predicates {
         predicates.collect::<Result<_, String>>().map(Self)
     }
 
-    /// Whether there is an expression among them.
+    /// Whether any predicate has an expression.
     pub(super) fn have_expressions(&self) -> bool {
         self.0.iter().any(|one| one.expressions.is_some())
     }
 
-    /// The clusters of which any predicate is true; all if there is none.
+    /// The clusters that match any predicate; all if there is none.
     pub(super) fn filter(&self, clusters: &[Arc<ManagedCluster>]) -> Vec<Arc<ManagedCluster>> {
         let fits = |cluster: &&Arc<ManagedCluster>| {
             self.0.is_empty() || self.0.iter().any(|one| one.matches(cluster))

@@ -1,5 +1,5 @@
-//! The prioritizers' formulas. They are in floating point, and cut towards zero, because upstream's are: users see the
-//! totals in events.
+//! The prioritizers' formulas. They are in floating point and truncate, because upstream's do: users see the totals
+//! in events.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use super::super::types::placement::AddOnScore;
 use super::weights::{Prioritizer, Resource};
 use super::{Inputs, Placed, earliest};
 
-/// What a prioritizer says.
+/// The scores of a prioritizer.
 #[derive(Default)]
 pub(super) struct Said {
     pub(super) scores: BTreeMap<String, i64>,
     pub(super) warning: Option<String>,
-    /// When it may say something else without anything having changed.
+    /// When the scores may change without a change of an object.
     pub(super) again_at: Option<Timestamp>,
 }
 
-/// What a prioritizer says of clusters.
+/// Computes the scores of clusters.
 pub(super) fn score(
     prioritizer: &Prioritizer,
     clusters: &[Arc<ManagedCluster>],
@@ -57,7 +57,7 @@ pub(super) fn score(
     }
 }
 
-/// Toward zero; what is cut is small.
+/// Truncates; the values are small enough for the type.
 #[allow(clippy::cast_possible_truncation)]
 fn cut(number: f64) -> i64 {
     number as i64
@@ -70,7 +70,7 @@ fn balance(placed: &Placed, cluster: &str, busiest: u32) -> i64 {
     }
 }
 
-/// A quantity as a number; `None` if it is none.
+/// A quantity as a number; `None` if it is invalid.
 fn quantity(value: &Value) -> Option<f64> {
     match value {
         Value::String(text) => Quantity::parse(text)?.approximate(),
@@ -126,7 +126,7 @@ fn add_on(wanted: &AddOnScore, clusters: &[Arc<ManagedCluster>], inputs: &Inputs
                 0
             }
             (Some(status), until) => {
-                // At that very moment it still counts.
+                // At that very instant the score still counts.
                 let after =
                     until.and_then(|at| at.checked_add(SignedDuration::from_millis(1)).ok());
                 said.again_at = earliest(said.again_at, after);

@@ -1,4 +1,4 @@
-//! Selectors over labels and claims: checked once, then asked of many clusters.
+//! Selectors over labels and claims: checked once, then matched against many clusters.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use reeve_go_compat::labels;
 use super::super::messages;
 use super::super::types::{ClaimSelector, LabelSelector, Requirement};
 
-/// A selector that has been checked.
+/// A checked selector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector(Vec<Rule>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rule {
     key: String,
-    /// Absent: any value will do.
+    /// Absent: any value matches.
     values: Option<Vec<String>>,
     wanted: bool,
 }
 
 impl Selector {
-    /// A selector over labels; the text says what is wrong with it.
+    /// A selector over labels; the error is the reason why it is invalid.
     pub fn of_labels(selector: &LabelSelector) -> Result<Self, String> {
         let equal = selector.match_labels.iter().map(|(key, value)| {
             let values = vec![value.clone()];
@@ -30,13 +30,13 @@ impl Selector {
         equal.chain(others).collect::<Result<_, _>>().map(Self)
     }
 
-    /// A selector over claims, to which the rules for labels apply too.
+    /// A selector over claims, with the same rules as for labels.
     pub fn of_claims(selector: &ClaimSelector) -> Result<Self, String> {
         let rules = selector.match_expressions.iter().map(Rule::of);
         rules.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether labels, or claims, are as they should be.
+    /// Whether labels or claims match.
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.0.iter().all(|rule| {
             let fits = labels.get(&rule.key).is_some_and(|label| {

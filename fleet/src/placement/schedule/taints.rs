@@ -1,4 +1,4 @@
-//! The second filter: taints that are not tolerated.
+//! The second filter: drops clusters with taints that are not tolerated.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use super::earliest;
 
 pub(super) const NAME: &str = "TaintToleration";
 
-/// Until when a taint is tolerated without a limit.
+/// The expiry of a toleration that never expires.
 const FOR_EVER: Timestamp = Timestamp::MAX;
 
-/// What the filter leaves.
+/// The result of the filter.
 pub(super) struct Tolerated {
     pub(super) clusters: Vec<Arc<ManagedCluster>>,
-    /// When a toleration by which a chosen cluster stays expires.
+    /// The earliest expiry of a toleration that keeps a chosen cluster.
     pub(super) again_at: Option<Timestamp>,
 }
 
-/// What is wrong with the first toleration that is.
+/// Returns the error of the first invalid toleration.
 pub(super) fn check(tolerations: &[Toleration]) -> Result<(), &'static str> {
     for toleration in tolerations {
         let exists = toleration.operator == "Exists";
@@ -36,7 +36,7 @@ pub(super) fn check(tolerations: &[Toleration]) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The clusters all of whose taints are tolerated; `placed` are those chosen so far.
+/// The clusters all of whose taints are tolerated; `placed` are the decisions so far.
 pub(super) fn filter(
     clusters: &[Arc<ManagedCluster>],
     tolerations: &[Toleration],
@@ -61,7 +61,7 @@ pub(super) fn filter(
     tolerated
 }
 
-/// `None` if a taint is not tolerated, else until when they all are.
+/// `None` if a taint is not tolerated, else the earliest expiry of the tolerations.
 fn all_tolerated(
     taints: &[Taint],
     tolerations: &[Toleration],
@@ -85,7 +85,7 @@ fn all_tolerated(
     Some(until)
 }
 
-/// `None` if this toleration is not for that taint, or no longer; else until when it is.
+/// `None` if this toleration does not match the taint or has expired; else its expiry.
 fn tolerates(toleration: &Toleration, taint: &Taint, now: Timestamp) -> Option<Timestamp> {
     let value_fits = match toleration.operator.as_str() {
         "" | "Equal" => toleration.value == taint.value,
@@ -101,7 +101,7 @@ fn tolerates(toleration: &Toleration, taint: &Taint, now: Timestamp) -> Option<T
     let Some(seconds) = toleration.toleration_seconds else {
         return Some(FOR_EVER);
     };
-    // Only admission knows since when a taint is there: without that, no time is left.
+    // Only admission sets the time of a taint: a taint without it is not tolerated for a limited time.
     if seconds <= 0 {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Which prioritizers count, and how much.
+//! The weights of the prioritizers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -6,20 +6,20 @@ use std::fmt;
 use super::super::messages;
 use super::super::types::placement::{AddOnScore, PrioritizerPolicy};
 
-/// What says how good a cluster is for a placement.
+/// A prioritizer, which scores clusters for a placement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Prioritizer {
-    /// Prefers clusters that few other placements have chosen.
+    /// Prefers clusters that few other placements chose.
     Balance,
-    /// Prefers clusters that are chosen already.
+    /// Prefers clusters that the placement has already chosen.
     Steady,
     /// Prefers clusters with much of a resource to allocate.
     Allocatable(Resource),
-    /// Asks an add-on.
+    /// Uses the score of an add-on.
     AddOn(AddOnScore),
 }
 
-/// What clusters have much or little of.
+/// The resource that a prioritizer compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Resource {
     /// `cpu`.
@@ -61,7 +61,7 @@ fn built_in(name: &str) -> Option<Prioritizer> {
     all.into_iter().find(|one| one.to_string() == name)
 }
 
-/// The prioritizers that count, with their weights; the text says what is wrong with the policy.
+/// The prioritizers with a weight other than zero; the error is the reason why the policy is invalid.
 pub(super) fn weights(policy: &PrioritizerPolicy) -> Result<BTreeMap<Prioritizer, i32>, String> {
     let mut weights = match policy.mode.as_str() {
         "" | "Additive" => BTreeMap::from([(Prioritizer::Balance, 1), (Prioritizer::Steady, 1)]),
@@ -86,7 +86,7 @@ pub(super) fn weights(policy: &PrioritizerPolicy) -> Result<BTreeMap<Prioritizer
         };
         weights.insert(prioritizer, configuration.weight);
     }
-    // Which of several is told of does not change from one look to the next.
+    // Sorted, so that the message names the same one every time.
     let told: BTreeSet<&str> = unknown
         .iter()
         .filter(|(_, weight)| **weight != 0)

@@ -1,4 +1,4 @@
-//! P143 to P174: predicates.
+//! Predicates: PLC-33 to PLC-43.
 
 use std::sync::Arc;
 
@@ -84,18 +84,18 @@ fn by_claim(cloud: &str) -> Value {
     json!({"labelSelector": {"matchLabels": {"region": "eu"}},
            "celSelector": {"celExpressions": ["managedCluster.metadata.name == 'c1'"]}}), &[]
 )]
-#[case::not_in_without_the_label(
+#[case::not_in_matches_cluster_without_label(
     json!({"labelSelector": {"matchExpressions": [{"key": "zone", "operator": "NotIn", "values": ["a"]}]}}),
     &["c1", "c2", "c3"]
 )]
-fn selectors(#[case] selector: Value, #[case] expected: &[&str]) {
+fn selectors_match_expected_clusters(#[case] selector: Value, #[case] expected: &[&str]) {
     let schedule = Case::new(predicate(selector), claimed()).run();
     assert_eq!(schedule.verdict, Verdict::Success);
     assert_eq!(chosen(&schedule), expected);
 }
 
 #[test]
-fn plc_33_one_predicate_is_enough() {
+fn plc_33_cluster_matches_one_of_two_predicates() {
     let clusters = vec![
         labelled("c1", json!({"cloud": "Amazon"})),
         claiming(
@@ -113,7 +113,7 @@ fn plc_33_one_predicate_is_enough() {
 }
 
 #[test]
-fn plc_38_scores() {
+fn plc_38_expressions_read_scores() {
     let expression =
         "managedCluster.scores('test-addon').filter(s, s.name == 'cpu').all(s, s.value > 80)";
     let scores = vec![
@@ -121,7 +121,7 @@ fn plc_38_scores() {
         score("c2", "test-addon", &[("cpu", 70)], None),
     ];
     let mut clusters = clouds();
-    // It has no scores, which is an error, which is no match.
+    // An expression that reads an absent score fails, and so does not match.
     clusters.push(labelled("c3", json!({})));
     let schedule = Case::new(predicate(cel(&[expression])), clusters)
         .scored(scores)
@@ -133,8 +133,8 @@ fn plc_38_scores() {
 #[case::plc_39_unknown_variable("invalid.expression", "undeclared reference to 'invalid'")]
 #[case::plc_39_unknown_function("nothing(managedCluster)", "undeclared reference to 'nothing'")]
 #[case::plc_39_syntax("managedCluster.metadata.name ==", "Syntax error")]
-#[case::a_message("Cluster{name: 'a'}", "struct literals")]
-fn expressions_that_do_not_compile(#[case] expression: &str, #[case] issue: &str) {
+#[case::message_of_syntax_error("Cluster{name: 'a'}", "struct literals")]
+fn invalid_expression_is_rejected_with_message(#[case] expression: &str, #[case] issue: &str) {
     let schedule = Case::new(predicate(cel(&[expression])), clouds()).run();
     let Verdict::Misconfigured(complaint) = &schedule.verdict else {
         panic!("{:?}", schedule.verdict)
@@ -150,7 +150,7 @@ fn expressions_that_do_not_compile(#[case] expression: &str, #[case] issue: &str
 }
 
 #[test]
-fn plc_34_claims_by_name() {
+fn plc_34_claims_are_found_by_name() {
     let of = |claims: Value| claiming("c1", json!({}), claims).claims();
     let one = of(json!([{"name": "a", "value": "1"}]));
     assert_eq!(one, [("a".to_owned(), "1".to_owned())].into());
@@ -173,33 +173,33 @@ fn holds(expressions: &[&str], budget: u64) -> Result<bool, String> {
 }
 
 #[rstest]
-#[case::case_p167("managedCluster.metadata.labels['version'] == '1.14.3'", true)]
-#[case::case_p168("managedCluster.metadata.labels['version'] == '1.14.4'", false)]
-#[case::case_p170(
+#[case::plc_37_equal_label("managedCluster.metadata.labels['version'] == '1.14.3'", true)]
+#[case::plc_37_other_label("managedCluster.metadata.labels['version'] == '1.14.4'", false)]
+#[case::plc_37_semver_is_less(
     "semver(managedCluster.metadata.labels['version']).isLessThan(semver('1.20.0'))",
     true
 )]
-#[case::case_p171(
+#[case::plc_37_semver_is_not_greater(
     "semver(managedCluster.metadata.labels['version']).isGreaterThan(semver('1.20.0'))",
     false
 )]
-#[case::a_missing_field("managedCluster.metadata.labels['none'] == ''", false)]
-#[case::no_truth("managedCluster.metadata.name", false)]
+#[case::missing_field("managedCluster.metadata.labels['none'] == ''", false)]
+#[case::result_is_not_boolean("managedCluster.metadata.name", false)]
 #[case::parsed_json(
     "managedCluster.status.clusterClaims[0].value.parseJSON().nodes == 3",
     true
 )]
-#[case::broken_json("managedCluster.metadata.name.parseJSON().nodes == 3", false)]
+#[case::invalid_json("managedCluster.metadata.name.parseJSON().nodes == 3", false)]
 #[case::quantities("quantity('2Gi').isGreaterThan(quantity('500Mi'))", true)]
-#[case::optional("managedCluster.metadata.?annotations.?none.orValue('x') == 'x'", true)]
-#[case::fields_without_value_are_there("managedCluster.spec.hubAcceptsClient == false", true)]
-#[case::has("has(managedCluster.spec.taints)", false)]
-#[case::texts(
+#[case::optional_field("managedCluster.metadata.?annotations.?none.orValue('x') == 'x'", true)]
+#[case::fields_without_value_are_present("managedCluster.spec.hubAcceptsClient == false", true)]
+#[case::has_macro("has(managedCluster.spec.taints)", false)]
+#[case::string_functions(
     "managedCluster.status.version.kubernetes.replace('v', '').startsWith('1.30')",
     true
 )]
-#[case::lists("[1, 2, 3].map(x, x * 2).filter(x, x > 2) == [4, 6]", true)]
-fn expressions(#[case] expression: &str, #[case] expected: bool) {
+#[case::list_functions("[1, 2, 3].map(x, x * 2).filter(x, x > 2) == [4, 6]", true)]
+fn expression_matches_cluster(#[case] expression: &str, #[case] expected: bool) {
     assert_eq!(
         holds(&[expression], Budget::of_cluster()),
         Ok(expected),
@@ -208,11 +208,11 @@ fn expressions(#[case] expression: &str, #[case] expected: bool) {
 }
 
 #[test]
-fn plc_43_an_overspent_budget_is_no_match() {
+fn plc_43_exceeded_budget_does_not_match() {
     let turns = "[1, 2, 3, 4].all(x, x > 0)";
     assert_eq!(holds(&[turns, turns], 1_000), Ok(true));
     assert_eq!(holds(&[turns, turns], 10), Ok(false));
-    // Not even where the error would be swallowed.
+    // Not even where the expression would ignore the error.
     assert_eq!(
         holds(&["[1, 2, 3, 4].all(x, x > 0) || true", "true"], 3),
         Ok(false)
@@ -220,7 +220,7 @@ fn plc_43_an_overspent_budget_is_no_match() {
 }
 
 #[test]
-fn plc_41_nothing_to_ask_and_nobody() {
+fn plc_41_no_expressions_or_no_clusters() {
     assert_eq!(holds(&[], Budget::of_cluster()), Ok(true));
     let texts = ["managedCluster.metadata.labels['a'] == 'b'".to_owned()];
     let compiled = Expressions::compile(&texts, &Arc::new(Scores::new())).unwrap();
@@ -228,19 +228,19 @@ fn plc_41_nothing_to_ask_and_nobody() {
 }
 
 #[rstest]
-#[case::turns(
+#[case::nested_loops(
     "lists.range(5000).all(a, lists.range(5000).all(b, lists.range(5000).all(c, a + b + c >= 0)))"
 )]
-#[case::lists_of_lists(
+#[case::nested_lists(
     "[0].map(a, [a,a,a,a,a,a,a,a,a,a]).map(a, [a,a,a,a,a,a,a,a,a,a]).map(a, [a,a,a,a,a,a,a,a,a,a])\
      .map(a, [a,a,a,a,a,a,a,a,a,a]).map(a, [a,a,a,a,a,a,a,a,a,a]).map(a, [a,a,a,a,a,a,a,a,a,a]).size() > 0"
 )]
-#[case::texts(
+#[case::growing_strings(
     "'aaaaaaaaaa'.replace('a','aaaaaaaaaa').replace('a','aaaaaaaaaa').replace('a','aaaaaaaaaa')\
      .replace('a','aaaaaaaaaa').replace('a','aaaaaaaaaa').replace('a','aaaaaaaaaa').replace('a','aaaaaaaaaa').size() > 0"
 )]
-#[case::ranges("lists.range(1000000000000).size() > 0")]
-fn nothing_hangs_and_nothing_fills_the_memory(#[case] expression: &str) {
+#[case::long_ranges("lists.range(1000000000000).size() > 0")]
+fn expensive_expression_ends_without_match(#[case] expression: &str) {
     let started = std::time::Instant::now();
     assert_eq!(holds(&[expression], Budget::of_cluster()), Ok(false));
     let took = started.elapsed();
@@ -248,7 +248,7 @@ fn nothing_hangs_and_nothing_fills_the_memory(#[case] expression: &str) {
 }
 
 #[test]
-fn what_is_too_deep_or_too_long_is_refused() {
+fn expression_that_is_too_deep_or_too_long_is_rejected() {
     let deep = format!("{}true", "1 + ".repeat(1_500));
     assert!(
         holds(&[&deep], Budget::of_cluster())
@@ -266,7 +266,7 @@ fn what_is_too_deep_or_too_long_is_refused() {
 }
 
 #[test]
-fn what_is_just_not_too_deep_is_evaluated() {
+fn expression_of_greatest_depth_is_evaluated() {
     let sum = format!("{}1 > 0", "1 + ".repeat(150));
     let schedule = Case::new(predicate(cel(&[&sum])), clouds()).run();
     assert_eq!(chosen(&schedule), ["c1", "c2"]);
@@ -277,7 +277,7 @@ fn what_is_just_not_too_deep_is_evaluated() {
 #[case(json!({"key": "a", "operator": "Exists", "values": ["x"]}),
     "values: Invalid value: [\"x\"]: values set must be empty for exists and does not exist")]
 #[case(json!({"key": "a", "operator": "Gte"}), "\"Gte\" is not a valid label selector operator")]
-fn wrong_requirements(#[case] requirement: Value, #[case] message: &str) {
+fn invalid_requirements_are_rejected(#[case] requirement: Value, #[case] message: &str) {
     let selector = json!({"claimSelector": {"matchExpressions": [requirement]}});
     let schedule = Case::new(predicate(selector), clouds()).run();
     assert_eq!(
@@ -287,7 +287,7 @@ fn wrong_requirements(#[case] requirement: Value, #[case] message: &str) {
 }
 
 #[test]
-fn several_mistakes_of_one_requirement() {
+fn several_errors_of_one_requirement_are_reported() {
     let selector = json!({"labelSelector": {"matchExpressions": [{"key": "a b", "operator": "In", "values": ["-"]}]}});
     let schedule = Case::new(predicate(selector), clouds()).run();
     let Verdict::Misconfigured(complaint) = &schedule.verdict else {
@@ -311,7 +311,7 @@ proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
 
     #[test]
-    fn no_text_brings_the_evaluator_down(
+    fn arbitrary_text_does_not_panic(
         text in "(managedCluster|metadata|[a-z\\[\\]\\(\\)\\{\\}.,:?!&|<>=+*/%'\"0-9 -]){0,40}",
     ) {
         let _ = holds(&[&text], Budget::of_cluster());

@@ -1,4 +1,4 @@
-//! P1 to P10 and P36 to P51: decisions, and what is written for them.
+//! Desired decisions, and their writes: PLC-25, PLC-60 to PLC-76.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ fn grouped(length: Value, groups: &[Value]) -> Value {
     json!({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": length, "decisionGroups": groups}}})
 }
 
-/// The groups of a status: name, names of the decisions less the placement's, clusters.
+/// The groups of a status: index, name, names of the decisions less the placement's, number of clusters.
 fn groups(decision: &Decision) -> Vec<(i32, String, Vec<String>, i32)> {
     let groups = decision.status.decision_groups.iter();
     let short = |name: &String| name.replace("placement1-decision-", "d");
@@ -147,7 +147,7 @@ fn satisfied(decision: &Decision) -> &str {
 }
 
 #[test]
-fn plc_70_three_of_three() {
+fn plc_70_status_when_three_of_three_are_chosen() {
     let decision = decided(json!({}), bare(&["c1", "c2", "c3"]), vec![]);
     let all = ["c1", "c2", "c3"].map(str::to_owned).to_vec();
     assert_eq!(creates(&decision), [("0".to_owned(), String::new(), all)]);
@@ -156,7 +156,7 @@ fn plc_70_three_of_three() {
 }
 
 #[test]
-fn plc_70_three_of_four() {
+fn plc_70_status_when_three_of_four_are_chosen() {
     let decision = decided(
         json!({"numberOfClusters": 4}),
         bare(&["c1", "c2", "c3"]),
@@ -168,7 +168,7 @@ fn plc_70_three_of_four() {
 }
 
 #[test]
-fn plc_61_groups_of_one() {
+fn plc_61_groups_of_one_cluster() {
     let clusters = amazon_and_azure(&["c1", "c2"], &["c3", "c4"]);
     let decision = decided(
         grouped(json!(1), &[group("canary", "Azure")]),
@@ -186,7 +186,7 @@ fn plc_61_groups_of_one() {
 }
 
 #[test]
-fn plc_61_two_groups_without_length() {
+fn plc_61_two_named_groups_without_group_size() {
     let clusters = amazon_and_azure(&["c1", "c2"], &["c3"]);
     let strategy = json!({"decisionStrategy": {"groupStrategy": {
         "decisionGroups": [group("group1", "Amazon"), group("group2", "Azure")]}}});
@@ -198,7 +198,7 @@ fn plc_61_two_groups_without_length() {
 }
 
 #[test]
-fn plc_61_a_quarter_of_three() {
+fn plc_61_group_size_of_a_quarter_of_three_clusters() {
     let decision = decided(
         grouped(json!("25%"), &[]),
         bare(&["c1", "c2", "c3"]),
@@ -222,18 +222,18 @@ fn nobody(change: impl FnOnce(&mut Observed)) -> Decision {
 }
 
 #[test]
-fn plc_73_no_bindings() {
+fn plc_73_no_bindings_is_not_satisfied() {
     let decision = nobody(|observed| observed.among = Availability::default());
     assert_eq!(satisfied(&decision), "NoManagedClusterSetBindings");
 }
 
 #[test]
-fn plc_73_no_cluster() {
+fn plc_73_no_cluster_is_not_satisfied() {
     assert_eq!(satisfied(&nobody(|_| {})), "AllManagedClusterSetsEmpty");
 }
 
 #[test]
-fn plc_73_none_fits() {
+fn plc_73_no_matching_cluster_is_not_satisfied() {
     let decision = nobody(|observed| {
         let spec = json!({"predicates": [{"requiredClusterSelector": {
             "labelSelector": {"matchLabels": {"none": "has"}}}}]});
@@ -245,7 +245,7 @@ fn plc_73_none_fits() {
 }
 
 #[test]
-fn plc_25_nothing_to_write() {
+fn plc_25_unchanged_decisions_are_not_written() {
     let clusters = bare(&["c1", "c2", "c3"]);
     let present = vec![decision("placement1", 1, &["c1", "c2", "c3"])];
     let first = decided(json!({}), clusters.clone(), present.clone());
@@ -259,7 +259,7 @@ fn plc_25_nothing_to_write() {
 }
 
 #[test]
-fn plc_19_others_decide() {
+fn plc_19_disabled_placement_is_not_scheduled() {
     let mut placement = (*named("placement1", json!({}))).clone();
     let key = "cluster.open-cluster-management.io/experimental-scheduling-disable";
     for (value, scheduled) in [("true", false), ("True", true), ("", true)] {
@@ -269,7 +269,7 @@ fn plc_19_others_decide() {
 }
 
 #[test]
-fn plc_64_ten() {
+fn plc_64_ten_clusters_are_one_decision() {
     let decision = decided(json!({}), many(10), vec![]);
     assert_eq!(
         creates(&decision),
@@ -278,7 +278,7 @@ fn plc_64_ten() {
 }
 
 #[test]
-fn plc_64_a_hundred_and_one() {
+fn plc_64_hundred_and_one_clusters_are_two_decisions() {
     let decision = decided(json!({}), many(101), vec![]);
     let names = numbered(101);
     let wanted = [
@@ -290,12 +290,12 @@ fn plc_64_a_hundred_and_one() {
 }
 
 #[test]
-fn plc_64_a_hundred_are_one_decision() {
+fn plc_64_hundred_clusters_are_one_decision() {
     assert_eq!(creates(&decided(json!({}), many(100), vec![])).len(), 1);
 }
 
 #[test]
-fn plc_64_none() {
+fn plc_64_no_cluster_is_one_empty_decision() {
     let decision = decided(json!({"numberOfClusters": 0}), many(10), vec![]);
     assert_eq!(
         creates(&decision),
@@ -324,7 +324,7 @@ fn laid_out(expected: &[(&str, &str, &str)]) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn plc_61_a_canary_and_quarters() {
+fn plc_61_canary_group_and_quarters() {
     let clusters = amazon_and_azure(&["c1", "c2"], &["c3", "c4"]);
     let decision = decided(
         grouped(json!("25%"), &[group("canary", "Azure")]),
@@ -341,7 +341,7 @@ fn plc_61_a_canary_and_quarters() {
 }
 
 #[test]
-fn plc_61_a_canary_that_is_nobody() {
+fn plc_61_canary_group_without_clusters() {
     let clusters = amazon_and_azure(&["c1", "c2", "c3"], &[]);
     let decision = decided(
         grouped(json!("100%"), &[group("canary", "Azure")]),
@@ -364,7 +364,7 @@ fn plc_61_two_named_groups() {
 }
 
 #[test]
-fn plc_61_quarters_of_three() {
+fn plc_61_quarters_of_three_clusters() {
     let decision = decided(
         grouped(json!("25%"), &[]),
         bare(&["c1", "c2", "c3"]),
@@ -375,12 +375,12 @@ fn plc_61_quarters_of_three() {
 }
 
 #[test]
-fn plc_66_all_is_bound() {
+fn plc_66_desired_decisions_are_not_written() {
     assert_eq!(decided(json!({}), many(128), bound(128)).writes, []);
 }
 
 #[test]
-fn plc_66_a_label_and_a_decision_are_missing() {
+fn plc_66_missing_label_and_missing_decision_are_written() {
     let mut present = bound(128);
     present.pop();
     let first = Arc::make_mut(&mut present[0]);
@@ -412,12 +412,12 @@ fn shrunk(to: i32) {
 }
 
 #[test]
-fn plc_66_shrink_to_ten() {
+fn plc_66_decisions_shrink_to_ten_clusters() {
     shrunk(10);
 }
 
 #[test]
-fn plc_66_shrink_to_none() {
+fn plc_66_decisions_shrink_to_no_cluster() {
     shrunk(0);
 }
 
@@ -432,7 +432,7 @@ fn told(deeds: &[Deed], decision: &Decision) -> Vec<(&'static str, bool, String)
 }
 
 #[test]
-fn plc_75_what_is_done_is_told() {
+fn plc_75_writes_emit_events() {
     let decision = decided(json!({}), bare(&["c1", "c2"]), vec![]);
     let created =
         "Decision placement1-decision-1 is created with placement placement1 in namespace ns1";
@@ -453,7 +453,7 @@ fn plc_75_what_is_done_is_told() {
 }
 
 #[test]
-fn plc_75_3_a_warning_is_told() {
+fn plc_75_3_warning_emits_event() {
     use super::super::schedule::{Complaint, Verdict};
     let mut decision = decided(json!({}), bare(&["c1"]), vec![]);
     let complaint = Complaint {
@@ -472,7 +472,7 @@ fn plc_75_3_a_warning_is_told() {
 }
 
 #[test]
-fn plc_76_scores_are_told_once_and_not_too_long() {
+fn plc_76_scores_are_one_event_with_limited_length() {
     let decision = decided(json!({}), many(200), vec![]);
     let told = told(&[Deed::Updated, Deed::Updated], &decision);
     let scores: Vec<_> = told.iter().filter(|one| one.0 == "ScoreUpdate").collect();
@@ -483,7 +483,7 @@ fn plc_76_scores_are_told_once_and_not_too_long() {
 }
 
 #[test]
-fn plc_63_a_mistake_in_groups_is_told_of_everywhere() {
+fn plc_63_invalid_groups_are_in_status_and_events() {
     let present = vec![decision("placement1", 1, &["c1"])];
     for strategy in [
         grouped(json!("5"), &[]),
@@ -510,7 +510,7 @@ fn plc_63_a_mistake_in_groups_is_told_of_everywhere() {
 }
 
 #[test]
-fn plc_30_a_name_that_no_label_can_hold() {
+fn plc_30_name_too_long_for_label_is_misconfigured() {
     let name = "p".repeat(64);
     let decision = decide(&observed(&name, json!({}), bare(&["c1"]), vec![]));
     assert_eq!(decision.writes, []);
@@ -524,7 +524,7 @@ fn plc_30_a_name_that_no_label_can_hold() {
 }
 
 #[test]
-fn plc_60_shares_are_rounded_as_upstream_does() {
+fn plc_60_percentages_are_rounded_as_upstream() {
     for (percent, total, first) in [
         ("7%", 100, 8),
         ("14%", 50, 8),
@@ -540,7 +540,7 @@ fn plc_60_shares_are_rounded_as_upstream_does() {
 }
 
 #[test]
-fn plc_67_an_adopted_decision_gets_its_owner() {
+fn plc_67_adopted_decision_gets_owner_reference() {
     let mut present = decision("placement1", 1, &["c1"]);
     Arc::make_mut(&mut present).metadata.owner_references = None;
     let decision = decided(json!({}), bare(&["c1"]), vec![present]);
@@ -553,7 +553,7 @@ fn plc_67_an_adopted_decision_gets_its_owner() {
 }
 
 #[test]
-fn plc_83_two_cycles_are_counted() {
+fn plc_83_two_reconciles_are_counted() {
     use super::super::metrics::PlacementMetrics;
     let registry = reeve_runtime::metrics::Metrics::default();
     let metrics = PlacementMetrics::new(&registry);

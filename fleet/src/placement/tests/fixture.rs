@@ -24,7 +24,7 @@ fn read<T: serde::de::DeserializeOwned>(value: Value) -> Arc<T> {
     Arc::new(serde_json::from_value(value).unwrap())
 }
 
-/// A cluster of which `rest` is everything but its name.
+/// A cluster; `rest` has all fields but its name.
 pub(super) fn cluster(name: &str, mut rest: Value) -> Arc<ManagedCluster> {
     if rest.get("metadata").is_none() {
         rest["metadata"] = json!({});
@@ -102,7 +102,7 @@ pub(super) fn score(
     (ObjectKey::new(cluster, name), read(object))
 }
 
-/// What a test gives the scheduler.
+/// The inputs of the scheduler for a test.
 pub(super) struct Case {
     pub(super) inputs: Inputs,
 }
@@ -136,7 +136,7 @@ impl Case {
     }
 }
 
-/// The names of the chosen, sorted.
+/// The names of the chosen clusters, sorted.
 pub(super) fn chosen(schedule: &Schedule) -> Vec<&str> {
     let mut names: Vec<&str> = schedule.selected.iter().map(|one| one.name()).collect();
     names.sort_unstable();

@@ -1,6 +1,6 @@
-//! Tests of placement that need no API server.
+//! The rules of the behaviour reference that need no API server.
 
-// What `json!` makes is handed over, and what is known of an object is always `Some` where it is not gone.
+// Values of `json!` are passed by value, and the state of an object is `Some` unless it is deleted.
 #![allow(clippy::needless_pass_by_value, clippy::unnecessary_wraps)]
 
 mod cel;

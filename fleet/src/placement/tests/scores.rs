@@ -1,4 +1,4 @@
-//! P94 to P112, and the weights.
+//! Scores and weights of prioritizers: PLC-50 to PLC-56.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn built_in(name: &str) -> Value {
 #[case::plc_52_4_no_objects(&[], [0, 0, 0])]
 #[case::plc_52_4_only_one(&[30], [30, 0, 0])]
 #[case::plc_52_4_all(&[30, 40, 50], [30, 40, 50])]
-fn add_on_scores(#[case] values: &[i32], #[case] expected: [i64; 3]) {
+fn add_on_scores_are_used(#[case] values: &[i32], #[case] expected: [i64; 3]) {
     let scores = NAMES.iter().zip(values);
     let scores = scores.map(|(name, value)| score(name, "test", &[("score1", *value)], None));
     let schedule = Case::new(add_on(), bare(&NAMES))
@@ -39,7 +39,7 @@ fn add_on_scores(#[case] values: &[i32], #[case] expected: [i64; 3]) {
 }
 
 #[test]
-fn plc_52_4_an_expired_score_is_none() {
+fn plc_52_4_expired_score_is_ignored() {
     let scores = vec![
         score("cluster1", "test", &[("score1", 30)], Some(ago(30))),
         score("cluster2", "test", &[("score1", 40)], None),
@@ -59,7 +59,7 @@ fn plc_52_4_an_expired_score_is_none() {
 }
 
 #[test]
-fn plc_56_the_end_of_a_score_is_waited_for() {
+fn plc_56_expiry_of_a_score_requeues() {
     let scores = vec![score("cluster1", "test", &[("score1", 30)], Some(ago(-60)))];
     let case = Case::new(add_on(), bare(&NAMES)).scored(scores);
     let again = case.run().again_at.unwrap();
@@ -86,11 +86,11 @@ fn with(resource: &str, values: &[(&str, &str)]) -> Vec<Arc<ManagedCluster>> {
 #[case::plc_52_3_cpu("cpu", [("10", "10"), ("6", "10"), ("2", "10")], [100, 0, -100])]
 #[case::plc_52_3_same_cpu("cpu", [("5", "10"), ("5", "10"), ("5", "10")], [100, 100, 100])]
 #[case::plc_52_3_no_free_cpu("cpu", [("0", "10"), ("0", "10"), ("0", "10")], [100, 100, 100])]
-#[case::plc_52_3_cut_and_not_rounded("memory", [("50", "100"), ("80", "100"), ("100", "100")], [-100, 19, 100])]
+#[case::plc_52_3_truncated_and_not_rounded("memory", [("50", "100"), ("80", "100"), ("100", "100")], [-100, 19, 100])]
 #[case::nine_of_seven_to_ten("cpu", [("7", "10"), ("9", "10"), ("10", "10")], [-100, 33, 100])]
 #[case::eighty_of_fifty_to_ninety("memory", [("50", "100"), ("80", "100"), ("90", "100")], [-100, 50, 100])]
 #[case::ninety_of_fifty_to_hundred("memory", [("50", "100"), ("90", "100"), ("100", "100")], [-100, 60, 100])]
-fn resources(
+fn allocatable_resources_are_scored(
     #[case] resource: &str,
     #[case] values: [(&str, &str); 3],
     #[case] expected: [i64; 3],
@@ -105,9 +105,9 @@ fn resources(
 }
 
 #[rstest]
-#[case::case_p101("ResourceAllocatableMemory")]
-#[case::case_p105("ResourceAllocatableCPU")]
-fn no_resources_no_entries(#[case] name: &str) {
+#[case::plc_52_3_memory("ResourceAllocatableMemory")]
+#[case::plc_52_3_cpu("ResourceAllocatableCPU")]
+fn clusters_without_resources_have_no_scores(#[case] name: &str) {
     let schedule = Case::new(built_in(name), bare(&NAMES)).run();
     assert_eq!(scores_of(&schedule, name), table(&[]));
     assert_eq!(schedule.totals.len(), 3);
@@ -121,7 +121,10 @@ fn no_resources_no_entries(#[case] name: &str) {
     vec![decision("other", 1, &["cluster1", "cluster2"]), decision("more", 1, &["cluster1", "cluster3"])],
     [-100, 0, 0]
 )]
-fn balance(#[case] decisions: Vec<Arc<PlacementDecision>>, #[case] expected: [i64; 3]) {
+fn balance_prefers_clusters_with_few_decisions(
+    #[case] decisions: Vec<Arc<PlacementDecision>>,
+    #[case] expected: [i64; 3],
+) {
     let schedule = Case::new(built_in("Balance"), bare(&NAMES))
         .decided(&decisions)
         .run();
@@ -135,7 +138,7 @@ fn balance(#[case] decisions: Vec<Arc<PlacementDecision>>, #[case] expected: [i6
 #[case(3, &[32, -32, -100])]
 #[case(4, &[50, 0, -50, -100])]
 #[case(7, &[70, 42, 14, -14, -42, -70, -100])]
-fn balance_by_the_busiest(#[case] most: usize, #[case] expected: &[i64]) {
+fn balance_is_relative_to_busiest_cluster(#[case] most: usize, #[case] expected: &[i64]) {
     let names: Vec<String> = (1..=most).map(|count| format!("c{count}")).collect();
     let mut decisions = Vec::new();
     for round in 0..most {
@@ -160,7 +163,10 @@ fn balance_by_the_busiest(#[case] most: usize, #[case] expected: &[i64]) {
     vec![decision("placement1", 1, &["cluster1"]), decision("placement1", 2, &["cluster3"])],
     [100, 0, 100]
 )]
-fn steady(#[case] decisions: Vec<Arc<PlacementDecision>>, #[case] expected: [i64; 3]) {
+fn steady_prefers_chosen_clusters(
+    #[case] decisions: Vec<Arc<PlacementDecision>>,
+    #[case] expected: [i64; 3],
+) {
     let schedule = Case::new(built_in("Steady"), bare(&NAMES))
         .decided(&decisions)
         .run();
@@ -172,18 +178,18 @@ fn steady(#[case] decisions: Vec<Arc<PlacementDecision>>, #[case] expected: [i64
 #[case(json!({"mode": "Any"}), "incorrect prioritizer policy mode: Any")]
 #[case(json!({"configurations": [{"weight": 1}]}), "scoreCoordinate field is required")]
 #[case(json!({"configurations": [{"scoreCoordinate": {"type": "AddOn"}}]}), "addOn should not be empty")]
-#[case::plc_51_the_first_by_name(
+#[case::plc_51_first_by_name(
     json!({"configurations": [
         {"scoreCoordinate": {"builtIn": "Spread"}}, {"scoreCoordinate": {"builtIn": "ResourceRatioCPU"}}]}),
     "incorrect builtin prioritizer: ResourceRatioCPU"
 )]
-fn wrong_policies(#[case] policy: Value, #[case] message: &str) {
+fn invalid_prioritizer_policy_is_misconfigured(#[case] policy: Value, #[case] message: &str) {
     let case = Case::new(json!({"prioritizerPolicy": policy}), bare(&NAMES));
     assert_eq!(case.run().verdict, Verdict::misconfigured("", message));
 }
 
 #[test]
-fn weight_zero_turns_off_and_is_not_checked() {
+fn weight_zero_disables_prioritizer_and_its_checks() {
     let policy = json!({"configurations": [
         {"scoreCoordinate": {"builtIn": "Balance"}, "weight": 0},
         {"scoreCoordinate": {"builtIn": "Spread"}, "weight": 0},
@@ -200,7 +206,7 @@ fn weight_zero_turns_off_and_is_not_checked() {
 }
 
 #[test]
-fn plc_50_entries_are_told_apart_by_what_they_say() {
+fn plc_50_entries_are_compared_by_value() {
     let of_add_on = json!({"resourceName": "test", "scoreName": "score1"});
     let policy = json!({"configurations": [
         {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Balance", "addOn": of_add_on}, "weight": 5},

@@ -1,4 +1,4 @@
-//! P11 to P35: sets, and conditions.
+//! Sets and conditions: PLC-12, PLC-13, PLC-20, PLC-72, PLC-73.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,19 +19,27 @@ fn sets(all: Vec<Arc<ManagedClusterSet>>) -> BTreeMap<String, Arc<ManagedCluster
 }
 
 #[rstest]
-#[case::plc_20_a_set_without_binding(&["s1"], &[], &[])]
-#[case::plc_20_a_binding_without_set(&[], &["s1"], &[])]
+#[case::plc_20_set_without_binding(&["s1"], &[], &[])]
+#[case::plc_20_binding_without_set(&[], &["s1"], &[])]
 #[case::plc_20_both(&["s1"], &["s1"], &["s1"])]
-fn valid_bindings(#[case] present: &[&str], #[case] bindings: &[&str], #[case] expected: &[&str]) {
+fn bindings_with_existing_set_are_valid(
+    #[case] present: &[&str],
+    #[case] bindings: &[&str],
+    #[case] expected: &[&str],
+) {
     let present = sets(present.iter().map(|name| exclusive(name)).collect());
     assert_eq!(bound(bindings.iter().copied(), &present), expected);
 }
 
 #[rstest]
 #[case::plc_20_no_bindings(json!(["s1"]), &[], &[])]
-#[case::plc_20_asks_for_none(json!([]), &["s1", "s2"], &["s1", "s2"])]
+#[case::plc_20_names_none(json!([]), &["s1", "s2"], &["s1", "s2"])]
 #[case::plc_20_both(json!(["s1", "s2"]), &["s2", "s3"], &["s2"])]
-fn eligible_sets(#[case] asked: Value, #[case] bound: &[&str], #[case] expected: &[&str]) {
+fn eligible_sets_are_bound_and_named(
+    #[case] asked: Value,
+    #[case] bound: &[&str],
+    #[case] expected: &[&str],
+) {
     let bound: Vec<String> = bound.iter().map(|name| (*name).to_owned()).collect();
     assert_eq!(
         eligible(&placement(json!({"clusterSets": asked})), &bound),
@@ -64,7 +72,7 @@ fn among(
 }
 
 #[test]
-fn plc_20_no_sets() {
+fn plc_20_no_sets_no_clusters() {
     assert_eq!(
         among(&[], vec![exclusive("s1")], vec![member("c1", "s1")]).0,
         [""; 0]
@@ -72,14 +80,14 @@ fn plc_20_no_sets() {
 }
 
 #[test]
-fn plc_20_two_exclusive_sets() {
+fn plc_20_clusters_of_two_exclusive_sets_are_available() {
     let clusters = vec![member("c1", "s1"), member("c2", "s2"), member("c3", "s3")];
     let present = vec![exclusive("s1"), exclusive("s2"), exclusive("s3")];
     assert_eq!(among(&["s1", "s2"], present, clusters).0, ["c1", "c2"]);
 }
 
 #[test]
-fn plc_20_a_terminating_cluster_is_left_out() {
+fn plc_20_terminating_cluster_is_not_available() {
     let going = cluster(
         "c2",
         json!({"metadata": {
@@ -100,7 +108,7 @@ fn plc_20_a_terminating_cluster_is_left_out() {
 )]
 #[case::plc_12_all(json!({"selectorType": "LabelSelector", "labelSelector": {}}), &["c1", "c2", "c3"])]
 #[case::without_selector(json!({"selectorType": "LabelSelector"}), &[])]
-fn members(#[case] selector: Value, #[case] expected: &[&str]) {
+fn members_match_selector_of_set(#[case] selector: Value, #[case] expected: &[&str]) {
     let clusters = vec![
         member("c1", "s1"),
         labelled("c2", json!({"vendor": "openShift"})),
@@ -113,7 +121,7 @@ fn members(#[case] selector: Value, #[case] expected: &[&str]) {
 }
 
 #[test]
-fn plc_13_an_unknown_type_spoils_only_its_set() {
+fn plc_13_unknown_selector_type_excludes_only_its_set() {
     let present = vec![
         exclusive("s1"),
         set("s2", json!({"selectorType": "errorType"})),
@@ -128,7 +136,7 @@ fn plc_13_an_unknown_type_spoils_only_its_set() {
 }
 
 #[test]
-fn plc_20_a_set_that_is_gone() {
+fn plc_20_clusters_of_deleted_set_are_not_available() {
     assert_eq!(
         among(&["s1"], vec![], vec![member("c1", "s1")]),
         (vec![], vec![])
@@ -144,31 +152,35 @@ struct Given {
 }
 
 #[rstest]
-#[case::case_p27(
+#[case::plc_73_no_bindings(
     Given { bound: &[], eligible: &[], available: 0, selected: 0, unscheduled: 0 },
     "NoManagedClusterSetBindings", "No valid ManagedClusterSetBindings found in placement namespace"
 )]
-#[case::case_p28(
+#[case::plc_73_no_intersection(
     Given { bound: &["s3"], eligible: &[], available: 0, selected: 0, unscheduled: 0 },
     "NoIntersection", "None of ManagedClusterSets [s2,s1] is bound to placement namespace"
 )]
-#[case::case_p29(
+#[case::plc_73_empty_sets(
     Given { bound: &["s1", "s2"], eligible: &["s1", "s2"], available: 0, selected: 0, unscheduled: 0 },
     "AllManagedClusterSetsEmpty", "All ManagedClusterSets [s1,s2] have no member ManagedCluster"
 )]
-#[case::case_p30(
+#[case::plc_73_no_matching_cluster(
     Given { bound: &["s1"], eligible: &["s1"], available: 1, selected: 0, unscheduled: 0 },
     "NoManagedClusterMatched", "No ManagedCluster matches any of the cluster predicate"
 )]
-#[case::case_p31(
+#[case::plc_73_all_scheduled(
     Given { bound: &["s1"], eligible: &["s1"], available: 1, selected: 1, unscheduled: 0 },
     "AllDecisionsScheduled", "All cluster decisions scheduled"
 )]
-#[case::case_p32(
+#[case::plc_73_not_all_scheduled(
     Given { bound: &["s1"], eligible: &["s1"], available: 1, selected: 1, unscheduled: 1 },
     "NotAllDecisionsScheduled", "1 cluster decisions unscheduled"
 )]
-fn satisfaction(#[case] given: Given, #[case] reason: &str, #[case] message: &str) {
+fn placement_satisfied_has_reason_and_message(
+    #[case] given: Given,
+    #[case] reason: &str,
+    #[case] message: &str,
+) {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let clusters = |count: usize| bare(&["c1"; 1][..count]);
     let among = Availability {
@@ -211,7 +223,11 @@ fn complaint() -> Complaint {
     false,
     "Placement configurations check pass"
 )]
-fn misconfiguration(#[case] verdict: Verdict, #[case] holds: bool, #[case] message: &str) {
+fn placement_misconfigured_has_reason_and_message(
+    #[case] verdict: Verdict,
+    #[case] holds: bool,
+    #[case] message: &str,
+) {
     let told = misconfigured(&verdict, &[]);
     assert_eq!((told.holds, &*told.message), (holds, message));
     let reason = if holds {

@@ -1,4 +1,4 @@
-//! P113 to P142.
+//! Tolerations: PLC-44 to PLC-48.
 
 use std::sync::Arc;
 
@@ -27,33 +27,33 @@ fn passes(effect: &str, decided: &[&str], toleration: Option<Value>) -> bool {
 }
 
 #[rstest]
-#[case::case_p113("NoSelect", &[], None, false)]
-#[case::case_p114("NoSelect", &[], Some(json!({"key": "key1", "operator": "Equal", "value": "value1"})), true)]
-#[case::case_p116("NoSelect", &[], Some(json!({"key": "key1", "operator": "Equal"})), false)]
-#[case::case_p118("NoSelect", &[], Some(json!({"key": "key1", "operator": "Exists"})), true)]
-#[case::case_p120("NoSelect", &[], Some(json!({"key": "key1", "operator": "Exists", "value": ""})), true)]
-#[case::case_p121("NoSelect", &[], Some(json!({"key": "key2", "operator": "Exists"})), false)]
-#[case::case_p122("NoSelectIfNew", &[], None, false)]
-#[case::case_p123("NoSelectIfNew", &["c1"], None, true)]
-#[case::case_p124("NoSelectIfNew", &[], Some(json!({"key": "key1", "operator": "Exists"})), true)]
-#[case::case_p125("NoSelectIfNew", &["c1"], Some(json!({"key": "key1", "operator": "Exists"})), true)]
-#[case::case_p126("NoSelectIfNew", &[], Some(json!({"key": "key2", "operator": "Exists"})), false)]
-#[case::case_p127("NoSelectIfNew", &["c1"], Some(json!({"key": "key2", "operator": "Exists"})), true)]
-#[case::case_p128("PreferNoSelect", &[], None, true)]
-#[case::case_p129("PreferNoSelect", &[], Some(json!({"key": "key1", "operator": "Exists"})), true)]
-#[case::case_p130("PreferNoSelect", &[], Some(json!({"key": "key2", "operator": "Exists"})), true)]
-#[case::case_p132("NoSelect", &[], Some(json!({"key": "key1", "value": "value1", "effect": ""})), true)]
-#[case::case_p133("NoSelect", &[], Some(json!({"key": "key1", "value": "value1", "effect": "NoSelectIfNew"})), false)]
-#[case::case_p134("NoSelect", &[], Some(json!({"key": "key1", "value": "value1", "effect": "NoSelect"})), true)]
-#[case::case_p135("NoSelectIfNew", &[], Some(json!({"key": "key1", "value": "value1", "effect": ""})), true)]
-#[case::case_p136("NoSelectIfNew", &[], Some(json!({"key": "key1", "value": "value1", "effect": "NoSelectIfNew"})), true)]
-#[case::case_p137("NoSelectIfNew", &[], Some(json!({"key": "key1", "value": "value2", "effect": "NoSelectIfNew"})), false)]
-#[case::case_p138("NoSelectIfNew", &["c1"], Some(json!({"key": "key1", "value": "value2", "effect": ""})), true)]
-#[case::case_p139("NoSelectIfNew", &["c1"], Some(json!({"key": "key1", "value": "value2", "effect": "NoSelectIfNew"})), true)]
-#[case::case_p140("NoSelectIfNew", &["c1"], Some(json!({"key": "key1", "value": "value2", "effect": "NoSelect"})), true)]
-#[case::any_taint("NoSelect", &[], Some(json!({"operator": "Exists"})), true)]
-#[case::unknown_operator("NoSelect", &[], Some(json!({"key": "key1", "operator": "Like", "value": "value1"})), false)]
-fn tolerated(
+#[case::plc_45_no_toleration("NoSelect", &[], None, false)]
+#[case::plc_46_equal_value("NoSelect", &[], Some(json!({"key": "key1", "operator": "Equal", "value": "value1"})), true)]
+#[case::plc_46_other_value("NoSelect", &[], Some(json!({"key": "key1", "operator": "Equal"})), false)]
+#[case::plc_46_key_exists("NoSelect", &[], Some(json!({"key": "key1", "operator": "Exists"})), true)]
+#[case::plc_46_key_exists_with_empty_value("NoSelect", &[], Some(json!({"key": "key1", "operator": "Exists", "value": ""})), true)]
+#[case::plc_46_other_key("NoSelect", &[], Some(json!({"key": "key2", "operator": "Exists"})), false)]
+#[case::plc_45_new_no_toleration("NoSelectIfNew", &[], None, false)]
+#[case::plc_45_chosen_no_toleration("NoSelectIfNew", &["c1"], None, true)]
+#[case::plc_46_new_key_exists("NoSelectIfNew", &[], Some(json!({"key": "key1", "operator": "Exists"})), true)]
+#[case::plc_46_chosen_key_exists("NoSelectIfNew", &["c1"], Some(json!({"key": "key1", "operator": "Exists"})), true)]
+#[case::plc_46_new_other_key("NoSelectIfNew", &[], Some(json!({"key": "key2", "operator": "Exists"})), false)]
+#[case::plc_45_chosen_other_key("NoSelectIfNew", &["c1"], Some(json!({"key": "key2", "operator": "Exists"})), true)]
+#[case::plc_45_prefer_no_toleration("PreferNoSelect", &[], None, true)]
+#[case::plc_45_prefer_key_exists("PreferNoSelect", &[], Some(json!({"key": "key1", "operator": "Exists"})), true)]
+#[case::plc_45_prefer_other_key("PreferNoSelect", &[], Some(json!({"key": "key2", "operator": "Exists"})), true)]
+#[case::plc_46_empty_effect("NoSelect", &[], Some(json!({"key": "key1", "value": "value1", "effect": ""})), true)]
+#[case::plc_46_other_effect("NoSelect", &[], Some(json!({"key": "key1", "value": "value1", "effect": "NoSelectIfNew"})), false)]
+#[case::plc_46_same_effect("NoSelect", &[], Some(json!({"key": "key1", "value": "value1", "effect": "NoSelect"})), true)]
+#[case::plc_46_new_empty_effect("NoSelectIfNew", &[], Some(json!({"key": "key1", "value": "value1", "effect": ""})), true)]
+#[case::plc_46_new_same_effect("NoSelectIfNew", &[], Some(json!({"key": "key1", "value": "value1", "effect": "NoSelectIfNew"})), true)]
+#[case::plc_46_new_other_value("NoSelectIfNew", &[], Some(json!({"key": "key1", "value": "value2", "effect": "NoSelectIfNew"})), false)]
+#[case::plc_45_chosen_other_value("NoSelectIfNew", &["c1"], Some(json!({"key": "key1", "value": "value2", "effect": ""})), true)]
+#[case::plc_45_chosen_other_value_same_effect("NoSelectIfNew", &["c1"], Some(json!({"key": "key1", "value": "value2", "effect": "NoSelectIfNew"})), true)]
+#[case::plc_45_chosen_other_value_other_effect("NoSelectIfNew", &["c1"], Some(json!({"key": "key1", "value": "value2", "effect": "NoSelect"})), true)]
+#[case::plc_46_any_taint("NoSelect", &[], Some(json!({"operator": "Exists"})), true)]
+#[case::plc_46_unknown_operator("NoSelect", &[], Some(json!({"key": "key1", "operator": "Like", "value": "value1"})), false)]
+fn toleration_decides_whether_cluster_passes(
     #[case] effect: &str,
     #[case] decided: &[&str],
     #[case] toleration: Option<Value>,
@@ -63,14 +63,14 @@ fn tolerated(
 }
 
 #[rstest]
-#[case::case_p115(
+#[case::plc_44_empty_key_with_equal(
     json!({"operator": "Equal", "value": "value1"}), "If the key is empty, operator must be Exists."
 )]
-#[case::case_p119(
+#[case::plc_44_exists_with_value(
     json!({"operator": "Exists", "value": "value1"}),
     "If the operator is Exists, the value should be empty."
 )]
-fn misconfigured(#[case] toleration: Value, #[case] message: &str) {
+fn invalid_toleration_is_misconfigured(#[case] toleration: Value, #[case] message: &str) {
     let taint = tainted("c1", "key1", "value1", "NoSelect");
     let schedule = Case::new(json!({"tolerations": [toleration]}), vec![taint]).run();
     assert_eq!(
@@ -80,7 +80,7 @@ fn misconfigured(#[case] toleration: Value, #[case] message: &str) {
 }
 
 #[test]
-fn plc_44_another_value_and_another_key() {
+fn plc_44_two_tolerations_with_other_value_and_other_key() {
     let clusters = vec![
         tainted("c1", "key1", "value2", "NoSelect"),
         tainted("c2", "key2", "value1", "NoSelect"),
@@ -90,7 +90,7 @@ fn plc_44_another_value_and_another_key() {
 }
 
 #[test]
-fn plc_44_two_taints_two_tolerations() {
+fn plc_44_two_tolerations_match_two_taints() {
     let taints = json!([
         {"key": "key1", "value": "value1", "effect": "NoSelect"},
         {"key": "key2", "value": "value2", "effect": "NoSelect"},
@@ -118,14 +118,14 @@ fn for_ten_seconds() -> Case {
 }
 
 #[test]
-fn plc_47_the_exact_instant_is_too_late() {
+fn plc_47_toleration_is_expired_at_its_exact_end() {
     let schedule = for_ten_seconds().run();
     assert_eq!(chosen(&schedule), ["c1", "c2"]);
     assert_eq!(schedule.again_at, None);
 }
 
 #[test]
-fn plc_47_the_first_to_expire_of_the_chosen() {
+fn plc_47_requeue_is_at_first_expiry_of_chosen_clusters() {
     let case = for_ten_seconds().decided(&[decision("placement1", 1, &["c1", "c2"])]);
     let schedule = case.run();
     assert_eq!(chosen(&schedule), ["c1", "c2"]);
@@ -139,7 +139,7 @@ fn plc_47_the_first_to_expire_of_the_chosen() {
 #[case(json!(0), Some(ago(1)))]
 #[case(json!(-5), Some(ago(1)))]
 #[case(json!(60), None)]
-fn no_time_is_left_without_seconds_or_a_start(
+fn zero_seconds_or_missing_time_added_never_tolerates(
     #[case] seconds: Value,
     #[case] added: Option<jiff::Timestamp>,
 ) {

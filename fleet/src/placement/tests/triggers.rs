@@ -1,5 +1,5 @@
-//! P63 to P93: which placements a change concerns. Upstream's tombstones are deletions here; its objects of a wrong type
-//! are unreadable ones.
+//! Which placements a change enqueues: PLC-14 to PLC-16. Upstream's tombstones are deletions here; its objects of a
+//! wrong type are unreadable ones.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn binding() -> Arc<ManagedClusterSetBinding> {
     Arc::new(serde_json::from_value(json!({"metadata": {}, "spec": {}})).unwrap())
 }
 
-/// A hub with sets, bindings (`namespace/set`) and placements (`namespace/name`, spec).
+/// An index with sets, bindings (`namespace/set`) and placements (`namespace/name`, spec).
 fn hub(
     sets: Vec<Arc<ManagedClusterSet>>,
     bindings: &[(&str, &str)],
@@ -84,13 +84,13 @@ fn two() -> Index {
 #[case::plc_14_4_exclusive(set("s1", json!({"selectorType": ""})))]
 #[case::plc_14_4_by_labels(by_vendor("s1"))]
 #[case::plc_14_4_of_all(set("s1", json!({"selectorType": "LabelSelector", "labelSelector": {}})))]
-fn sets(#[case] changed: Arc<ManagedClusterSet>) {
+fn change_of_set_enqueues_its_placements(#[case] changed: Arc<ManagedClusterSet>) {
     let mut index = two();
     assert_eq!(names(&index.set("s1", valid(&changed))), ["ns1/p1"]);
 }
 
 #[test]
-fn plc_14_4_sets_that_are_unreadable_or_go() {
+fn plc_14_4_unreadable_or_deleted_sets() {
     let mut index = two();
     assert_eq!(names(&index.set("s1", broken())), [""; 0]);
     assert_eq!(names(&index.set("s1", None)), [""; 0]);
@@ -99,7 +99,7 @@ fn plc_14_4_sets_that_are_unreadable_or_go() {
 }
 
 #[test]
-fn plc_14_3_to_p76_bindings() {
+fn plc_14_3_change_of_binding_enqueues_its_placements() {
     let mut index = hub(
         vec![],
         &[],
@@ -138,7 +138,7 @@ fn scored(bindings: &[(&str, &str)]) -> Index {
 }
 
 #[test]
-fn plc_14_6_scores() {
+fn plc_14_6_change_of_score_enqueues_placements_that_prefer_it() {
     let (key, object) = score("c1", "score1", &[("any", 1)], None);
     let mut index = scored(&[("ns1", "s1"), ("ns3", "s1")]);
     assert_eq!(
@@ -152,7 +152,7 @@ fn plc_14_6_scores() {
 }
 
 #[test]
-fn plc_16_scores_that_only_expressions_read() {
+fn plc_16_change_of_score_enqueues_placements_with_expressions() {
     let spec = |expression: &str| json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": [expression]}}}]});
     let mut index = hub(
         vec![exclusive("s1")],
@@ -172,7 +172,7 @@ fn plc_16_scores_that_only_expressions_read() {
 }
 
 #[test]
-fn plc_14_5_clusters_that_are_unreadable_or_in_no_set() {
+fn plc_14_5_unreadable_cluster_or_cluster_without_set() {
     let mut index = hub(vec![], &[("ns1", "s1")], &[("ns1", "p1", json!({}))]);
     assert_eq!(names(&index.cluster("c1", broken())), [""; 0]);
     assert_eq!(
@@ -183,7 +183,7 @@ fn plc_14_5_clusters_that_are_unreadable_or_in_no_set() {
 }
 
 #[test]
-fn plc_14_5_a_set_bound_twice() {
+fn plc_14_5_set_bound_twice() {
     let mut index = hub(
         vec![exclusive("s1"), exclusive("s2")],
         &[("ns1", "s1"), ("ns2", "s1")],
@@ -197,7 +197,7 @@ fn plc_14_5_a_set_bound_twice() {
     assert_eq!(names(&concerned), ["ns1/p1", "ns2/p2"]);
 }
 
-/// A hub where `p1` uses `s1`, `p2` uses `s2`, `p3` those of a vendor, and `p4` all.
+/// An index where `p1` uses `s1`, `p2` uses `s2`, `p3` uses a set of a vendor's clusters, and `p4` all.
 fn four(bound: &[(&str, &str)]) -> Index {
     hub(
         vec![
@@ -239,23 +239,23 @@ fn with(set: Option<&str>, vendor: Option<&str>, other: Option<&str>) -> Arc<Man
 }
 
 #[test]
-fn plc_14_5_a_member_of_three() {
+fn plc_14_5_new_member_of_three_sets() {
     let concerned = four(ALL).cluster("c1", valid(&with(Some("s1"), Some("openShift"), None)));
     assert_eq!(names(&concerned), ["n1/p1", "n3/p3", "n4/p4"]);
 }
 
 #[rstest]
-#[case::plc_14_5_of_none(SOME, with(None, None, None), with(None, None, Some("x")), &[])]
-#[case::plc_14_5_leaves_the_vendor(
+#[case::plc_14_5_without_set(SOME, with(None, None, None), with(None, None, Some("x")), &[])]
+#[case::plc_14_5_leaves_vendor_set(
     ALL, with(Some("s1"), Some("openShift"), None), with(Some("s1"), Some("other"), None), &["n1/p1", "n3/p3", "n4/p4"]
 )]
 #[case::plc_14_5_joins(SOME, with(None, None, None), with(Some("s1"), None, None), &["n1/p1"])]
-#[case::plc_14_5_leaves_two(
+#[case::plc_14_5_leaves_two_sets(
     ALL, with(Some("s2"), Some("openShift"), None), with(None, None, None), &["n2/p2", "n3/p3", "n4/p4"]
 )]
-#[case::plc_14_5_another_label(SOME, with(Some("s1"), None, None), with(Some("s1"), None, Some("x")), &["n1/p1"])]
-#[case::plc_14_5_moves(SOME, with(Some("s1"), None, None), with(Some("s2"), None, None), &["n1/p1", "n2/p2"])]
-fn updates(
+#[case::plc_14_5_other_label(SOME, with(Some("s1"), None, None), with(Some("s1"), None, Some("x")), &["n1/p1"])]
+#[case::plc_14_5_moves_to_other_set(SOME, with(Some("s1"), None, None), with(Some("s2"), None, None), &["n1/p1", "n2/p2"])]
+fn change_of_cluster_enqueues_placements_of_its_sets(
     #[case] bound: &[(&str, &str)],
     #[case] old: Arc<ManagedCluster>,
     #[case] new: Arc<ManagedCluster>,
@@ -267,7 +267,7 @@ fn updates(
 }
 
 #[test]
-fn plc_14_5_a_member_of_three_goes() {
+fn plc_14_5_deleted_member_of_three_sets() {
     let mut index = four(ALL);
     index.cluster("c1", valid(&with(Some("s1"), Some("openShift"), None)));
     assert_eq!(
@@ -278,7 +278,7 @@ fn plc_14_5_a_member_of_three_goes() {
 }
 
 #[test]
-fn plc_15_a_sign_of_life_concerns_nobody() {
+fn plc_15_heartbeat_enqueues_nothing() {
     let cel = json!({"predicates": [{"requiredClusterSelector": {"celSelector": {
         "celExpressions": ["managedCluster.status.conditions.size() > 0"]}}}]});
     let mut index = hub(
@@ -317,7 +317,7 @@ fn plc_15_a_sign_of_life_concerns_nobody() {
 }
 
 #[test]
-fn decisions_concern_whom_their_labels_name() {
+fn change_of_decision_enqueues_placement_of_its_label() {
     let mut index = Index::default();
     let key = ObjectKey::new("ns1", "p1-decision-1");
     let first = decision("p1", 1, &[]);
@@ -331,7 +331,7 @@ fn decisions_concern_whom_their_labels_name() {
 }
 
 #[test]
-fn plc_6_what_was_written_here_is_not_undone_by_older_news() {
+fn plc_6_older_watch_event_does_not_undo_own_write() {
     let at = |version: &str, clusters: &[&str]| {
         let mut one = decision("p1", 1, clusters);
         Arc::make_mut(&mut one).metadata.resource_version = Some(version.to_owned());
@@ -350,7 +350,7 @@ fn plc_6_what_was_written_here_is_not_undone_by_older_news() {
 }
 
 #[test]
-fn what_was_created_here_and_is_never_told_of_is_looked_for() {
+fn created_decision_without_watch_event_is_dropped_after_limit() {
     let placement = ObjectKey::new("ns1", "p1");
     let later = now() + jiff::SignedDuration::from_secs(3);
     let mut index = Index::default();
@@ -359,7 +359,7 @@ fn what_was_created_here_and_is_never_told_of_is_looked_for() {
     assert_eq!(index.decisions(&placement).len(), 1);
     assert!(!index.forget_untold(&placement, later));
     assert!(index.decisions(&placement).is_empty());
-    // Of what the watch has told, nothing is forgotten.
+    // A decision that the watch delivered is not dropped.
     index.wrote(decision("p1", 1, &["c1"]), Some(now()));
     let key = ObjectKey::new("ns1", "p1-decision-1");
     index.decision(&key, valid(&decision("p1", 1, &["c1"])));

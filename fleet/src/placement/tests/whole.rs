@@ -1,4 +1,4 @@
-//! P52 to P62: whole schedules.
+//! Whole schedules: PLC-29 to PLC-59.
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ fn filter_names(schedule: &super::super::schedule::Schedule) -> Vec<&str> {
 }
 
 #[test]
-fn plc_59_all_of_one() {
+fn plc_59_all_clusters_of_one_set() {
     let schedule = Case::new(json!({}), bare(&["c1"])).run();
     assert_eq!(chosen(&schedule), ["c1"]);
     assert_eq!(scores_of(&schedule, "Balance"), table(&[("c1", 100)]));
@@ -28,14 +28,14 @@ fn plc_59_all_of_one() {
 }
 
 #[test]
-fn plc_59_three_of_one() {
+fn plc_59_three_clusters_requested_one_exists() {
     let schedule = Case::new(json!({"numberOfClusters": 3}), bare(&["c1"])).run();
     assert_eq!(chosen(&schedule), ["c1"]);
     assert_eq!(schedule.unscheduled, 2);
 }
 
 #[test]
-fn plc_44_a_toleration_without_key() {
+fn plc_44_toleration_without_key() {
     let spec = json!({"numberOfClusters": 3, "tolerations": [{"operator": "Equal", "value": "v"}]});
     let schedule = Case::new(spec, bare(&["c1"])).run();
     let wrong = Verdict::misconfigured(
@@ -50,7 +50,7 @@ fn plc_44_a_toleration_without_key() {
 }
 
 #[test]
-fn plc_52_2_the_chosen_stay() {
+fn plc_52_2_chosen_clusters_stay() {
     let schedule = Case::new(json!({"numberOfClusters": 2}), bare(&["c1", "c2", "c3"]))
         .decided(&[decision("placement1", 1, &["c1", "c2"])])
         .run();
@@ -62,7 +62,7 @@ fn plc_52_2_the_chosen_stay() {
 }
 
 #[test]
-fn plc_49_no_mode_is_additive() {
+fn plc_49_empty_mode_is_additive() {
     let spec = json!({"prioritizerPolicy": {"mode": ""}});
     let schedule = Case::new(spec, bare(&["c1"])).run();
     let said: Vec<_> = schedule
@@ -74,7 +74,7 @@ fn plc_49_no_mode_is_additive() {
 }
 
 #[test]
-fn plc_45_an_untolerated_taint() {
+fn plc_45_cluster_with_untolerated_taint_is_not_chosen() {
     let tainted = |name: &str, key: &str| {
         let taint = json!({"key": key, "value": "value1", "effect": "NoSelect"});
         cluster(name, json!({"spec": {"taints": [taint]}}))
@@ -150,7 +150,7 @@ fn plc_49_exact_weights() {
 }
 
 #[test]
-fn plc_59_four_of_two() {
+fn plc_59_four_clusters_requested_of_two_sets() {
     let schedule = Case::new(json!({"numberOfClusters": 4}), bare(&["c1", "c2"]))
         .decided(&[decision("placement1", 1, &["c1"])])
         .run();
@@ -163,7 +163,7 @@ fn plc_59_four_of_two() {
 }
 
 #[test]
-fn plc_52_1_away_from_the_busy() {
+fn plc_52_1_balance_avoids_clusters_of_other_placements() {
     let schedule = Case::new(json!({"numberOfClusters": 1}), bare(&["c1", "c2", "c3"]))
         .decided(&[decision("others", 1, &["c1", "c2"])])
         .run();
@@ -174,7 +174,7 @@ fn plc_52_1_away_from_the_busy() {
 }
 
 #[test]
-fn plc_52_1_steady_against_busy() {
+fn plc_52_1_steady_outweighs_balance() {
     let schedule = Case::new(json!({"numberOfClusters": 1}), bare(&["c1", "c2", "c3"]))
         .decided(&[
             decision("others", 1, &["c2", "c3"]),
@@ -188,7 +188,7 @@ fn plc_52_1_steady_against_busy() {
 }
 
 #[test]
-fn plc_29_fewer_than_none_is_misconfigured() {
+fn plc_29_negative_number_is_misconfigured() {
     let schedule = Case::new(json!({"numberOfClusters": -1}), bare(&["c1"])).run();
     let wrong = "numberOfClusters must not be negative: -1";
     assert_eq!(schedule.verdict, Verdict::misconfigured("", wrong));
@@ -196,7 +196,7 @@ fn plc_29_fewer_than_none_is_misconfigured() {
 }
 
 #[test]
-fn plc_32_a_mistake_shows_without_any_cluster() {
+fn plc_32_invalid_placement_is_reported_without_clusters() {
     let spec = json!({"predicates": [{"requiredClusterSelector": {"labelSelector": {
         "matchExpressions": [{"key": "a", "operator": "Has"}]}}}]});
     let schedule = Case::new(spec, Vec::new()).run();
@@ -208,7 +208,7 @@ fn plc_32_a_mistake_shows_without_any_cluster() {
 }
 
 #[test]
-fn none_of_many_are_none() {
+fn no_cluster_is_chosen_when_none_are_requested() {
     let schedule = Case::new(json!({"numberOfClusters": 0}), bare(&["c1"])).run();
     assert!(schedule.selected.is_empty());
     assert_eq!(

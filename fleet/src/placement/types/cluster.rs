@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::or_default;
 
-/// What is asked of a cluster.
+/// The spec of a managed cluster.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -23,65 +23,65 @@ use super::or_default;
 )]
 #[serde(rename_all = "camelCase", default)]
 pub struct ManagedClusterSpec {
-    /// Whether the hub lets the cluster's agent in. Placement does not ask.
+    /// Whether the hub accepts the cluster's agent. Placement does not read it.
     pub hub_accepts_client: bool,
     /// How often the agent renews its lease; 0 reads as 60.
     pub lease_duration_seconds: i32,
-    /// What keeps placements away that do not tolerate it.
+    /// Taints, which repel placements that do not tolerate them.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<Taint>,
-    /// Everything else, for CEL.
+    /// All other fields, for CEL.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
-/// Keeps placements away that do not tolerate it.
+/// A taint repels placements that do not tolerate it.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Taint {
     /// The key of the taint.
     pub key: String,
-    /// May be empty.
+    /// The value; may be empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub value: String,
     /// `NoSelect`, `PreferNoSelect` or `NoSelectIfNew`.
     pub effect: String,
-    /// When it was added: only admission knows.
+    /// When the taint was added; admission sets it.
     pub time_added: Option<Timestamp>,
 }
 
-/// What a cluster says of itself, and the hub of it.
+/// The status, which the agent and the hub write.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ManagedClusterStatus {
-    /// Whether it has been accepted, has joined, and answers.
+    /// The conditions: accepted, joined, available.
     #[serde(deserialize_with = "or_default")]
     pub conditions: Vec<Value>,
-    /// What can be used of it, by resource.
+    /// The allocatable resources, by name.
     #[serde(
         deserialize_with = "or_default",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub allocatable: BTreeMap<String, Value>,
-    /// What it has, by resource.
+    /// The capacity, by resource.
     #[serde(
         deserialize_with = "or_default",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub capacity: BTreeMap<String, Value>,
-    /// Facts about it.
+    /// The cluster claims.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub cluster_claims: Vec<ClusterClaim>,
-    /// Of its software.
+    /// The versions of its software.
     #[serde(deserialize_with = "or_default")]
     pub version: Map<String, Value>,
-    /// Everything else, for CEL.
+    /// All other fields, for CEL.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
 impl ManagedClusterStatus {
-    /// A condition's status (`True`, `False`, `Unknown`), if it is there.
+    /// A condition's status (`True`, `False`, `Unknown`), if it is set.
     pub fn condition(&self, kind: &str) -> Option<&str> {
         let of_kind =
             |condition: &&Value| condition.get("type").and_then(Value::as_str) == Some(kind);
@@ -93,14 +93,14 @@ impl ManagedClusterStatus {
     }
 }
 
-/// A fact about a cluster.
+/// A cluster claim: a named fact about a cluster.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(default)]
 pub struct ClusterClaim {
-    /// Which, such as `id.k8s.io`.
+    /// The name, such as `id.k8s.io`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The fact.
+    /// The value.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub value: String,
 }
@@ -117,12 +117,12 @@ impl ManagedCluster {
         self.metadata.name.as_deref().unwrap_or_default()
     }
 
-    /// Whether it is on its way out.
+    /// Whether its `deletionTimestamp` is set.
     pub fn is_terminating(&self) -> bool {
         self.metadata.deletion_timestamp.is_some()
     }
 
-    /// What it claims, by name; of two claims of one name, the last.
+    /// Its claims by name; of two claims with one name, the last.
     pub fn claims(&self) -> BTreeMap<String, String> {
         let claims = self.status.iter().flat_map(|status| &status.cluster_claims);
         claims

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::or_default;
 
-/// The label with the name of the placement that a decision is of.
+/// The label with the name of a decision's placement.
 pub const PLACEMENT_LABEL: &str = "cluster.open-cluster-management.io/placement";
 /// The label with the index of a decision's group, from `0`.
 pub const GROUP_INDEX_LABEL: &str = "cluster.open-cluster-management.io/decision-group-index";
@@ -28,11 +28,11 @@ pub const GROUP_NAME_LABEL: &str = "cluster.open-cluster-management.io/decision-
 )]
 pub struct PlacementDecisionFields {}
 
-/// The clusters a placement chose.
+/// The clusters that a placement chose.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(default)]
 pub struct PlacementDecisionStatus {
-    /// One entry a cluster, by name.
+    /// One entry per cluster, by name.
     #[serde(deserialize_with = "or_default")]
     pub decisions: Vec<ClusterDecision>,
 }
@@ -43,12 +43,12 @@ pub struct PlacementDecisionStatus {
 pub struct ClusterDecision {
     /// Its name.
     pub cluster_name: String,
-    /// Always empty, and always there: the schema asks for it.
+    /// Always empty, and always serialized: the schema requires it.
     pub reason: String,
 }
 
 impl PlacementDecision {
-    /// The name of the placement that it is of, from its label.
+    /// The name of its placement, from its label.
     pub fn placement(&self) -> Option<&str> {
         let label = self.metadata.labels.as_ref()?.get(PLACEMENT_LABEL)?;
         (!label.is_empty()).then_some(label)

@@ -1,5 +1,5 @@
-//! The kinds of `cluster.open-cluster-management.io` as placement and registration read them. Reading is tolerant: an
-//! absent field is its zero value, whatever else an object has is left alone.
+//! The kinds of `cluster.open-cluster-management.io` as placement and registration read them. Decoding is tolerant:
+//! an absent field has its zero value, and unknown fields are ignored.
 
 pub mod cluster;
 pub mod decision;
@@ -20,7 +20,7 @@ pub use set::{
     ManagedClusterSetSpec,
 };
 
-/// `null` where a list, a map or an object is expected is an absent one.
+/// Decodes `null` as absent where a list, a map or an object is expected.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

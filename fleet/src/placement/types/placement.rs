@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 
 use super::{ClaimSelector, LabelSelector, or_default};
 
-/// The annotation that, when exactly `true`, leaves a placement's decisions to others.
+/// The annotation that, when exactly `true`, leaves a placement's decisions to another scheduler.
 pub const DISABLED: &str = "cluster.open-cluster-management.io/experimental-scheduling-disable";
 
-/// Which clusters to choose.
+/// The spec of a placement.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -26,25 +26,25 @@ pub const DISABLED: &str = "cluster.open-cluster-management.io/experimental-sche
 )]
 #[serde(rename_all = "camelCase", default)]
 pub struct PlacementSpec {
-    /// Among the clusters of these sets; empty: of all that are bound to the namespace.
+    /// The sets to choose from; empty: all that are bound to the namespace.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub cluster_sets: Vec<String>,
-    /// How many; absent: all.
+    /// How many clusters to choose; absent: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number_of_clusters: Option<i32>,
-    /// A cluster must meet one of these, if there are any.
+    /// A cluster must match one of these, if there are any.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub predicates: Vec<Predicate>,
-    /// Which clusters come first.
+    /// The order of preference of the clusters.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_unset")]
     pub prioritizer_policy: PrioritizerPolicy,
-    /// Which taints do not matter.
+    /// The tolerated taints.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub tolerations: Vec<Toleration>,
-    /// How decisions are grouped.
+    /// The grouping of decisions.
     #[serde(deserialize_with = "or_default")]
     pub decision_strategy: DecisionStrategy,
-    /// What is accepted and does nothing: `spreadPolicy`, `sortBy`, `scoreRateLimit`.
+    /// Fields without effect: `spreadPolicy`, `sortBy`, `scoreRateLimit`.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -53,26 +53,26 @@ fn is_unset(policy: &PrioritizerPolicy) -> bool {
     *policy == PrioritizerPolicy::default()
 }
 
-/// A condition of a cluster.
+/// A condition that a cluster must meet.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Predicate {
-    /// All of it must hold.
+    /// All parts of the selector must match.
     #[serde(deserialize_with = "or_default")]
     pub required_cluster_selector: ClusterSelector,
 }
 
-/// Chooses clusters by their labels, claims, and anything else.
+/// Chooses clusters by labels, claims and expressions.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterSelector {
-    /// By labels.
+    /// The label selector.
     #[serde(deserialize_with = "or_default")]
     pub label_selector: LabelSelector,
-    /// By claims.
+    /// The claim selector.
     #[serde(deserialize_with = "or_default")]
     pub claim_selector: ClaimSelector,
-    /// By expressions over the whole cluster.
+    /// Expressions over the whole cluster.
     #[serde(deserialize_with = "or_default")]
     pub cel_selector: CelSelector,
 }
@@ -81,12 +81,12 @@ pub struct ClusterSelector {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CelSelector {
-    /// In the Common Expression Language, about `managedCluster`.
+    /// CEL expressions about `managedCluster`.
     #[serde(deserialize_with = "or_default")]
     pub cel_expressions: Vec<String>,
 }
 
-/// Which clusters come first.
+/// The order of preference of the clusters.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(default)]
 pub struct PrioritizerPolicy {
@@ -102,7 +102,7 @@ pub struct PrioritizerPolicy {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PrioritizerConfiguration {
-    /// Which prioritizer.
+    /// The prioritizer.
     pub score_coordinate: Option<ScoreCoordinate>,
     /// From -10 to 10; 0 turns it off.
     pub weight: i32,
@@ -124,7 +124,7 @@ pub struct ScoreCoordinate {
     /// `BuiltIn` (also when empty) or `AddOn`.
     #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
     pub type_: String,
-    /// The name of a built-in one.
+    /// The name of a built-in prioritizer.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub built_in: String,
     /// The score of an add-on.
@@ -142,44 +142,44 @@ pub struct AddOnScore {
     pub score_name: String,
 }
 
-/// A taint that does not matter.
+/// A toleration matches taints.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Toleration {
-    /// Empty: any, with the operator `Exists`.
+    /// The key of the taint; empty with the operator `Exists`: any.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// `Equal` (also when empty) or `Exists`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub operator: String,
-    /// Equal to the taint's.
+    /// The value that the taint's must equal.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub value: String,
-    /// Empty: any.
+    /// The effect of the taint; empty: any.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub effect: String,
-    /// For how long after the taint was added; absent: for ever.
+    /// How long after the taint was added it is tolerated; absent: for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toleration_seconds: Option<i64>,
 }
 
-/// How decisions are grouped.
+/// The grouping of decisions.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DecisionStrategy {
-    /// Into which groups, of what size.
+    /// The groups and their sizes.
     #[serde(deserialize_with = "or_default")]
     pub group_strategy: GroupStrategy,
 }
 
-/// Into which groups decisions go, of what size.
+/// The groups of decisions and their sizes.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GroupStrategy {
     /// Groups with a name, in this order.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub decision_groups: Vec<DecisionGroup>,
-    /// A number or a percentage of the chosen; absent: all.
+    /// The size of the other groups: a number, or a percentage of the chosen clusters; absent: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clusters_per_decision_group: Option<IntOrString>,
 }
@@ -190,12 +190,12 @@ pub struct GroupStrategy {
 pub struct DecisionGroup {
     /// The name.
     pub group_name: String,
-    /// Who belongs to it; `celSelector` is not read here.
+    /// The selector of its clusters; `celSelector` is not supported.
     #[serde(deserialize_with = "or_default")]
     pub group_cluster_selector: ClusterSelector,
 }
 
-/// What has become of a placement.
+/// The status of a placement.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PlacementStatus {
@@ -209,23 +209,23 @@ pub struct PlacementStatus {
     pub conditions: Vec<Condition>,
 }
 
-/// A group of decisions.
+/// A group of decisions in the status.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DecisionGroupStatus {
-    /// From 0, over all groups.
+    /// The index over all groups, from 0.
     pub decision_group_index: i32,
-    /// Empty for a group without a name.
+    /// The name; empty for a group without a name.
     pub decision_group_name: String,
     /// The names of its `PlacementDecision`s.
     #[serde(deserialize_with = "or_default")]
     pub decisions: Vec<String>,
-    /// How many clusters are in it.
+    /// How many clusters the group has.
     pub cluster_count: i32,
 }
 
 impl Placement {
-    /// Whether its decisions are made here: it stays, and nobody has said that others make them.
+    /// Whether this controller makes its decisions: it is not terminating, and not left to another scheduler.
     pub fn is_scheduled(&self) -> bool {
         let disabled = self
             .metadata
@@ -235,12 +235,12 @@ impl Placement {
         !disabled && self.metadata.deletion_timestamp.is_none()
     }
 
-    /// Whether it chooses by expressions.
+    /// Whether it has expressions.
     pub fn uses_cel(&self) -> bool {
         self.expressions().next().is_some()
     }
 
-    /// Whether it may read scores by expressions.
+    /// Whether its expressions may read scores.
     pub fn reads_scores_by_cel(&self) -> bool {
         self.expressions().any(|text| text.contains("scores"))
     }
@@ -252,7 +252,7 @@ impl Placement {
             .flat_map(|one| &one.required_cluster_selector.cel_selector.cel_expressions)
     }
 
-    /// Whether it chooses by a score of the object of this name.
+    /// Whether a prioritizer uses a score of the object with this name.
     pub fn prefers_by(&self, resource: &str) -> bool {
         let mut coordinates = self
             .spec

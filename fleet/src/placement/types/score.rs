@@ -26,10 +26,10 @@ pub struct AddOnPlacementScoreFields {}
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AddOnPlacementScoreStatus {
-    /// By name.
+    /// The scores, by name.
     #[serde(deserialize_with = "or_default")]
     pub scores: Vec<Score>,
-    /// After this they count for nothing; absent: never.
+    /// The expiry of the scores; absent: never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<Timestamp>,
 }

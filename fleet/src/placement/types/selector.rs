@@ -1,4 +1,4 @@
-//! Selectors of clusters, as they are written.
+//! Selectors of clusters, as decoded.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::or_default;
 
-/// A label selector. Without anything in it, it matches everything.
+/// A label selector. An empty one matches everything.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LabelSelector {
@@ -21,7 +21,7 @@ pub struct LabelSelector {
     pub match_expressions: Vec<Requirement>,
 }
 
-/// A selector over what clusters claim of themselves.
+/// A selector over cluster claims.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClaimSelector {
@@ -34,11 +34,11 @@ pub struct ClaimSelector {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(default)]
 pub struct Requirement {
-    /// Of a label or a claim.
+    /// The name of a label or a claim.
     pub key: String,
-    /// `In`, `NotIn`, `Exists` or `DoesNotExist`; not checked on reading.
+    /// `In`, `NotIn`, `Exists` or `DoesNotExist`; not checked on decoding.
     pub operator: String,
-    /// For `In` and `NotIn`.
+    /// The values for `In` and `NotIn`.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
 }

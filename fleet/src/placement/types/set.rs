@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{LabelSelector, or_default};
 
-/// Who belongs to a set.
+/// The spec of a set.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -21,10 +21,10 @@ use super::{LabelSelector, or_default};
 )]
 #[serde(rename_all = "camelCase", default)]
 pub struct ManagedClusterSetSpec {
-    /// Who belongs to it.
+    /// The selector of its members.
     #[serde(deserialize_with = "or_default")]
     pub cluster_selector: ClusterSelector,
-    /// Everything else.
+    /// All other fields.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -36,21 +36,21 @@ pub struct ClusterSelector {
     /// `ExclusiveClusterSetLabel` (also when empty) or `LabelSelector`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub selector_type: String,
-    /// For `LabelSelector`: an absent one matches nothing, an empty one everything.
+    /// The selector of `LabelSelector`: an absent one matches nothing, an empty one everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<LabelSelector>,
 }
 
-/// What is so of a set or a binding.
+/// The status of a set or a binding.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(default)]
 pub struct SetStatus {
-    /// `ClusterSetEmpty` or `Bound`.
+    /// The conditions `ClusterSetEmpty` or `Bound`.
     #[serde(deserialize_with = "or_default")]
     pub conditions: Vec<Condition>,
 }
 
-/// Which set the namespace of a binding may use.
+/// The spec of a binding, which allows a namespace to use a set.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[kube(
     group = "cluster.open-cluster-management.io",

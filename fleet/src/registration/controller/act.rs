@@ -1,4 +1,4 @@
-//! One cluster, set or binding at a time: decide, and write what is not so.
+//! Reconciles one cluster, set or binding, and writes the differences.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ use crate::placement::status::{self, Stated};
 use crate::placement::types::set::SetStatus;
 use crate::placement::types::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 
-/// Within this time the watch should have told of what was created.
+/// After this time the watch should have delivered a created object.
 const TOLD: Duration = Duration::from_secs(2);
 
-/// Why something could not be brought in line.
+/// Why an object could not be reconciled.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
     /// A write failed.
@@ -32,12 +32,12 @@ pub(super) enum Error {
         object: String,
         source: kube::Error,
     },
-    /// A set is written wrongly.
+    /// A set is invalid.
     #[error("set {set}: {reason}")]
     Set { set: String, reason: String },
 }
 
-/// What a write says about what to do next. Where somebody else was faster, the watch is about to tell.
+/// The next action after a write. After a conflict the watch is about to deliver the newer object.
 fn written<T>(
     result: Result<T, kube::Error>,
     deed: &'static str,
@@ -62,7 +62,7 @@ fn identity(metadata: &ObjectMeta) -> Value {
     json!({"uid": metadata.uid, "resourceVersion": metadata.resource_version})
 }
 
-/// The conditions with one of them set; `None` if it is so already.
+/// The conditions with one of them set; `None` if it is set already.
 fn with(status: Option<&SetStatus>, stated: Stated) -> Option<Value> {
     let before = status.cloned().unwrap_or_default().conditions;
     let mut after = before.clone();
@@ -71,7 +71,7 @@ fn with(status: Option<&SetStatus>, stated: Stated) -> Option<Value> {
 }
 
 impl Controller {
-    /// The taints and the lease of a cluster.
+    /// Reconciles the taints and the lease of a cluster.
     pub(super) async fn cluster(self, name: String) -> Result<Action, Error> {
         let key = ObjectKey::new("", name.as_str());
         let Some(cluster) = self.clusters.get_valid(&key) else {
@@ -84,13 +84,13 @@ impl Controller {
             let patched = api
                 .patch(&name, &PatchParams::default(), &Patch::Merge(patch))
                 .await;
-            // The watch brings the cluster back, and then its lease is looked at.
+            // The watch enqueues the cluster again, and the next reconcile checks its lease.
             return written(patched, "taint cluster", &name);
         }
         let lease = self.leases.get_valid(&ObjectKey::new(name.as_str(), LEASE));
         let now = Timestamp::now();
         let after = |wait: jiff::SignedDuration| {
-            // A little later than at the very moment.
+            // A little after the exact end.
             let wait = Duration::try_from(wait).unwrap_or_default();
             Action::RequeueAfter(wait + Duration::from_millis(10))
         };
@@ -133,7 +133,7 @@ impl Controller {
         written(patched, "update the status of cluster", name)
     }
 
-    /// A set's status, and its selector if it is one of the two that are always there.
+    /// Reconciles a set's status, and the selector of `default` and `global`.
     pub(super) async fn set(self, name: String) -> Result<Action, Error> {
         let set = self.known.read().get(&name).cloned();
         let api: Api<ManagedClusterSet> = Api::all(self.client.clone());
@@ -146,7 +146,7 @@ impl Controller {
                     Err(error) => Err(kube::Error::SerdeError(error)),
                 };
                 tracing::info!(set = name, "created a set that is always there");
-                // Who deletes it while the watch is interrupted is never heard of: see whether it is there.
+                // The watch misses a deletion while it is interrupted: the next reconcile checks that the set exists.
                 let next = written(created, "create set", &name)?;
                 return Ok(next.within(TOLD));
             }
@@ -176,7 +176,7 @@ impl Controller {
         written(patched, "update the status of set", &name)
     }
 
-    /// A binding's status.
+    /// Reconciles a binding's status.
     pub(super) async fn binding(self, key: ObjectKey) -> Result<Action, Error> {
         let Some(binding) = self.bindings.get_valid(&key) else {
             return Ok(Action::AwaitChange);

@@ -1,4 +1,4 @@
-//! Runs registration against an API server.
+//! Runs the registration controllers against an API server.
 
 mod act;
 
@@ -20,11 +20,11 @@ use super::clusters::LEASE;
 use super::sets::{self, DEFAULT, GLOBAL};
 use crate::placement::types::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 
-/// How many objects of a kind are worked on at once.
+/// The number of workers for each kind.
 const WORKERS: usize = 4;
 
-/// Runs until `stop`, or until something ends that must not. Nothing is looked at but when it changes, or when a lease
-/// ends.
+/// Runs until `stop`, or until one of its tasks ends. Objects are reconciled when they change, or when a lease
+/// expires.
 pub async fn run(
     client: Client,
     metrics: ControllerMetrics,
@@ -53,7 +53,7 @@ pub async fn run(
     tasks.run().await
 }
 
-/// Keys of what is to be looked at.
+/// The queues of the three kinds.
 #[derive(Clone)]
 struct Queues {
     clusters: Queue<String>,
@@ -100,7 +100,7 @@ impl Controller {
             match change.new {
                 None => drop(this.known.write().remove(&name)),
                 Some(Cached::Valid(set)) => drop(this.known.write().insert(name.clone(), set)),
-                // It is there, and nothing more is known.
+                // The object exists, but is unreadable.
                 Some(Cached::Invalid(_)) => return,
             }
             if came_or_went {
@@ -116,7 +116,7 @@ impl Controller {
 
         let queue = self.queues.clusters.clone();
         let seen = leases.run(stop, move |change| {
-            // A renewal only moves the end for which the cluster is looked at anyway.
+            // A renewal only moves the expiry, at which the cluster is reconciled anyway.
             if change.old.is_none() || change.new.is_none() {
                 queue.add(change.key.namespace);
             }
@@ -124,7 +124,7 @@ impl Controller {
         tasks.spawn_infallible("watch of leases", seen);
     }
 
-    /// Asks for the bindings that name a set.
+    /// Enqueues the bindings of a set.
     fn bindings_of(&self, set: &str) {
         let of_set = |key: &ObjectKey, binding: &Arc<ManagedClusterSetBinding>| {
             (binding.spec.cluster_set == set).then(|| key.clone())
@@ -137,7 +137,7 @@ impl Controller {
     fn work(&self, tasks: &mut Supervisor, all_sets: Store<ManagedClusterSet>) {
         let (this, stop) = (self.clone(), tasks.stop());
         tasks.spawn_infallible("registration", async move {
-            // Before all has been seen, what is absent may only be late.
+            // Before all caches have synced, an absent object may only be late.
             let synced = async {
                 all_sets.wait_for_cache_sync().await;
                 this.clusters.wait_for_cache_sync().await;

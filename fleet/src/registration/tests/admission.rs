@@ -1,4 +1,4 @@
-//! R51 to R65.
+//! Admission: PLC-97 to PLC-100.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ const SET: &str = "cluster.open-cluster-management.io/clusterset";
 const NOW: &str = "2026-08-01T12:00:00Z";
 const THEN: &str = "2026-08-01T11:00:00Z";
 
-/// A user with rights to one set.
+/// A user with access to one set.
 struct User(&'static str);
 
 impl Writer for User {
@@ -42,7 +42,7 @@ fn admitted(old: Option<Value>, mut new: Value) -> Result<Value, Denied> {
 #[case::plc_98_default_kept(json!({"labels": {SET: "default"}}), "default")]
 #[case::plc_98_empty(json!({"labels": {SET: ""}}), "default")]
 #[case::plc_98_others_kept(json!({"labels": {"a": "b"}}), "default")]
-fn sets(#[case] metadata: Value, #[case] expected: &str) {
+fn cluster_without_set_gets_default(#[case] metadata: Value, #[case] expected: &str) {
     for old in [
         None,
         Some(json!({"metadata": {"labels": {SET: "default"}}, "spec": {}})),
@@ -60,13 +60,13 @@ fn sets(#[case] metadata: Value, #[case] expected: &str) {
 #[rstest]
 #[case::plc_100_set_on_create(None)]
 #[case::plc_100_replaced_on_create(Some("2020-01-01T00:00:00Z"))]
-fn created(#[case] given: Option<&str>) {
+fn new_taints_get_current_time(#[case] given: Option<&str>) {
     let created = admitted(None, tainted(json!([taint("a", "NoSelect", given)]))).unwrap();
     assert_eq!(created["spec"]["taints"][0]["timeAdded"], NOW);
 }
 
 #[test]
-fn plc_100_a_changed_effect_is_new() {
+fn plc_100_taint_with_other_effect_is_new() {
     let old = tainted(json!([
         taint("a", "NoSelect", Some(THEN)),
         taint("b", "NoSelect", Some(THEN))
@@ -81,7 +81,7 @@ fn plc_100_a_changed_effect_is_new() {
 }
 
 #[test]
-fn plc_100_times_are_not_for_users() {
+fn plc_100_user_must_not_set_times() {
     let old = tainted(json!([
         taint("a", "NoSelect", Some(THEN)),
         taint("b", "NoSelect", Some(THEN))
@@ -98,7 +98,7 @@ fn plc_100_times_are_not_for_users() {
 }
 
 #[test]
-fn plc_100_taints_may_go() {
+fn plc_100_taints_may_be_removed() {
     let old = tainted(json!([
         taint("a", "NoSelect", Some(THEN)),
         taint("b", "NoSelect", Some(THEN))
@@ -131,7 +131,7 @@ fn plc_100_two_taints_may_share_a_key() {
 #[case(None, "s1", None)]
 #[case(None, "s2", Some("s2"))]
 #[case(None, "", None)]
-fn moving_needs_the_right_to_both_sets(
+fn moving_cluster_needs_access_to_both_sets(
     #[case] from: Option<&str>,
     #[case] to: &str,
     #[case] denied: Option<&str>,
@@ -154,7 +154,7 @@ fn moving_needs_the_right_to_both_sets(
 #[case::plc_97_no_right(None, "s2", "s2", Some((403, "user \"alice\" is not allowed to bind cluster set \"s2\"")))]
 #[case::plc_97_updated(Some(json!({})), "s2", "s2", None)]
 #[case::plc_97_wrongly_updated(Some(json!({})), "s2", "s1", Some((400, "The ManagedClusterSetBinding must have the same name as the target ManagedClusterSet")))]
-fn bindings(
+fn binding_needs_name_of_set_and_access(
     #[case] old: Option<Value>,
     #[case] name: &str,
     #[case] set: &str,

@@ -1,4 +1,4 @@
-//! R1 to R5, R40 to R50.
+//! Taints and leases: PLC-89 to PLC-92.
 
 use jiff::SignedDuration;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -21,7 +21,7 @@ fn available(status: Option<&str>) -> Value {
 #[case::plc_89_not_available(Some("False"), &["unavailable"])]
 #[case::plc_89_no_condition(None, &["unreachable"])]
 #[case::plc_89_unknown(Some("Unknown"), &["unreachable"])]
-fn taints(#[case] status: Option<&str>, #[case] expected: &[&str]) {
+fn taints_follow_condition(#[case] status: Option<&str>, #[case] expected: &[&str]) {
     for present in [
         &[][..],
         &["unavailable"],
@@ -48,7 +48,7 @@ fn taints(#[case] status: Option<&str>, #[case] expected: &[&str]) {
         keys.sort_unstable();
         assert_eq!(keys, expected, "{present:?}");
         assert!(after.iter().any(|one| one.key == "own"));
-        // Those that stay keep their time.
+        // Unchanged taints keep their time.
         let stays = after.iter().filter(|one| before.spec.taints.contains(one));
         assert!(
             stays
@@ -59,7 +59,7 @@ fn taints(#[case] status: Option<&str>, #[case] expected: &[&str]) {
 }
 
 #[test]
-fn plc_90_a_cluster_that_goes_is_left_alone() {
+fn plc_90_terminating_cluster_keeps_its_taints() {
     let metadata = json!({"deletionTimestamp": "2026-08-01T12:00:00Z"});
     let going = cluster(
         "c1",
@@ -94,7 +94,11 @@ fn after(seconds: i64) -> SignedDuration {
 #[case::plc_92_fresher(accepted("True", 60), Some(30), Heard::Lately(after(270)))]
 #[case::no_duration(accepted("True", 0), Some(299), Heard::Lately(after(1)))]
 #[case::a_short_duration(accepted("True", 1), Some(6), Heard::NotLately(after(5)))]
-fn leases(#[case] of: Value, #[case] renewed: Option<i64>, #[case] expected: Heard) {
+fn lease_sets_condition_and_requeue(
+    #[case] of: Value,
+    #[case] renewed: Option<i64>,
+    #[case] expected: Heard,
+) {
     let lease = renewed.map(lease);
     assert_eq!(
         clusters::heard(&cluster("c1", of), lease.as_ref(), now()),
@@ -103,7 +107,7 @@ fn leases(#[case] of: Value, #[case] renewed: Option<i64>, #[case] expected: Hea
 }
 
 #[test]
-fn plc_92_a_cluster_that_goes_without_lease_is_unknown() {
+fn plc_92_terminating_cluster_without_lease_is_unknown() {
     let mut of = accepted("True", 60);
     of["metadata"] = json!({"deletionTimestamp": "2026-08-01T12:00:00Z"});
     let going = cluster("c1", of);
@@ -120,7 +124,7 @@ fn plc_92_a_cluster_that_goes_without_lease_is_unknown() {
 }
 
 #[test]
-fn plc_92_what_is_unknown_stays_so() {
+fn plc_92_unknown_cluster_is_not_written_again() {
     let unknown = cluster("c1", json!({"status": available(Some("Unknown"))}));
     assert_eq!(clusters::unknown(&unknown, now()), None);
     let known = cluster("c1", json!({"status": available(Some("True"))}));

@@ -1,6 +1,6 @@
-//! R1 to R65.
+//! The rules of registration that need no API server.
 
-// What `json!` makes is handed over.
+// Values of `json!` are passed by value.
 #![allow(clippy::needless_pass_by_value)]
 
 mod admission;

@@ -1,4 +1,4 @@
-//! R6 to R39.
+//! Sets and bindings: PLC-85 to PLC-88.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ const SET: &str = "cluster.open-cluster-management.io/clusterset";
 )]
 #[case::plc_85_all(json!({"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}), 3)]
 #[case::plc_85_no_selector(json!({"clusterSelector": {"selectorType": "LabelSelector"}}), 0)]
-fn members(#[case] spec: Value, #[case] expected: usize) {
+fn condition_counts_members(#[case] spec: Value, #[case] expected: usize) {
     let clusters = [
         of("c1", json!({SET: "s1"})),
         of("c2", json!({"vendor": "openShift"})),
@@ -52,7 +52,7 @@ fn members(#[case] spec: Value, #[case] expected: usize) {
 }
 
 #[test]
-fn plc_85_an_exclusive_set_without_clusters() {
+fn plc_85_exclusive_set_without_clusters_is_empty() {
     let told = emptiness(
         &set("s9", json!({}), json!({})),
         &[of("c1", json!({SET: "s1"}))],
@@ -61,7 +61,7 @@ fn plc_85_an_exclusive_set_without_clusters() {
 }
 
 #[test]
-fn plc_86_an_unknown_type() {
+fn plc_86_unknown_selector_type_is_reported() {
     let spec = json!({"clusterSelector": {"selectorType": "other"}});
     let told = emptiness(&set("s1", json!({}), spec), &[]);
     assert_eq!(told, Err("selectorType is not right: other".to_owned()));
@@ -83,12 +83,16 @@ fn labelled(keys: &[&str]) -> Arc<ManagedCluster> {
 }
 
 #[rstest]
-#[case::plc_86_change(Some(&["1", "2"][..]), Some(&["1", "3"][..]), &["2", "3"])]
-#[case::plc_86_come(None, Some(&["1", "2"][..]), &["1", "2"])]
-#[case::plc_86_go(Some(&["1", "2"][..]), None, &["1", "2"])]
+#[case::plc_86_changed(Some(&["1", "2"][..]), Some(&["1", "3"][..]), &["2", "3"])]
+#[case::plc_86_created(None, Some(&["1", "2"][..]), &["1", "2"])]
+#[case::plc_86_deleted(Some(&["1", "2"][..]), None, &["1", "2"])]
 #[case::plc_86_from_none(Some(&[][..]), Some(&["1"][..]), &["1"])]
 #[case::plc_86_to_none(Some(&["1"][..]), Some(&[][..]), &["1"])]
-fn changes(#[case] old: Option<&[&str]>, #[case] new: Option<&[&str]>, #[case] expected: &[&str]) {
+fn change_of_cluster_affects_its_sets(
+    #[case] old: Option<&[&str]>,
+    #[case] new: Option<&[&str]>,
+    #[case] expected: &[&str],
+) {
     let (old, new) = (old.map(labelled), new.map(labelled));
     let found = concerned(old.as_deref(), new.as_deref(), &three());
     let expected: BTreeSet<String> = expected.iter().map(|one| (*one).to_owned()).collect();
@@ -110,15 +114,15 @@ fn wrong() -> Value {
 #[case::plc_87_intact(json!({}), None, None, false)]
 #[case::plc_87_edited(json!({}), Some(wrong()), None, true)]
 #[case::plc_87_terminating(json!({"deletionTimestamp": "2026-08-01T12:00:00Z"}), Some(wrong()), None, false)]
-#[case::plc_87_left_to_users(
+#[case::plc_87_auto_update_disabled(
     json!({"annotations": {"cluster.open-cluster-management.io/autoupdate": "false"}}), Some(wrong()), None, false
 )]
-#[case::any_other_annotation(
+#[case::other_annotation(
     json!({"annotations": {"cluster.open-cluster-management.io/autoupdate": "False"}}), Some(wrong()), None, true
 )]
 #[case::plc_87_namespaces(json!({}), None, Some(json!([{"name": "ns1"}])), false)]
 #[case::plc_87_both(json!({}), Some(wrong()), Some(json!([{"name": "ns1"}])), true)]
-fn always_there(
+fn selector_of_default_and_global_is_restored(
     #[case] metadata: Value,
     #[case] selector: Option<Value>,
     #[case] namespaces: Option<Value>,
@@ -133,7 +137,7 @@ fn always_there(
         Upkeep::Nothing => assert!(!restored),
         Upkeep::Restore(patch) => {
             assert!(restored);
-            // Only the selector is touched, and nothing of the old one is left.
+            // Only the selector is changed, and nothing of the old one stays.
             assert_eq!(patch["spec"].as_object().unwrap().len(), 1);
             let kind = &patch["spec"]["clusterSelector"]["selectorType"];
             assert_eq!(*kind, right(name)["selectorType"]);
@@ -145,9 +149,9 @@ fn always_there(
 }
 
 #[rstest]
-#[case::case_r24("default")]
-#[case::case_r30("global")]
-fn missing(#[case] name: &str) {
+#[case::plc_87_default("default")]
+#[case::plc_87_global("global")]
+fn missing_set_is_created(#[case] name: &str) {
     let Upkeep::Create(set) = upkeep(name, None) else {
         panic!("it is not created")
     };
@@ -159,7 +163,7 @@ fn missing(#[case] name: &str) {
 }
 
 #[test]
-fn plc_88_a_binding_is_bound_when_its_set_is_there() {
+fn plc_88_binding_is_bound_when_its_set_exists() {
     let (missing, there) = (bound(false), bound(true));
     assert_eq!(
         (missing.holds, missing.reason, &*missing.message),

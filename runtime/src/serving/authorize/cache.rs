@@ -1,4 +1,4 @@
-//! What is known of tokens, by their digests: no token is kept.
+//! Caches the reviews of tokens by digest: no token is kept.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,18 +10,18 @@ use tokio::time::Instant;
 
 use super::review::TokenVerdict;
 
-/// How long an answer counts.
+/// How long a review is valid.
 const FRESH: Duration = Duration::from_secs(10);
-/// How many answers are kept.
+/// How many reviews are cached.
 const ANSWERS: usize = 1_024;
-/// How long a token that was allowed is reviewed in a place of its own, and how many such there are.
+/// How long an allowed token keeps its reserved places, and how many such tokens are kept.
 const REMEMBERED: Duration = Duration::from_hours(1);
 const REMEMBERED_TOKENS: usize = 64;
 
-/// A digest with the key of this process: without the key it reveals nothing of the token.
+/// A digest with a random key of this process: without the key it reveals nothing of the token.
 pub(super) type TokenDigest = [u8; 32];
 
-/// A review that several requests wait for.
+/// A review with several waiting requests.
 pub(super) type Answer = Shared<BoxFuture<'static, TokenVerdict>>;
 
 /// The digest of a token.
@@ -32,7 +32,7 @@ pub(super) fn digest(key: &[u8; 32], token: &str) -> TokenDigest {
     hash.finalize().into()
 }
 
-/// Answers, and tokens that were allowed.
+/// The cached reviews, and the tokens that were allowed.
 #[derive(Default)]
 pub(super) struct Cache {
     answers: HashMap<TokenDigest, Entry>,
@@ -45,7 +45,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// A review that is under way is waited for; a failed one is no answer.
+    /// A review in progress is fresh; a failed one is not.
     fn is_fresh(&self, now: Instant) -> bool {
         match self.answer.peek() {
             None => true,
@@ -56,19 +56,19 @@ impl Entry {
 }
 
 impl Cache {
-    /// The answer about a token, if there is one or a review is under way.
+    /// The review of a token, if it is cached or in progress.
     pub(super) fn answer(&self, token: &TokenDigest, now: Instant) -> Option<Answer> {
         let entry = self.answers.get(token)?;
         entry.is_fresh(now).then(|| entry.answer.clone())
     }
 
-    /// Whether a token was allowed not long ago.
+    /// Whether a token was allowed recently.
     pub(super) fn was_allowed(&self, token: &TokenDigest, now: Instant) -> bool {
         let at = self.allowed.get(token);
         at.is_some_and(|at| now < *at + REMEMBERED)
     }
 
-    /// Keeps a review that has begun.
+    /// Adds a review in progress.
     pub(super) fn begin(
         &mut self,
         token: TokenDigest,
@@ -93,7 +93,7 @@ impl Cache {
         answer
     }
 
-    /// Takes note of what came of a review.
+    /// Records the result of a review.
     pub(super) fn ended(&mut self, token: TokenDigest, verdict: TokenVerdict, now: Instant) {
         match verdict {
             TokenVerdict::Allowed => {

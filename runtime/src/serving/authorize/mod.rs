@@ -1,8 +1,8 @@
-//! Who may read metrics: the API server is asked who the caller is and whether it may.
+//! Authorizes readers of metrics: the API server authenticates the caller and reviews its access.
 //!
-//! Whoever reaches the port can send tokens, good or bad, as fast as it likes. That must cost the controllers nothing,
-//! and the API server little: reviews have a client of their own, few are under way at once and the rest is refused
-//! ([`places`]), and answers are kept for some seconds ([`cache`]).
+//! Every client that reaches the port can send tokens, valid or not, at any rate. That must cost the controllers
+//! nothing, and the API server little: reviews have their own client, few run at once and further requests are
+//! rejected ([`places`]), and results are cached for some seconds ([`cache`]).
 
 mod cache;
 mod places;
@@ -32,7 +32,7 @@ use cache::{Answer, Cache, TokenDigest, digest};
 use places::{Place, Places};
 use review::{TokenVerdict, review};
 
-/// Requests of reviews a second: a token takes two.
+/// Requests of reviews per second: a token takes two.
 const QPS: f32 = 40.0;
 const BURST: u32 = 40;
 /// The same for tokens that were allowed before.
@@ -40,7 +40,7 @@ const KNOWN_QPS: f32 = 10.0;
 const KNOWN_BURST: u32 = 20;
 /// The longest token. Those of API servers have some kilobytes at most.
 const LONGEST_TOKEN: usize = 16 << 10;
-/// When to come again, in seconds.
+/// The `Retry-After` header, in seconds.
 const RETRY_AFTER: &str = "1";
 
 /// Clients for reviews of readers of metrics, apart from those of the controllers.
@@ -53,7 +53,7 @@ pub struct ReviewClients {
 }
 
 impl ReviewClients {
-    /// Connects to the API server that knows the readers. No request is made.
+    /// Connects to the API server that authenticates the readers. Sends no request.
     pub async fn connect(options: &ClientOptions) -> Result<Self, ClientError> {
         let limited = |qps, burst| ClientOptions {
             qps,
@@ -68,7 +68,7 @@ impl ReviewClients {
 }
 
 impl From<Client> for ReviewClients {
-    /// One client for all reviews, with whatever limits it has.
+    /// One client for all reviews, with its own limits.
     fn from(client: Client) -> Self {
         Self {
             known: client.clone(),
@@ -77,13 +77,13 @@ impl From<Client> for ReviewClients {
     }
 }
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Labels {
     result: &'static str,
 }
 
-/// Decides who may read metrics; clones share what is known.
+/// Authorizes readers of metrics; clones share the cache.
 #[derive(Clone)]
 pub(super) struct Authorizer {
     clients: ReviewClients,
@@ -94,7 +94,7 @@ pub(super) struct Authorizer {
 }
 
 impl Authorizer {
-    /// Nothing is known yet.
+    /// An authorizer with an empty cache.
     pub(super) fn new(clients: ReviewClients, metrics: &Metrics) -> Result<Self, getrandom::Error> {
         let mut key = [0; 32];
         getrandom::fill(&mut key)?;
@@ -115,13 +115,13 @@ impl Authorizer {
         })
     }
 
-    /// The verdict on a token; `None` when too many reviews are under way.
+    /// The verdict on a token; `None` when too many reviews are in progress.
     async fn verdict(&self, token: &str, peer: IpAddr) -> Option<TokenVerdict> {
         let answer = self.answer(token, peer)?;
         Some(answer.await)
     }
 
-    /// What is known of a token, or a review of it that begins now.
+    /// The cached review of a token, or a new one.
     fn answer(&self, token: &str, peer: IpAddr) -> Option<Answer> {
         let (digest, now) = (digest(&self.key, token), Instant::now());
         let mut cache = self.cache.lock();
@@ -135,7 +135,7 @@ impl Authorizer {
         };
         let token = Zeroizing::new(token.to_owned());
         let review = self.clone().review(client, place, digest, token);
-        // A task of its own: others may wait for the answer when the first who asked has gone.
+        // A separate task: other requests may wait for the review when the first has been closed.
         let review = tokio::spawn(review).map(|ended| ended.unwrap_or(TokenVerdict::Failed));
         Some(cache.begin(digest, review.boxed(), now))
     }
@@ -197,7 +197,7 @@ pub(super) async fn check(
     }
 }
 
-/// The token of a request, if it has one that an API server could have made.
+/// The bearer token of a request, if an API server could have issued it.
 fn bearer_token(request: &Request) -> Option<&str> {
     let value = request.headers().get(header::AUTHORIZATION)?;
     let token = value.to_str().ok()?.strip_prefix("Bearer ")?.trim();

@@ -1,4 +1,4 @@
-//! How many reviews may be under way at once, and for whom.
+//! Limits the concurrent reviews, in total and per client address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Reviews of tokens that nothing is known of.
+/// The places for unknown tokens.
 const STRANGERS: usize = 6;
-/// How many of them one address may have, so that one Pod cannot take all.
+/// The places for one address, so that one Pod cannot take all.
 const PER_PEER: usize = 2;
-/// Reviews of tokens that were allowed before. No number of other tokens takes these places.
+/// The places for tokens that were allowed before, which other tokens cannot take.
 const KNOWN: usize = 4;
 
-/// The places of reviews; clones share them.
+/// The places for reviews; clones share them.
 #[derive(Clone, Default)]
 pub(super) struct Places(Arc<Mutex<Taken>>);
 
@@ -21,11 +21,11 @@ pub(super) struct Places(Arc<Mutex<Taken>>);
 struct Taken {
     strangers: usize,
     known: usize,
-    /// Only addresses that have a place now.
+    /// Only addresses that hold a place now.
     peers: HashMap<IpAddr, usize>,
 }
 
-/// A place, free again when this is dropped.
+/// A place, released on drop.
 pub(super) struct Place {
     places: Places,
     of: Of,
@@ -48,7 +48,7 @@ impl Places {
         Some(self.place(Of::Known))
     }
 
-    /// A place for a token of which nothing is known.
+    /// A place for an unknown token.
     pub(super) fn stranger(&self, peer: IpAddr) -> Option<Place> {
         let mut taken = self.0.lock();
         if taken.strangers >= STRANGERS || taken.peers.get(&peer) >= Some(&PER_PEER) {

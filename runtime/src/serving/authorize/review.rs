@@ -1,4 +1,4 @@
-//! The two questions to the API server: whose token it is, and whether that user may read metrics.
+//! The two requests to the API server: authenticate the token, and review the user's access to metrics.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use kube::Client;
 use kube::api::{Api, PostParams};
 use zeroize::Zeroizing;
 
-/// How long both answers may take. Whoever scrapes waits no longer either.
+/// The timeout of both requests. A scraper does not wait longer either.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The API server's review of a token.
@@ -20,9 +20,9 @@ pub(super) enum TokenVerdict {
     Allowed,
     /// Its user may not.
     Denied,
-    /// It is nobody's.
+    /// The token is not valid.
     Unknown,
-    /// The API server could not be asked.
+    /// The review failed.
     Failed,
 }
 

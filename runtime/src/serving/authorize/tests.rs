@@ -12,7 +12,8 @@ use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// An API server that takes a second for a review. It knows the token `good` and the user `stranger`, who may nothing.
+/// An API server that takes a second for a review. It knows the token `good`, and the user `stranger` without any
+/// access.
 struct Server {
     authorizer: Authorizer,
     reviews: Arc<AtomicUsize>,
@@ -56,7 +57,7 @@ impl Server {
         }
     }
 
-    /// The code of the answer to a request from an address, and whether it has a `Retry-After`.
+    /// The status code of a request from an address, and whether it has a `Retry-After`.
     async fn scrape(&self, token: &str, last: u8) -> (u16, bool) {
         let layer = axum::middleware::from_fn_with_state(self.authorizer.clone(), check);
         let router = Router::new()
@@ -94,7 +95,7 @@ async fn one_review_serves_concurrent_and_later_requests_for_ten_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failed_review_is_no_answer() {
+async fn failed_review_is_not_cached() {
     let server = Server::new();
     assert_eq!(server.scrape("broken", 1).await.0, 500);
     assert_eq!(server.scrape("broken", 1).await.0, 500);
@@ -102,7 +103,7 @@ async fn failed_review_is_no_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_token_is_refused_without_review() {
+async fn malformed_token_is_rejected_without_review() {
     let server = Server::new();
     for token in ["", " ", &"x".repeat(LONGEST_TOKEN + 1)] {
         assert_eq!(server.scrape(token, 1).await.0, 401);
@@ -110,7 +111,7 @@ async fn what_is_no_token_is_refused_without_review() {
     assert_eq!(server.reviews(), 0);
 }
 
-/// Requests with tokens that nobody has sent before, from many addresses, for a time.
+/// Sends requests with new tokens, from many addresses, for a time.
 async fn flood(server: &Server, end: Duration) -> Vec<(u16, bool)> {
     let started = Instant::now();
     let waves = (0_u32..).map(|wave| (wave, started + wave * SECOND / 10));
@@ -127,7 +128,7 @@ async fn flood(server: &Server, end: Duration) -> Vec<(u16, bool)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn flood_of_bogus_tokens_is_refused_and_known_readers_are_served() {
+async fn flood_of_invalid_tokens_is_rejected_and_known_readers_are_served() {
     let server = Server::new();
     assert_eq!(server.scrape("good", 1).await.0, 200);
     let scrapes = async {
@@ -149,7 +150,7 @@ async fn flood_of_bogus_tokens_is_refused_and_known_readers_are_served() {
         .filter(|answer| **answer == (401, false))
         .count();
     assert_eq!(throttled + unknown, answers.len());
-    // Ten at once, each of a second, and those of the known reader.
+    // Ten at once, each for a second, and those of the known reader.
     assert!(
         server.reviews() <= 10 * 51 + 5,
         "{} reviews",
@@ -162,7 +163,7 @@ async fn flood_of_bogus_tokens_is_refused_and_known_readers_are_served() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn flood_from_one_address_keeps_no_new_reader_out() {
+async fn flood_from_one_address_does_not_block_new_readers() {
     let server = Server::new();
     let flood = async {
         let tokens: Vec<_> = (0..500).map(|number| format!("bogus-{number}")).collect();
@@ -175,7 +176,7 @@ async fn flood_from_one_address_keeps_no_new_reader_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reader_that_was_refused_once_loses_its_reserve() {
+async fn denied_reader_loses_its_reserved_place() {
     let server = Server::new();
     server.scrape("stranger", 1).await;
     let digest = digest(&server.authorizer.key, "stranger");

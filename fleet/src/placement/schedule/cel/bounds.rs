@@ -1,5 +1,5 @@
-//! Keeps an expression from running for ever: every turn of a loop, and everything large that is made, is counted by
-//! calls that are woven into the expression.
+//! Bounds the run time of an expression: calls that are inserted into the expression count every iteration of a loop
+//! and every large value.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,39 +9,39 @@ use kube_cel::cel::objects::Value;
 use kube_cel::cel::{Context, ExecutionError};
 use reeve_apiserver::cel::{MAX_VALUE_SIZE, instrument, value_size};
 
-/// What one evaluation may spend: an element that is visited, or 16 bytes of text, is one.
+/// The budget of one evaluation: a visited element costs one, as do 16 bytes of text.
 const EVALUATION: u64 = 100_000;
 
-/// What all expressions of a predicate may spend on one cluster.
+/// The budget of all expressions of a predicate for one cluster.
 const CLUSTER: u64 = 1_000_000;
 
 const TURN: &str = "@turn";
 const MADE: &str = "@made";
 const EXHAUSTED: u64 = u64::MAX;
 
-/// What is left to spend; clones share it.
+/// The remaining budget; clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Budget(Arc<AtomicU64>);
 
 impl Budget {
-    /// What the expressions of a predicate may spend on a cluster.
+    /// The budget of a predicate's expressions for one cluster.
     pub fn of_cluster() -> u64 {
         CLUSTER
     }
 
-    /// Gives an evaluation what it may spend, and returns how much that is.
+    /// Sets the budget of one evaluation, and returns it.
     pub(super) fn grant(&self, left: u64) -> u64 {
         let given = left.min(EVALUATION);
         self.0.store(given, Ordering::Relaxed);
         given
     }
 
-    /// What is left; `None` if more was asked for, even if the evaluation did not mind.
+    /// The remaining budget; `None` if it was exceeded, even if the expression ignored the error.
     pub(super) fn left(&self) -> Option<u64> {
         Some(self.0.load(Ordering::Relaxed)).filter(|left| *left != EXHAUSTED)
     }
 
-    /// Takes what a value costs.
+    /// Subtracts the cost of a value.
     pub(super) fn spend(&self, cost: u64) -> Result<(), ExecutionError> {
         let take = |left: u64| match left {
             EXHAUSTED => None,
@@ -60,7 +60,7 @@ impl Budget {
     }
 }
 
-/// Adds the functions that [`watch`] weaves in.
+/// Registers the functions that [`watch`] inserts.
 pub(super) fn register(context: &mut Context<'static>, budget: &Budget) {
     let turns = budget.clone();
     context.add_function(TURN, move |goes_on: bool, so_far: Value| {
@@ -78,10 +78,10 @@ pub(super) fn register(context: &mut Context<'static>, budget: &Budget) {
     });
 }
 
-/// Counts the turns of every loop, and the size of what may become large; also mends what the evaluator gets wrong.
+/// Inserts the calls that count iterations and the size of large values, and corrects what the evaluator gets wrong.
 pub(super) fn watch(expression: &mut IdedExpr) {
     instrument(expression, TURN, &|call| {
-        // The evaluator fails on an optional field that is absent; it does not on an optional index.
+        // The evaluator fails on an absent optional field, but not on an absent optional index.
         if call.func_name == operators::OPT_SELECT {
             operators::OPT_INDEX.clone_into(&mut call.func_name);
         }

@@ -1,14 +1,14 @@
-//! What can be said of an expression before it is run.
+//! Checks an expression before it is evaluated.
 
 use kube_cel::cel::common::ast::{EntryExpr, Expr, IdedExpr};
 
 use super::super::super::messages;
 use super::functions;
 
-/// In bytes. An expression may hold as many elements as it has bytes, and loops multiply them.
+/// The longest expression in bytes. An expression may hold as many elements as it has bytes, and loops multiply them.
 const LONGEST: usize = 8 * 1024;
 
-/// How deep an expression may be: the evaluator recurses.
+/// The deepest expression: the evaluator recurses.
 const DEEPEST: usize = 160;
 
 pub(super) fn length(text: &str) -> Result<(), String> {
@@ -21,7 +21,7 @@ pub(super) fn length(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether everything that an expression speaks of exists.
+/// Checks that all identifiers and functions of an expression exist.
 pub(super) fn references(expression: &IdedExpr) -> Result<(), String> {
     walk(expression, &mut vec!["managedCluster"], 0)
 }

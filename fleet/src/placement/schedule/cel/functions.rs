@@ -12,11 +12,11 @@ use super::super::Scores;
 use super::bounds::{self, Budget};
 use super::values::{from_json, from_score};
 
-/// The longest list that `lists.range` makes, and the most bytes that `replace` does.
+/// The longest list of `lists.range`, and the most bytes that `replace` returns.
 const LONGEST_RANGE: i64 = 10_000;
 const LONGEST_TEXT: usize = 1024 * 1024;
 
-/// What the evaluator and the Kubernetes libraries register, and the operators. Neither can be asked.
+/// The functions of the evaluator and the Kubernetes libraries, and the operators. Neither can be listed at run time.
 const NAMES: &str = "\
     !_ -_ @in @not_strictly_false _!=_ _%_ _&&_ _*_ _+_ _-_ _/_ _<=_ _<_ _==_ _>=_ _>_ _?._ _?_:_ _[?_] \
     _[_] _||_ asApproximateFloat asInteger base64.decode base64.encode bytes charAt cidr compareTo \
@@ -36,12 +36,12 @@ const NAMES: &str = "\
     sets.intersects sign size slice sort split startsWith string strings.quote sub substring sum \
     timestamp trim uint upperAscii url validate value";
 
-/// Whether there is such a function or operator.
+/// Whether a function or operator exists.
 pub(super) fn exists(name: &str) -> bool {
     NAMES.split(' ').any(|known| known == name)
 }
 
-/// The functions, some of which read `scores` and spend `budget`.
+/// The context with the functions, some of which read `scores` and spend `budget`.
 pub(super) fn context(scores: &Arc<Scores>, budget: &Budget) -> Context<'static> {
     let mut context = Context::default().with_all();
     bounds::register(&mut context, budget);
@@ -96,7 +96,7 @@ fn range(count: i64) -> Result<Value, ExecutionError> {
     Ok(Value::List(Arc::new((0..count).map(Value::Int).collect())))
 }
 
-/// As the library has it, but not for texts that would not fit into memory.
+/// As in the library, but with a limit of the result's size.
 fn replace(
     This(text): This<Arc<String>>,
     Arguments(arguments): Arguments,

@@ -1,7 +1,7 @@
 //! Expressions in the Common Expression Language about clusters.
 //!
-//! The evaluator counts no costs, so an expression is bounded before it is run ([`check`]) and while it runs
-//! ([`bounds`]): one that does not end soon is like one that is false.
+//! The evaluator has no cost limit, so an expression is checked before it is evaluated ([`check`]) and bounded while
+//! it is evaluated ([`bounds`]): one that exceeds its budget does not match.
 
 mod bounds;
 mod check;
@@ -20,15 +20,15 @@ pub use values::Subject;
 use super::super::messages;
 use super::Scores;
 
-/// What a compiler may take of the stack: it recurses over the whole of a chain of operators.
+/// The stack of a compiler: it recurses over the whole of a chain of operators.
 const STACK: usize = 64 * 1024 * 1024;
 
-/// Runs what compiles or evaluates expressions: both recurse.
+/// Runs `work` on a large stack, because compilation and evaluation recurse.
 pub(super) fn on_a_large_stack<T>(work: impl FnOnce() -> T) -> T {
     stacker::grow(STACK, work)
 }
 
-/// Expressions that must all be true of a cluster.
+/// Expressions that must all be true for a cluster.
 pub struct Expressions {
     compiled: Vec<Expression>,
     context: Context<'static>,
@@ -36,7 +36,7 @@ pub struct Expressions {
 }
 
 impl Expressions {
-    /// The text says what is wrong with the first that does not compile.
+    /// The error is that of the first expression that does not compile.
     pub fn compile(texts: &[String], scores: &Arc<Scores>) -> Result<Self, String> {
         let budget = Budget::default();
         let compiled = texts
@@ -49,14 +49,14 @@ impl Expressions {
         })
     }
 
-    /// Whether all are true of a cluster. An error, an answer that is neither true nor false, and one that takes too
-    /// long are not. `budget` is spent by one expression after the other.
+    /// Whether all expressions are true for a cluster. An error, a result that is not a boolean, and an exceeded
+    /// budget count as false. The expressions share `budget`.
     pub fn hold(&self, cluster: &Subject, mut budget: u64) -> bool {
         let mut context = self.context.new_inner_scope();
         context.add_variable_from_value("managedCluster", cluster.value());
         self.compiled.iter().all(|expression| {
             let given = self.budget.grant(budget);
-            // The evaluator panics on what it does not know.
+            // The evaluator panics on constructs that it does not support.
             let answer = catch_unwind(AssertUnwindSafe(|| Value::resolve(expression, &context)));
             let Some(left) = self.budget.left() else {
                 return false;

@@ -1,4 +1,4 @@
-//! Clusters and scores as values of the language.
+//! Clusters and scores as CEL values.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use serde_json::json;
 
 use super::super::super::types::{ManagedCluster, Score};
 
-/// A cluster of which expressions may speak: the whole of it, less `apiVersion` and `kind`.
+/// A cluster as expressions read it: the whole of it, less `apiVersion` and `kind`.
 pub struct Subject(Value);
 
 impl Subject {
-    /// A cluster. Fields that are always there upstream are here too.
+    /// Fields that upstream always serializes are present here too.
     pub fn of(cluster: &ManagedCluster) -> Self {
         let status = cluster.status.clone().unwrap_or_default();
         let whole = json!({
@@ -28,7 +28,7 @@ impl Subject {
     }
 }
 
-/// Whole numbers are `int`, also where they could be unsigned.
+/// Integers are `int`, also where they could be unsigned.
 pub(super) fn from_json(json: serde_json::Value) -> Value {
     match json {
         serde_json::Value::Null => Value::Null,
