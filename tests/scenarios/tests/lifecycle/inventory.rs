@@ -89,7 +89,7 @@ pub(crate) fn difference(before: &Inventory, after: &Inventory) -> Vec<String> {
         match before.get(name) {
             None => lines.push(format!("left behind: {name}")),
             Some(observed) if observed != reports => {
-                lines.push(format!("changed: {name}: {observed} is {reports}"))
+                lines.push(format!("changed: {name}: {observed} is {reports}"));
             }
             Some(_) => {}
         }
