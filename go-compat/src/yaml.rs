@@ -75,6 +75,11 @@ pub fn encode_charged<E: From<YamlError>>(
     encode::encode(value, INDENT, charge)
 }
 
+/// Writes JSON as `sigs.k8s.io/yaml` does: what `kubectl get -o yaml` prints.
+pub fn encode_sigs(json: &serde_json::Value) -> Result<Vec<u8>, YamlError> {
+    encode::encode_sigs(&json_to_value(json))
+}
+
 /// JSON as the YAML that is rendered as a template.
 pub fn encode_json_for_template(json: &serde_json::Value) -> Result<Vec<u8>, YamlError> {
     encode(&json_to_value(json))

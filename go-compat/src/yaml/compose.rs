@@ -193,7 +193,7 @@ fn indicated_tag(written: &str, shape: &Shape) -> Cow<'static, str> {
     }
     Cow::Borrowed(match shape {
         Shape::Scalar(value, Style::Plain) if value == "<<" => MERGE,
-        Shape::Scalar(value, Style::Plain) => resolve_untagged(value),
+        Shape::Scalar(value, Style::Plain) => resolve_untagged(value, Dialect::V3),
         Shape::Scalar(..) => STR,
         Shape::Sequence(_) => "!!seq",
         Shape::Mapping(_) => "!!map",

@@ -1,5 +1,7 @@
-//! YAML from values: what go-yaml v3's `Encoder` writes, by the algorithm of libyaml's
+//! YAML from values: what go-yaml writes in its two dialects, by the algorithm of libyaml's
 //! `emitter.c`, of which only block style is needed.
+//!
+//! v2 folds long lines, does not indent a list below its key, and sorts digits within keys otherwise.
 //!
 //! Works with a stack of its own, so that nesting costs no native stack.
 
@@ -9,11 +11,11 @@ mod scalar;
 mod template;
 
 use super::compose::MAX_DEPTH;
-use super::error::YamlError;
+use super::error::{Dialect, YamlError};
 use super::resolve::{BINARY, STR, resolve_untagged};
 use crate::printing::shortest_float;
 use crate::time::Time;
-use crate::value::{Key, List, Map, Native, Str, Value};
+use crate::value::{Key, List, Native, Str, Value};
 
 use analysis::Analysis;
 pub use template::find_actions;
@@ -21,6 +23,8 @@ pub use template::{QuotedAction, Quoting, TemplateStyle, TemplateYaml};
 
 /// A key that is longer than this gets a `?`.
 const MAX_SIMPLE_KEY: usize = 128;
+/// v2 folds text at the first space beyond this column.
+const FOLD_COLUMN: usize = 80;
 /// More than any document that Kubernetes would take.
 const MAX_LENGTH: usize = 256 * 1024 * 1024;
 
@@ -85,6 +89,7 @@ pub(super) struct Emitter<'a, E> {
     /// The indentation of the document is that of its root: none yet.
     is_root: bool,
     step: usize,
+    dialect: Dialect,
     stack: Vec<Frame>,
     charged: usize,
     charge: Charge<'a, E>,
@@ -98,6 +103,15 @@ pub(super) fn encode<E: From<YamlError>>(
     charge: Charge<'_, E>,
 ) -> Result<Vec<u8>, E> {
     let mut emitter = Emitter::new(step, charge, None);
+    emitter.document(value)?;
+    Ok(emitter.out)
+}
+
+/// Encodes a JSON value as go-yaml v2 does.
+pub(super) fn encode_sigs(value: &Value) -> Result<Vec<u8>, YamlError> {
+    let mut charge = |_| Ok::<_, YamlError>(());
+    let mut emitter = Emitter::new(2, &mut charge, None);
+    emitter.dialect = Dialect::V2;
     emitter.document(value)?;
     Ok(emitter.out)
 }
@@ -131,6 +145,7 @@ impl<'a, E: From<YamlError>> Emitter<'a, E> {
             indent: 0,
             is_root: true,
             step: if (2..=9).contains(&step) { step } else { 2 },
+            dialect: Dialect::V3,
             stack: Vec::new(),
             charged: 0,
             charge,
@@ -201,7 +216,7 @@ impl<'a, E: From<YamlError>> Emitter<'a, E> {
                 };
                 let key = key.to_value();
                 self.write_indent();
-                if is_simple_key(&key)? {
+                if is_simple_key(&key, self.dialect)? {
                     (Stage::SimpleValue(value), key, Place::SimpleKey)
                 } else {
                     self.write_indicator("?", true, false, true);
@@ -236,14 +251,21 @@ impl<'a, E: From<YamlError>> Emitter<'a, E> {
             Value::Map(map) if map.is_empty() => self.empty_mapping(),
             Value::Struct(value) if value.fields().is_empty() => self.empty_mapping(),
             Value::List(list) => {
-                let outer_indent = self.indent_container(place)?;
+                let is_below_key = place == Place::Value && !self.indention;
+                let outer_indent = if self.dialect == Dialect::V2 && is_below_key {
+                    self.indent
+                } else {
+                    self.indent_container(place)?
+                };
                 self.stack.push(Frame::Sequence {
                     list: list.clone(),
                     next: 0,
                     outer_indent,
                 });
             }
-            Value::Map(map) => self.begin_mapping(sorted_entries(map), place)?,
+            Value::Map(map) => {
+                self.begin_mapping(keys::sorted(map.entries(), self.dialect), place)?;
+            }
             Value::Struct(value) => {
                 let fields = value.fields().iter();
                 let entries = fields
@@ -251,7 +273,7 @@ impl<'a, E: From<YamlError>> Emitter<'a, E> {
                     .collect();
                 self.begin_mapping(entries, place)?;
             }
-            scalar => self.scalar(&to_scalar(scalar)?, place),
+            scalar => self.scalar(&to_scalar(scalar, self.dialect)?, place),
         }
         Ok(())
     }
@@ -294,15 +316,11 @@ impl<'a, E: From<YamlError>> Emitter<'a, E> {
     }
 }
 
-fn sorted_entries(map: &Map) -> Vec<(Key, Value)> {
-    keys::sorted(map.entries())
-}
-
-fn is_simple_key(key: &Value) -> Result<bool, YamlError> {
-    let scalar = to_scalar(key)?;
+fn is_simple_key(key: &Value, dialect: Dialect) -> Result<bool, YamlError> {
+    let scalar = to_scalar(key, dialect)?;
     let tag_length = if scalar.binary { BINARY.len() } else { 0 };
     let is_short = scalar.text.len() + tag_length <= MAX_SIMPLE_KEY;
-    Ok(is_short && !Analysis::of(&scalar.text).multiline)
+    Ok(is_short && !Analysis::of(&scalar.text, dialect).multiline)
 }
 
 fn plain(text: impl Into<String>) -> Scalar {
@@ -313,24 +331,27 @@ fn plain(text: impl Into<String>) -> Scalar {
     }
 }
 
-fn to_scalar(value: &Value) -> Result<Scalar, YamlError> {
+fn to_scalar(value: &Value, dialect: Dialect) -> Result<Scalar, YamlError> {
     Ok(match value {
         Value::Missing | Value::Nil => plain("null"),
         Value::Bool(value) => plain(value.to_string()),
         Value::Int(value) | Value::Int64(value) => plain(value.to_string()),
         Value::Uint8(value) => plain(value.to_string()),
         Value::Uint64(value) => plain(value.to_string()),
+        Value::Float(value) if dialect == Dialect::V2 && is_json_integer(*value) => {
+            plain(format!("{:.0}", value + 0.0))
+        }
         Value::Float(value) => plain(match shortest_float(*value).as_str() {
             "+Inf" => ".inf",
             "-Inf" => "-.inf",
             "NaN" => ".nan",
             text => text,
         }),
-        Value::Str(text) => string(text),
+        Value::Str(text) => string(text, dialect),
         Value::Native(native) => match native.as_any().downcast_ref::<Time>() {
             Some(time) => plain(time.rfc3339_nano()),
             None => match Native::text(native.as_ref()) {
-                Some(text) => string(&text.into()),
+                Some(text) => string(&text.into(), dialect),
                 None => return Err(YamlError::Unsupported(value.type_name().into_owned())),
             },
         },
@@ -340,12 +361,19 @@ fn to_scalar(value: &Value) -> Result<Scalar, YamlError> {
     })
 }
 
-fn string(bytes: &Str) -> Scalar {
+/// Go writes a whole number as JSON without a fraction, and reads it back as an integer if it fits 64 bits.
+#[allow(clippy::cast_precision_loss)] // the limits are powers of two
+fn is_json_integer(number: f64) -> bool {
+    number.fract() == 0.0 && (i64::MIN as f64..u64::MAX as f64).contains(&number)
+}
+
+fn string(bytes: &Str, dialect: Dialect) -> Scalar {
     let (text, binary) = match bytes.as_utf8() {
         Some(text) => (text.to_owned(), false),
         None => (scalar::base64_lines(bytes), true),
     };
-    let may_be_plain = binary || (resolve_untagged(&text) == STR && !scalar::was_special(&text));
+    let may_be_plain =
+        binary || (resolve_untagged(&text, dialect) == STR && !scalar::was_special(&text));
     let wanted = if text.contains('\n') {
         Style::Literal
     } else if may_be_plain {

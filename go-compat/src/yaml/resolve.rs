@@ -50,8 +50,8 @@ pub enum Meaning {
 }
 
 /// The tag that a text has without one.
-pub fn resolve_untagged(text: &str) -> &'static str {
-    by_text(text, Dialect::V3, true).0
+pub fn resolve_untagged(text: &str, dialect: Dialect) -> &'static str {
+    by_text(text, dialect, true).0
 }
 
 /// The meaning of a text under a tag (empty, `!!…` or another), and the tag it ends up with.

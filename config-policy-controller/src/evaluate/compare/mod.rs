@@ -27,7 +27,6 @@ pub use noise::without_noise;
 pub use object::{DesiredContent, compare, matches};
 pub use quantity::same_amount;
 pub use rules::ComplianceType;
-pub use sprint::print_float;
 
 #[cfg(test)]
 use {

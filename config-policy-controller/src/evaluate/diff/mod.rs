@@ -3,11 +3,11 @@
 mod record;
 mod sequence;
 mod unified;
-pub mod yaml;
 
 #[cfg(test)]
 mod tests;
 
+use reeve_go_compat::yaml::encode_sigs;
 use serde_json::Value;
 
 pub use record::{RecordDiff, Sensitivity, effective_record_diff};
@@ -41,11 +41,17 @@ pub fn between(existing: &Value, updated: &Value, length: DiffLength) -> String 
         before: &before,
         after: &after,
     };
-    let diff = unified(&yaml::to_yaml(existing), &yaml::to_yaml(updated), headers);
+    let diff = unified(&to_yaml(existing), &to_yaml(updated), headers);
     match length {
         DiffLength::Full => diff,
         DiffLength::Truncated => truncate(&diff),
     }
+}
+
+/// The object as `kubectl get -o yaml` prints it. What an API server sends is never too deep or too long for that.
+fn to_yaml(object: &Value) -> String {
+    let yaml = encode_sigs(object).unwrap_or_default();
+    String::from_utf8_lossy(&yaml).into_owned()
 }
 
 /// `namespace/name`, or the name alone for an object without a namespace.

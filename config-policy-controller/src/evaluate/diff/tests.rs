@@ -1,10 +1,11 @@
 //! Differences: against Python's difflib, and the texts of whole ones.
 
+use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::unified::{Headers, unified};
-use super::{DiffLength, RecordDiff, Sensitivity, between, effective_record_diff};
+use super::{DiffLength, RecordDiff, Sensitivity, between, effective_record_diff, to_yaml};
 
 #[test]
 fn diffs_are_those_of_difflib() {
@@ -180,4 +181,55 @@ fn no_diff_is_recorded_without_a_kind() {
         effective_record_diff(None, &serde_json::Map::new(), Sensitivity::Plain),
         RecordDiff::None
     );
+}
+
+#[test]
+fn objects_render_as_sigs_yaml_renders_them() {
+    let answers = include_str!("../../../tests/oracle/fixtures/yaml.json");
+    let answers: Vec<Value> = serde_json::from_str(answers).unwrap();
+    let mut wrong = Vec::new();
+    for entry in &answers {
+        if let Some(expected) = entry["answer"].as_str() {
+            let got = to_yaml(&entry["input"]);
+            if got != expected {
+                let input = &entry["input"];
+                wrong.push(format!("{input}\n--- Go\n{expected:?}\n--- ours\n{got:?}"));
+            }
+        }
+    }
+    let (count, cases) = (wrong.len(), answers.len());
+    assert!(
+        wrong.is_empty(),
+        "{count} of {cases} differ:\n{}",
+        wrong.join("\n\n")
+    );
+}
+
+#[test]
+fn pod_renders_as_manifest() {
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {}, "name": "p"},
+        "spec": {"containers": [{"name": "a", "args": ["-c", "yes"]}], "hostIPC": false},
+    });
+    assert_eq!(
+        to_yaml(&pod),
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  labels: {}\n  name: p\nspec:\n  containers:\n  - args:\n    - -c\n    - \"yes\"\n    name: a\n  hostIPC: false\n"
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_text_renders(text in any::<String>(), key in any::<String>()) {
+        let yaml = to_yaml(&json!({key: [text]}));
+        prop_assert!(!yaml.is_empty());
+    }
+}
+
+#[test]
+fn keys_without_total_order_do_not_panic() {
+    let keys: serde_json::Map<String, Value> = ["10z", "1a", "9z", "2b", "20c", "3d"]
+        .iter()
+        .flat_map(|key| (0..40).map(move |i| (format!("{key}{i}"), json!(1))))
+        .collect();
+    assert_eq!(to_yaml(&Value::Object(keys)).lines().count(), 240);
 }

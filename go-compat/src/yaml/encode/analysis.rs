@@ -1,3 +1,5 @@
+use crate::yaml::error::Dialect;
+
 /// What of a text decides in which styles it can be written.
 #[derive(Default)]
 #[allow(clippy::struct_excessive_bools)] // independent answers, not a state
@@ -23,7 +25,7 @@ pub(super) fn is_printable(character: char) -> bool {
 }
 
 impl Analysis {
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn of(text: &str, dialect: Dialect) -> Self {
         if text.is_empty() {
             return Self {
                 plain_allowed: true,
@@ -48,7 +50,9 @@ impl Analysis {
                         || (character == '#' && preceded_by_space)
                 }
             };
-            flags.look(character, previous, next.is_none());
+            flags.record(character, previous, next.is_none());
+            // v2 prints no tab as it is.
+            flags.special |= character == '\t' && dialect == Dialect::V2;
             preceded_by_space = matches!(character, ' ' | '\t') || is_break(character);
             previous = Some(character);
         }
@@ -79,7 +83,7 @@ struct Flags {
 }
 
 impl Flags {
-    fn look(&mut self, character: char, previous: Option<char>, is_last: bool) {
+    fn record(&mut self, character: char, previous: Option<char>, is_last: bool) {
         if character == '\t' {
             self.tab = true;
         } else if !is_printable(character) {

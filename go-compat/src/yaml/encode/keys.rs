@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::value::{Key, Value};
+use crate::yaml::error::Dialect;
 
 /// A key, prepared for comparing.
 struct Sortable {
@@ -14,7 +15,7 @@ struct Sortable {
 ///
 /// The order is not total for every set of keys, which the standard library's sorting may answer
 /// with a panic. So this merges by hand.
-pub(super) fn sorted(entries: Vec<(Key, Value)>) -> Vec<(Key, Value)> {
+pub(super) fn sorted(entries: Vec<(Key, Value)>, dialect: Dialect) -> Vec<(Key, Value)> {
     let mut runs: Vec<Vec<Sortable>> = entries
         .into_iter()
         .map(|entry| {
@@ -30,7 +31,7 @@ pub(super) fn sorted(entries: Vec<(Key, Value)>) -> Vec<(Key, Value)> {
         let mut rest = runs.into_iter();
         while let Some(first) = rest.next() {
             merged.push(match rest.next() {
-                Some(second) => merge(first, second),
+                Some(second) => merge(first, second, dialect),
                 None => first,
             });
         }
@@ -40,13 +41,13 @@ pub(super) fn sorted(entries: Vec<(Key, Value)>) -> Vec<(Key, Value)> {
     run.into_iter().map(|sortable| sortable.entry).collect()
 }
 
-fn merge(first: Vec<Sortable>, second: Vec<Sortable>) -> Vec<Sortable> {
+fn merge(first: Vec<Sortable>, second: Vec<Sortable>, dialect: Dialect) -> Vec<Sortable> {
     let mut merged = Vec::with_capacity(first.len() + second.len());
     let mut first = first.into_iter().peekable();
     let mut second = second.into_iter().peekable();
     loop {
         let take_second = match (first.peek(), second.peek()) {
-            (Some(a), Some(b)) => is_less(b, a),
+            (Some(a), Some(b)) => is_less(b, a, dialect),
             (None, Some(_)) => true,
             (Some(_), None) => false,
             (None, None) => return merged,
@@ -59,9 +60,9 @@ fn merge(first: Vec<Sortable>, second: Vec<Sortable>) -> Vec<Sortable> {
     }
 }
 
-fn is_less(a: &Sortable, b: &Sortable) -> bool {
+fn is_less(a: &Sortable, b: &Sortable, dialect: Dialect) -> bool {
     match (&a.entry.0, &b.entry.0) {
-        (Key::Str(_), Key::Str(_)) => is_text_less(&a.characters, &b.characters),
+        (Key::Str(_), Key::Str(_)) => is_text_less(&a.characters, &b.characters, dialect),
         (a, b) => match (number(a), number(b)) {
             (Some(x), Some(y)) => match x.partial_cmp(&y) {
                 Some(Ordering::Less) => true,
@@ -97,7 +98,7 @@ fn number(key: &Key) -> Option<f64> {
     }
 }
 
-fn is_text_less(a: &[char], b: &[char]) -> bool {
+fn is_text_less(a: &[char], b: &[char], dialect: Dialect) -> bool {
     let Some(at) = a.iter().zip(b).position(|(x, y)| x != y) else {
         return a.len() < b.len();
     };
@@ -105,7 +106,7 @@ fn is_text_less(a: &[char], b: &[char]) -> bool {
         return false;
     };
     let common = a.get(..at).unwrap_or_default();
-    let after_digit = common.last().copied().is_some_and(is_digit);
+    let after_digit = dialect == Dialect::V3 && common.last().copied().is_some_and(is_digit);
     match (is_letter(x), is_letter(y)) {
         (true, true) => x < y,
         (x_is_letter, y_is_letter) if x_is_letter || y_is_letter => {

@@ -2,14 +2,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::analysis::{Analysis, is_break, is_printable};
-use super::{Emitter, Place, Scalar, Style, YamlError};
+use super::{Dialect, Emitter, FOLD_COLUMN, Place, Scalar, Style, YamlError};
 
 /// How long lines of base64 are.
 const BASE64_LINE: usize = 70;
 
 impl<E: From<YamlError>> Emitter<'_, E> {
     pub(super) fn scalar(&mut self, scalar: &Scalar, place: Place) {
-        let style = choose(scalar, place);
+        let style = choose(scalar, place, self.dialect);
         if scalar.binary {
             self.write_indicator("!!binary", true, false, false);
         }
@@ -21,9 +21,9 @@ impl<E: From<YamlError>> Emitter<'_, E> {
         };
         let text = scalar.text.as_str();
         match style {
-            Style::Plain => self.plain(text),
-            Style::Single => self.single_quoted(text),
-            Style::Double => self.double_quoted(text),
+            Style::Plain => self.plain(text, place),
+            Style::Single => self.single_quoted(text, place),
+            Style::Double => self.double_quoted(text, place),
             Style::Literal => self.literal(text),
         }
         self.indent = outer;
@@ -70,7 +70,16 @@ impl<E: From<YamlError>> Emitter<'_, E> {
         self.indention = self.indention && is_indention;
     }
 
-    fn plain(&mut self, text: &str) {
+    /// Whether v2 may break the line here instead of writing a space.
+    fn folds_at(&self, character: char, previous: Option<char>, place: Place) -> bool {
+        character == ' '
+            && previous != Some(' ')
+            && self.dialect == Dialect::V2
+            && place != Place::SimpleKey
+            && self.column > FOLD_COLUMN
+    }
+
+    fn plain(&mut self, text: &str, place: Place) {
         if !text.is_empty() {
             if !self.whitespace {
                 self.put(' ');
@@ -78,16 +87,29 @@ impl<E: From<YamlError>> Emitter<'_, E> {
             self.whitespace = false;
         }
         // Breaks do not occur: they forbid the style.
-        text.chars().for_each(|character| self.put(character));
+        let mut previous = None;
+        let mut characters = text.chars().peekable();
+        while let Some(character) = characters.next() {
+            if self.folds_at(character, previous, place) && characters.peek() != Some(&' ') {
+                self.write_indent();
+            } else {
+                self.put(character);
+                self.indention = false;
+            }
+            previous = Some(character);
+        }
         self.indention = false;
     }
 
-    fn single_quoted(&mut self, text: &str) {
+    fn single_quoted(&mut self, text: &str, place: Place) {
         self.write_indicator("'", true, false, false);
         let mut recording = self.begin_actions(text);
         let mut after_break = false;
-        for (offset, character) in text.char_indices() {
+        let mut previous = None;
+        let mut characters = text.char_indices().peekable();
+        while let Some((offset, character)) = characters.next() {
             let breaks = is_break(character);
+            let next = characters.peek().map(|(_, next)| *next);
             // The indentation is not part of an action that it comes before.
             if after_break && !breaks {
                 self.write_indent();
@@ -102,6 +124,13 @@ impl<E: From<YamlError>> Emitter<'_, E> {
                 after_break = true;
                 continue;
             }
+            let is_inside = previous.is_some() && next.is_some_and(|next| next != ' ');
+            let folds = is_inside && self.folds_at(character, previous, place);
+            previous = Some(character);
+            if folds {
+                self.write_indent();
+                continue;
+            }
             if character == '\'' {
                 self.put('\'');
             }
@@ -113,15 +142,26 @@ impl<E: From<YamlError>> Emitter<'_, E> {
         self.write_indicator("'", false, false, false);
     }
 
-    fn double_quoted(&mut self, text: &str) {
+    fn double_quoted(&mut self, text: &str, place: Place) {
         self.write_indicator("\"", true, false, false);
         let mut recording = self.begin_actions(text);
         // Behind a byte order mark go-yaml escapes everything. Of a template that would leave no
         // action, and the template would stay in the document as it is.
         let everything = self.template.is_none() && text.starts_with('\u{feff}');
-        for (offset, character) in text.char_indices() {
+        let mut previous = None;
+        let mut characters = text.char_indices().peekable();
+        while let Some((offset, character)) = characters.next() {
             self.note_actions(&mut recording, offset);
-            if everything
+            let next = characters.peek().map(|(_, next)| *next);
+            let is_inside = previous.is_some() && next.is_some();
+            let folds = is_inside && self.folds_at(character, previous, place);
+            previous = Some(character);
+            if folds {
+                self.write_indent();
+                if next == Some(' ') {
+                    self.put('\\');
+                }
+            } else if everything
                 || !is_printable(character)
                 || is_break(character)
                 || matches!(character, '"' | '\\')
@@ -184,9 +224,12 @@ impl<E: From<YamlError>> Emitter<'_, E> {
             }
             (true, Some(_)) => {}
         }
+        // In v3, the header's own line ends with the first indentation, or with an empty line.
+        if self.dialect == Dialect::V2 {
+            self.put_break('\n');
+        }
         self.whitespace = true;
         let mut after_break = true;
-        // The header's own line ends with the first indentation, or with an empty line.
         for character in text.chars() {
             if is_break(character) {
                 self.put_break(character);
@@ -203,8 +246,8 @@ impl<E: From<YamlError>> Emitter<'_, E> {
     }
 }
 
-fn choose(scalar: &Scalar, place: Place) -> Style {
-    let analysis = Analysis::of(&scalar.text);
+fn choose(scalar: &Scalar, place: Place, dialect: Dialect) -> Style {
+    let analysis = Analysis::of(&scalar.text, dialect);
     let mut style = scalar.wanted;
     let is_simple_key = place == Place::SimpleKey;
     if is_simple_key && analysis.multiline {
