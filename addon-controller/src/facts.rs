@@ -68,15 +68,14 @@ impl ClusterFacts {
                 .find(|claim| claim.name == name);
             found.map(|claim| claim.value.clone())
         };
-        let available = "ManagedClusterConditionAvailable";
-        let available = status.conditions.iter().find(|c| c.type_ == available);
+        let available = status.condition("ManagedClusterConditionAvailable");
         Self {
             labels: pick(CLUSTER_LABELS, cluster.labels()),
             annotations: pick(CLUSTER_ANNOTATIONS, cluster.annotations()),
             product: claim(PRODUCT_CLAIM),
             id: claim(ID_CLAIM).filter(|id| !id.is_empty()),
-            is_available: available.map(|condition| condition.status == "True"),
-            version: status.version.kubernetes,
+            is_available: available.map(|status| status == "True"),
+            version: status.kubernetes_version().to_owned(),
             is_deleting: cluster.metadata.deletion_timestamp.is_some(),
         }
     }

@@ -6,8 +6,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use kube::{Api, Client, CustomResource};
-use reeve_api::ocm::RuleDecision;
+use kube::{Api, Client, ResourceExt};
+use reeve_api::ocm::{
+    ConditionFilter, ManagedCluster, PlacementRule, PlacementRuleSpec, RuleDecision,
+};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::metrics::ControllerMetrics;
 use reeve_runtime::object::{ObjectKey, StatusReason, status_message};
@@ -15,61 +17,11 @@ use reeve_runtime::queue::{Action, Queue};
 use reeve_runtime::supervisor::{Supervisor, TaskError};
 use reeve_runtime::watch::{Store, Watch};
 use reeve_runtime::writes;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::placement::schedule::selectors::Selector;
-use crate::placement::types::{LabelSelector, ManagedCluster};
 
 const WORKERS: usize = 1;
-
-/// The spec of a rule.
-#[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
-#[kube(
-    group = "apps.open-cluster-management.io",
-    version = "v1",
-    kind = "PlacementRule",
-    plural = "placementrules",
-    namespaced,
-    status = "PlacementRuleStatus",
-    schema = "disabled",
-    doc = "The older way to choose clusters."
-)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct PlacementRuleSpec {
-    /// The scheduler of the rule; a rule with a name here is left to that scheduler.
-    scheduler_name: Option<String>,
-    /// The largest number of clusters.
-    cluster_replicas: Option<i64>,
-    /// Only these clusters; all, if it is absent or empty.
-    clusters: Option<Vec<Named>>,
-    /// Only clusters with matching labels.
-    cluster_selector: Option<LabelSelector>,
-    /// Only clusters with all these conditions.
-    cluster_conditions: Option<Vec<Condition>>,
-}
-
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(default)]
-pub(crate) struct Named {
-    name: String,
-}
-
-/// The given fields are compared with the conditions of a `ManagedCluster`.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(default)]
-pub(crate) struct Condition {
-    #[serde(rename = "type")]
-    kind: String,
-    status: String,
-}
-
-/// The chosen clusters.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(default)]
-pub(crate) struct PlacementRuleStatus {
-    decisions: Vec<RuleDecision>,
-}
 
 /// Reconciles all rules of a hub, until `stop`.
 pub(crate) async fn run(
@@ -177,7 +129,7 @@ fn decide(
         .transpose()?;
     let named = spec.clusters.as_ref().filter(|named| !named.is_empty());
     let conditions = spec.cluster_conditions.as_deref().unwrap_or_default();
-    let is_so = |cluster: &ManagedCluster, wanted: &Condition| {
+    let is_so = |cluster: &ManagedCluster, wanted: &ConditionFilter| {
         let status = cluster.status.as_ref();
         let found = status.and_then(|status| status.condition(&wanted.kind));
         found.is_some_and(|found| wanted.status.is_empty() || found == wanted.status)

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use super::decide::Observed;
 use super::index::Index;
 use super::schedule::{Schedule, schedule};
-use super::types::Placement;
+use reeve_api::ocm::Placement;
 
 const PATH: &str = "/debug/placements/";
 /// The largest body of a request, in bytes.

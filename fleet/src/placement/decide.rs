@@ -13,8 +13,8 @@ use super::messages;
 use super::plan::{Write, plan};
 use super::schedule::{Inputs, Mark, Schedule, Verdict, schedule};
 use super::status::status;
-use super::types::placement::PlacementStatus;
-use super::types::{Placement, PlacementDecision};
+use reeve_api::ocm::PlacementStatus;
+use reeve_api::ocm::{Placement, PlacementDecision};
 
 /// The inputs of a placement's decisions.
 pub struct Observed {

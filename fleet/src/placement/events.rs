@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 
 use super::messages;
 use super::schedule::Schedule;
-use super::types::{Placement, PlacementDecision};
+use reeve_api::ocm::{Placement, PlacementDecision};
 
 /// The most bytes of scores in a note.
 const SCORES: usize = 1000;

@@ -8,9 +8,10 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use super::messages;
 use super::schedule::Verdict;
 use super::schedule::selectors::Selector;
-use super::types::ManagedCluster;
-use super::types::decision::{GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
-use super::types::placement::{DecisionGroupStatus, GroupStrategy};
+use kube::ResourceExt;
+use reeve_api::ocm::ManagedCluster;
+use reeve_api::ocm::{DecisionGroupStatus, GroupStrategy};
+use reeve_api::ocm::{GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
 
 /// How many clusters one `PlacementDecision` holds.
 pub const LARGEST: usize = 100;

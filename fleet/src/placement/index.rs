@@ -9,7 +9,8 @@ use reeve_runtime::watch::Cached;
 
 use super::membership::{self, Availability, Membership};
 use super::schedule::{Placed, Scores};
-use super::types::{
+use kube::ResourceExt;
+use reeve_api::ocm::{
     AddOnPlacementScore, ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement,
     PlacementDecision,
 };

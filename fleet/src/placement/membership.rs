@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::messages;
 use super::schedule::selectors::Selector;
-use super::types::{ManagedCluster, ManagedClusterSet, Placement};
+use kube::ResourceExt;
+use reeve_api::ocm::{ManagedCluster, ManagedClusterSet, Placement};
 
 /// The label that makes a cluster a member of one set.
 pub const SET_LABEL: &str = "cluster.open-cluster-management.io/clusterset";

@@ -16,7 +16,6 @@ pub mod metrics;
 pub mod plan;
 pub mod schedule;
 pub mod status;
-pub mod types;
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::groups::Desired;
-use super::types::{Placement, PlacementDecision};
+use reeve_api::ocm::{Placement, PlacementDecision};
 
 /// A write of a decision.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use super::membership::Availability;
 use super::messages;
 use super::schedule::{Schedule, Verdict};
-use super::types::placement::{DecisionGroupStatus, PlacementStatus};
-use super::types::{Placement, placement};
+use reeve_api::ocm::{self, Placement};
+use reeve_api::ocm::{DecisionGroupStatus, PlacementStatus};
 
 /// The type of the condition for the number of chosen clusters.
 pub const SATISFIED: &str = "PlacementSatisfied";
@@ -102,7 +102,7 @@ pub fn status(
         conditions: placement
             .status
             .as_ref()
-            .map(|status: &placement::PlacementStatus| status.conditions.clone())
+            .map(|status: &ocm::PlacementStatus| status.conditions.clone())
             .unwrap_or_default(),
     };
     let stated = [

@@ -5,7 +5,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use serde_json::{Value, json};
 
 use super::messages;
-use crate::placement::types::{ManagedCluster, Taint};
+use reeve_api::ocm::{ManagedCluster, Taint};
 
 /// The type of the condition for an available cluster.
 pub const AVAILABLE: &str = "ManagedClusterConditionAvailable";

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use super::messages;
 use crate::placement::membership::{BY_LABELS, EXCLUSIVE, Membership};
 use crate::placement::status::Stated;
-use crate::placement::types::set::ClusterSelector;
-use crate::placement::types::{LabelSelector, ManagedCluster, ManagedClusterSet};
+use kube::ResourceExt;
+use reeve_api::ocm::SetSelector;
+use reeve_api::ocm::{LabelSelector, ManagedCluster, ManagedClusterSet};
 
 /// The annotation that, when exactly `false`, leaves the selector of `default` or `global` to users.
 pub const AUTO_UPDATE: &str = "cluster.open-cluster-management.io/autoupdate";
@@ -83,11 +84,11 @@ pub enum Upkeep {
 /// The write that `default` or `global` needs; other sets need none.
 pub fn upkeep(name: &str, set: Option<&ManagedClusterSet>) -> Upkeep {
     let wanted = match name {
-        DEFAULT => ClusterSelector {
+        DEFAULT => SetSelector {
             selector_type: EXCLUSIVE.to_owned(),
             label_selector: None,
         },
-        GLOBAL => ClusterSelector {
+        GLOBAL => SetSelector {
             selector_type: BY_LABELS.to_owned(),
             label_selector: Some(LabelSelector::default()),
         },

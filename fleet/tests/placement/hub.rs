@@ -10,9 +10,9 @@ use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Client, ResourceExt as _};
+use reeve_api::ocm::PLACEMENT_LABEL;
+use reeve_api::ocm::{Placement, PlacementDecision};
 use reeve_fleet::placement::debug::Debugger;
-use reeve_fleet::placement::types::decision::PLACEMENT_LABEL;
-use reeve_fleet::placement::types::{Placement, PlacementDecision};
 use reeve_testkit::eventually;
 use serde_json::{Value, json};
 

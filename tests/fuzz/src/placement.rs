@@ -3,9 +3,9 @@
 use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
+use reeve_api::ocm::{AddOnPlacementScore, ManagedCluster};
 use reeve_fleet::placement::schedule::cel::{Budget, Expressions, Subject};
 use reeve_fleet::placement::schedule::{Inputs, Placed, Scores, schedule};
-use reeve_fleet::placement::types::{AddOnPlacementScore, ManagedCluster};
 use reeve_runtime::object::ObjectKey;
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
@@ -160,7 +160,7 @@ mod tests {
         });
         for placement in placements {
             assert!(
-                read::<reeve_fleet::placement::types::Placement>(&placement).is_some(),
+                read::<reeve_api::ocm::Placement>(&placement).is_some(),
                 "{placement}"
             );
         }

@@ -15,11 +15,11 @@ use serde_json::{Map, Value, json};
 use super::super::events::{Deed, reference};
 use super::super::groups::Desired;
 use super::super::plan::{Patch, Write, owner};
-use super::super::types::decision::PlacementDecisionFields;
-use super::super::types::placement::PlacementStatus;
-use super::super::types::{ClusterDecision, Placement, PlacementDecision, PlacementDecisionStatus};
 use super::Controller;
 use super::error::Failure;
+use reeve_api::ocm::PlacementDecisionFields;
+use reeve_api::ocm::PlacementStatus;
+use reeve_api::ocm::{ClusterDecision, Placement, PlacementDecision, PlacementDecisionStatus};
 
 /// The results of the writes.
 #[derive(Default)]

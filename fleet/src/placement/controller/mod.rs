@@ -219,7 +219,7 @@ impl Controller {
 
     fn tell(
         &self,
-        placement: &super::types::Placement,
+        placement: &reeve_api::ocm::Placement,
         deeds: &[(events::Deed, k8s_openapi::api::core::v1::ObjectReference)],
         schedule: &super::schedule::Schedule,
     ) {

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use reeve_runtime::object::ObjectKey;
 
 use super::messages;
-use super::types::{AddOnPlacementScore, ManagedCluster, Placement, PlacementDecision};
+use reeve_api::ocm::{AddOnPlacementScore, ManagedCluster, Placement, PlacementDecision};
 
 /// The scores of add-ons, by the cluster's namespace and the object's name.
 pub type Scores = BTreeMap<ObjectKey, Arc<AddOnPlacementScore>>;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::super::types::ManagedCluster;
-use super::super::types::placement::PlacementSpec;
 use super::Scores;
 use super::cel::{Budget, Expressions, Subject, on_a_large_stack};
 use super::selectors::Selector;
+use kube::ResourceExt;
+use reeve_api::ocm::ManagedCluster;
+use reeve_api::ocm::PlacementSpec;
 
 pub(super) const NAME: &str = "Predicate";
 

@@ -10,10 +10,10 @@ use reeve_runtime::object::ObjectKey;
 use serde_json::Value;
 
 use super::super::messages;
-use super::super::types::ManagedCluster;
-use super::super::types::placement::AddOnScore;
 use super::weights::{Prioritizer, Resource};
 use super::{Inputs, Placed, earliest};
+use reeve_api::ocm::AddOnScore;
+use reeve_api::ocm::ManagedCluster;
 
 /// The scores of a prioritizer.
 #[derive(Default)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use reeve_go_compat::labels;
 
 use super::super::messages;
-use super::super::types::{ClaimSelector, LabelSelector, Requirement};
+use reeve_api::ocm::{ClaimSelector, LabelSelector, Requirement};
 
 /// A checked selector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

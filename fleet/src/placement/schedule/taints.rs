@@ -6,9 +6,9 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::super::messages;
-use super::super::types::placement::Toleration;
-use super::super::types::{ManagedCluster, Taint};
 use super::earliest;
+use reeve_api::ocm::Toleration;
+use reeve_api::ocm::{ManagedCluster, Taint};
 
 pub(super) const NAME: &str = "TaintToleration";
 

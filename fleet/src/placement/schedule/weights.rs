@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::super::messages;
-use super::super::types::placement::{AddOnScore, PrioritizerPolicy};
+use reeve_api::ocm::{AddOnScore, PrioritizerPolicy};
 
 /// A prioritizer, which scores clusters for a placement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::super::schedule::cel::{Budget, Expressions, Subject};
 use super::super::schedule::{Scores, Verdict};
-use super::super::types::ManagedCluster;
 use super::fixture::{Case, chosen, cluster, labelled, score};
+use reeve_api::ocm::ManagedCluster;
 
 fn predicate(selector: Value) -> Value {
     json!({"predicates": [{"requiredClusterSelector": selector}]})

@@ -9,8 +9,8 @@ use super::super::events::{self, Deed};
 use super::super::membership::Availability;
 use super::super::plan::Write;
 use super::super::schedule::{Inputs, Placed, Scores};
-use super::super::types::{ManagedCluster, PlacementDecision};
 use super::fixture::{bare, decision, labelled, named, now};
+use reeve_api::ocm::{ManagedCluster, PlacementDecision};
 
 fn decide(observed: &Observed) -> Decision {
     decide_and_tell(observed, &mut |_| {})

@@ -8,7 +8,7 @@ use reeve_runtime::object::ObjectKey;
 use serde_json::{Value, json};
 
 use super::super::schedule::{Inputs, Placed, Schedule, Scores, schedule};
-use super::super::types::{
+use reeve_api::ocm::{
     AddOnPlacementScore, ManagedCluster, ManagedClusterSet, Placement, PlacementDecision,
 };
 

@@ -6,8 +6,8 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::super::schedule::Verdict;
-use super::super::types::{ManagedCluster, PlacementDecision};
 use super::fixture::{Case, ago, bare, cluster, decision, now, score, scores_of, table};
+use reeve_api::ocm::{ManagedCluster, PlacementDecision};
 
 const NAMES: [&str; 3] = ["cluster1", "cluster2", "cluster3"];
 

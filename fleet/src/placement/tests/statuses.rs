@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::super::membership::{Availability, available, bound, eligible};
 use super::super::schedule::{Complaint, Schedule, Verdict};
 use super::super::status::{misconfigured, satisfied};
-use super::super::types::{ManagedCluster, ManagedClusterSet};
 use super::fixture::{bare, cluster, exclusive, labelled, placement, set};
+use reeve_api::ocm::{ManagedCluster, ManagedClusterSet};
 
 fn sets(all: Vec<Arc<ManagedClusterSet>>) -> BTreeMap<String, Arc<ManagedClusterSet>> {
     let all = all.into_iter();

@@ -7,8 +7,8 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::super::schedule::Verdict;
-use super::super::types::ManagedCluster;
 use super::fixture::{Case, ago, chosen, cluster, decision, now};
+use reeve_api::ocm::ManagedCluster;
 
 fn tainted(name: &str, key: &str, value: &str, effect: &str) -> Arc<ManagedCluster> {
     let taint = json!({"key": key, "value": value, "effect": effect});

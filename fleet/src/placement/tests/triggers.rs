@@ -9,8 +9,8 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::super::index::{Concerned, Index};
-use super::super::types::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use super::fixture::{cluster, decision, exclusive, labelled, now, score, set};
+use reeve_api::ocm::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 
 fn valid<T>(object: &Arc<T>) -> Option<Cached<T>> {
     Some(Cached::Valid(Arc::clone(object)))

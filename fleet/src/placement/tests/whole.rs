@@ -95,10 +95,7 @@ fn plc_45_cluster_with_untolerated_taint_is_not_chosen() {
     assert_eq!(schedule.filters[1].clusters, ["c1", "c3"]);
 }
 
-fn with_memory(
-    name: &str,
-    allocatable: u32,
-) -> std::sync::Arc<super::super::types::ManagedCluster> {
+fn with_memory(name: &str, allocatable: u32) -> std::sync::Arc<reeve_api::ocm::ManagedCluster> {
     let status = json!({
         "allocatable": {"memory": allocatable.to_string()},
         "capacity": {"memory": "100"},
@@ -106,7 +103,7 @@ fn with_memory(
     cluster(name, json!({"status": status}))
 }
 
-fn memories() -> Vec<std::sync::Arc<super::super::types::ManagedCluster>> {
+fn memories() -> Vec<std::sync::Arc<reeve_api::ocm::ManagedCluster>> {
     vec![
         with_memory("c1", 100),
         with_memory("c2", 50),

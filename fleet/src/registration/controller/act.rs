@@ -16,8 +16,8 @@ use super::super::clusters::{self, Heard, LEASE};
 use super::super::sets::{self, Upkeep};
 use super::Controller;
 use crate::placement::status::{self, Stated};
-use crate::placement::types::set::SetStatus;
-use crate::placement::types::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
+use reeve_api::ocm::SetStatus;
+use reeve_api::ocm::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 
 /// After this time the watch should have delivered a created object.
 const TOLD: Duration = Duration::from_secs(2);

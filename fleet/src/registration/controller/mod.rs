@@ -18,7 +18,7 @@ use reeve_runtime::watch::{Cached, Store, Watch};
 
 use super::clusters::LEASE;
 use super::sets::{self, DEFAULT, GLOBAL};
-use crate::placement::types::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
+use reeve_api::ocm::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 
 /// The number of workers for each kind.
 const WORKERS: usize = 4;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::placement::types::ManagedCluster;
+use reeve_api::ocm::ManagedCluster;
 
 fn now() -> Timestamp {
     "2026-08-01T12:00:00Z".parse().unwrap()

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::super::bindings::bound;
 use super::super::sets::{Upkeep, concerned, emptiness, upkeep};
 use super::cluster;
-use crate::placement::types::{ManagedCluster, ManagedClusterSet};
+use reeve_api::ocm::{ManagedCluster, ManagedClusterSet};
 
 fn set(name: &str, metadata: Value, spec: Value) -> Arc<ManagedClusterSet> {
     let mut object = json!({"metadata": metadata, "spec": spec});

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kube_cel::cel::objects::{Key, Map, Value};
 use serde_json::json;
 
-use super::super::super::types::{ManagedCluster, Score};
+use reeve_api::ocm::{ManagedCluster, Score};
 
 /// A cluster as expressions read it: the whole of it, less `apiVersion` and `kind`.
 pub struct Subject(Value);

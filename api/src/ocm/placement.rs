@@ -225,7 +225,7 @@ pub struct DecisionGroupStatus {
 }
 
 impl Placement {
-    /// Whether this controller makes its decisions: it is not terminating, and not left to another scheduler.
+    /// Whether OCM's placement controller makes its decisions: it is not terminating, and not left to another scheduler.
     pub fn is_scheduled(&self) -> bool {
         let disabled = self
             .metadata

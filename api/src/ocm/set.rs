@@ -23,7 +23,7 @@ use super::{LabelSelector, or_default};
 pub struct ManagedClusterSetSpec {
     /// The selector of its members.
     #[serde(deserialize_with = "or_default")]
-    pub cluster_selector: ClusterSelector,
+    pub cluster_selector: SetSelector,
     /// All other fields.
     #[serde(flatten)]
     pub other: Map<String, Value>,
@@ -32,7 +32,7 @@ pub struct ManagedClusterSetSpec {
 /// Chooses the members of a set.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
-pub struct ClusterSelector {
+pub struct SetSelector {
     /// `ExclusiveClusterSetLabel` (also when empty) or `LabelSelector`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub selector_type: String,

@@ -71,7 +71,7 @@ pub struct ManagedClusterStatus {
     pub capacity: BTreeMap<String, Value>,
     /// The cluster claims.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
-    pub cluster_claims: Vec<ClusterClaim>,
+    pub cluster_claims: Vec<ClusterFact>,
     /// The versions of its software.
     #[serde(deserialize_with = "or_default")]
     pub version: Map<String, Value>,
@@ -91,12 +91,18 @@ impl ManagedClusterStatus {
             .get("status")?
             .as_str()
     }
+
+    /// The version of Kubernetes, such as `v1.36.1`; empty until the agent has reported it.
+    pub fn kubernetes_version(&self) -> &str {
+        let version = self.version.get("kubernetes");
+        version.and_then(Value::as_str).unwrap_or_default()
+    }
 }
 
 /// A cluster claim: a named fact about a cluster.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(default)]
-pub struct ClusterClaim {
+pub struct ClusterFact {
     /// The name, such as `id.k8s.io`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
@@ -106,12 +112,6 @@ pub struct ClusterClaim {
 }
 
 impl ManagedCluster {
-    /// Its labels; empty when it has none.
-    pub fn labels(&self) -> &BTreeMap<String, String> {
-        static NONE: BTreeMap<String, String> = BTreeMap::new();
-        self.metadata.labels.as_ref().unwrap_or(&NONE)
-    }
-
     /// Its name.
     pub fn name(&self) -> &str {
         self.metadata.name.as_deref().unwrap_or_default()
