@@ -1,19 +1,16 @@
 //! What the controller counts about policies.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::hash::Hash;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use reeve_api::Compliance;
 use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_api::names::PARENT_POLICY_LABEL;
-use reeve_runtime::metrics::Metrics;
+use reeve_runtime::metrics::{Metrics, OwnedFamily};
 use reeve_runtime::object::ObjectKey;
 
 type Seconds = Counter<f64, AtomicU64>;
@@ -46,25 +43,18 @@ struct Failed {
     r#type: &'static str,
 }
 
-/// The series that exist for one policy, to be removed with it.
-#[derive(Default)]
-struct Owned {
-    governed: HashSet<Governed>,
-    compared: HashSet<Compared>,
-    failed: HashSet<Failed>,
-}
+type Series<L, M = Counter> = OwnedFamily<ObjectKey, L, M>;
 
-/// The controller's series; clones share them.
+/// The controller's series, which end with their policy; clones share them.
 #[derive(Clone, Default)]
 pub struct PolicyMetrics {
-    governance: Family<Governed, Gauge>,
-    evaluations: Family<Named, Counter>,
-    evaluation_seconds: Family<Named, Seconds>,
-    comparisons: Family<Compared, Counter>,
-    comparison_seconds: Family<Compared, Seconds>,
-    user_errors: Family<Failed, Counter>,
-    system_errors: Family<Failed, Counter>,
-    owned: Arc<Mutex<HashMap<ObjectKey, Owned>>>,
+    governance: Series<Governed, Gauge>,
+    evaluations: Series<Named>,
+    evaluation_seconds: Series<Named, Seconds>,
+    comparisons: Series<Compared>,
+    comparison_seconds: Series<Compared, Seconds>,
+    user_errors: Series<Failed>,
+    system_errors: Series<Failed>,
 }
 
 /// The error series that is counted.
@@ -85,23 +75,23 @@ impl PolicyMetrics {
         // The encoder appends `_total` to counters.
         metrics.register(|registry| {
             let governance = "The compliance status of the policy. 0 == Compliant. 1 == NonCompliant. -1 == Unknown/Pending";
-            registry.register("cluster_policy_governance_info", governance, ours.governance.clone());
+            registry.register("cluster_policy_governance_info", governance, ours.governance.family());
             let evaluations = "The total number of evaluations of the policy";
-            registry.register("config_policy_evaluation", evaluations, ours.evaluations.clone());
+            registry.register("config_policy_evaluation", evaluations, ours.evaluations.family());
             let seconds = "The total seconds taken while evaluating the policy";
             registry.register(
                 "config_policy_evaluation_seconds",
                 seconds,
-                ours.evaluation_seconds.clone(),
+                ours.evaluation_seconds.family(),
             );
             let comparisons = "The total number of comparisons of an object with a policy";
-            registry.register("compare_objects_evaluation", comparisons, ours.comparisons.clone());
+            registry.register("compare_objects_evaluation", comparisons, ours.comparisons.family());
             let seconds = "The total seconds taken while comparing an object with a policy";
-            registry.register("compare_objects_seconds", seconds, ours.comparison_seconds.clone());
+            registry.register("compare_objects_seconds", seconds, ours.comparison_seconds.family());
             let user = "The number of user errors encountered while processing policies";
-            registry.register("policy_user_errors", user, ours.user_errors.clone());
+            registry.register("policy_user_errors", user, ours.user_errors.family());
             let system = "The number of system errors encountered while processing policies";
-            registry.register("policy_system_errors", system, ours.system_errors.clone());
+            registry.register("policy_system_errors", system, ours.system_errors.family());
         });
         ours
     }
@@ -111,10 +101,8 @@ impl PolicyMetrics {
         let labels = Named {
             name: policy.name.clone(),
         };
-        self.evaluations.get_or_create(&labels).inc();
-        self.evaluation_seconds
-            .get_or_create(&labels)
-            .inc_by(took.as_secs_f64());
+        count(&self.evaluations, policy, labels.clone());
+        add_seconds(&self.evaluation_seconds, policy, labels, took);
     }
 
     /// The state of a policy after an evaluation.
@@ -130,14 +118,10 @@ impl PolicyMetrics {
             Some(Compliance::NonCompliant) => 1,
             _ => -1,
         };
-        let mut owned = self.owned.lock();
-        let owned = owned.entry(policy.clone()).or_default();
         // A changed severity makes another series; the old one would stay as it was forever.
-        for stale in owned.governed.extract_if(|known| *known != labels) {
-            self.governance.remove(&stale);
-        }
-        self.governance.get_or_create(&labels).set(value);
-        owned.governed.insert(labels);
+        self.governance.record_only(policy, labels, |gauge| {
+            gauge.set(value);
+        });
     }
 
     /// An object was compared. `object` is `<resource>.<name>`.
@@ -147,16 +131,8 @@ impl PolicyMetrics {
             namespace: namespace.to_owned(),
             object,
         };
-        self.comparisons.get_or_create(&labels).inc();
-        self.comparison_seconds
-            .get_or_create(&labels)
-            .inc_by(took.as_secs_f64());
-        self.owned
-            .lock()
-            .entry(policy.clone())
-            .or_default()
-            .compared
-            .insert(labels);
+        count(&self.comparisons, policy, labels.clone());
+        add_seconds(&self.comparison_seconds, policy, labels, took);
     }
 
     /// Counts an error of a policy, under the name of its parent policy.
@@ -174,35 +150,37 @@ impl PolicyMetrics {
             template: key.name.clone(),
             r#type: kind,
         };
-        family.get_or_create(&labels).inc();
-        self.owned
-            .lock()
-            .entry(key)
-            .or_default()
-            .failed
-            .insert(labels);
+        count(family, &key, labels);
     }
 
     /// Removes every series of a policy that is gone.
     pub fn forget(&self, policy: &ObjectKey) {
-        let labels = Named {
-            name: policy.name.clone(),
-        };
-        self.evaluations.remove(&labels);
-        self.evaluation_seconds.remove(&labels);
-        let owned = self.owned.lock().remove(policy).unwrap_or_default();
-        for labels in &owned.governed {
-            self.governance.remove(labels);
-        }
-        for labels in &owned.compared {
-            self.comparisons.remove(labels);
-            self.comparison_seconds.remove(labels);
-        }
-        for labels in &owned.failed {
-            self.user_errors.remove(labels);
-            self.system_errors.remove(labels);
-        }
+        self.governance.remove(policy);
+        self.evaluations.remove(policy);
+        self.evaluation_seconds.remove(policy);
+        self.comparisons.remove(policy);
+        self.comparison_seconds.remove(policy);
+        self.user_errors.remove(policy);
+        self.system_errors.remove(policy);
     }
+}
+
+fn count<L>(series: &Series<L>, policy: &ObjectKey, labels: L)
+where
+    L: Clone + Eq + Hash + EncodeLabelSet,
+{
+    series.record(policy, labels, |counter| {
+        counter.inc();
+    });
+}
+
+fn add_seconds<L>(series: &Series<L, Seconds>, policy: &ObjectKey, labels: L, took: Duration)
+where
+    L: Clone + Eq + Hash + EncodeLabelSet,
+{
+    series.record(policy, labels, |counter| {
+        counter.inc_by(took.as_secs_f64());
+    });
 }
 
 #[cfg(test)]
@@ -238,6 +216,20 @@ mod tests {
         }
         assert!(!text.contains(r#"severity="low""#));
         ours.forget(&policy);
+        assert!(!metrics.text().contains(r#""p""#), "{}", metrics.text());
+    }
+
+    #[test]
+    fn series_stay_while_a_policy_of_the_same_name_has_them() {
+        let metrics = Metrics::default();
+        let ours = PolicyMetrics::new(&metrics);
+        let (one, other) = (ObjectKey::new("one", "p"), ObjectKey::new("other", "p"));
+        ours.evaluated(&one, Duration::from_millis(1));
+        ours.evaluated(&other, Duration::from_millis(1));
+        ours.forget(&one);
+        let line = r#"config_policy_evaluation_total{name="p"} 2"#;
+        assert!(metrics.text().lines().any(|found| found == line));
+        ours.forget(&other);
         assert!(!metrics.text().contains(r#""p""#), "{}", metrics.text());
     }
 }

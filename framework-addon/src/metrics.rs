@@ -1,13 +1,8 @@
 //! The error metrics by policy, for user errors and system errors.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
-
-use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use reeve_runtime::metrics::Metrics;
+use reeve_runtime::metrics::{Metrics, OwnedFamily};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Series {
@@ -28,10 +23,8 @@ pub enum ErrorClass {
 /// The error counters; clones share them.
 #[derive(Clone, Default)]
 pub struct ErrorMetrics {
-    user: Family<Series, Counter>,
-    system: Family<Series, Counter>,
-    /// The series of each policy, as a family cannot be asked for them.
-    of_policy: Arc<Mutex<HashMap<String, HashSet<Series>>>>,
+    user: OwnedFamily<String, Series, Counter>,
+    system: OwnedFamily<String, Series, Counter>,
 }
 
 impl ErrorMetrics {
@@ -42,12 +35,12 @@ impl ErrorMetrics {
             registry.register(
                 "policy_user_errors",
                 "The number of user errors encountered while processing policies",
-                ours.user.clone(),
+                ours.user.family(),
             );
             registry.register(
                 "policy_system_errors",
                 "The number of system errors encountered while processing policies",
-                ours.system.clone(),
+                ours.system.family(),
             );
         });
         ours
@@ -64,20 +57,15 @@ impl ErrorMetrics {
             template: template.to_owned(),
             r#type: kind,
         };
-        family.get_or_create(&series).inc();
-        let mut of_policy = self.of_policy.lock();
-        of_policy
-            .entry(policy.to_owned())
-            .or_default()
-            .insert(series);
+        family.record(&policy.to_owned(), series, |counter| {
+            counter.inc();
+        });
     }
 
     /// Removes the series of a deleted policy.
     pub fn forget(&self, policy: &str) {
-        for series in self.of_policy.lock().remove(policy).unwrap_or_default() {
-            self.user.remove(&series);
-            self.system.remove(&series);
-        }
+        self.user.remove(&policy.to_owned());
+        self.system.remove(&policy.to_owned());
     }
 }
 

@@ -14,6 +14,7 @@ pub mod dependencies;
 pub mod discovery;
 pub mod events;
 pub mod fence;
+pub mod finalizers;
 pub mod flags;
 pub mod guarded;
 mod hostname;

@@ -4,6 +4,7 @@
 
 mod controllers;
 mod exposition;
+mod owned;
 mod process;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use prometheus_client::registry::Registry;
 pub use controllers::ControllerMetrics;
 pub(crate) use controllers::{Outcome, Worked};
 pub use exposition::CONTENT_TYPE;
+pub use owned::OwnedFamily;
 pub(crate) use process::{leads, requested, undecodable};
 
 /// A registry; clones share it.

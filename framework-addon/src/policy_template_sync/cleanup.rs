@@ -4,16 +4,15 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use kube::api::{ListParams, Patch};
+use kube::api::ListParams;
 use kube::core::GroupVersionKind;
 use reeve_api::names::{CLUSTER_SCOPED_CLEANUP_FINALIZER, PARENT_POLICY_LABEL};
 use reeve_api::policy::PolicySpec;
 use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::dependencies::ReadError;
 use reeve_runtime::discovery::describe;
-use reeve_runtime::object::{StatusReason, not_found_as_none};
-use reeve_runtime::writes;
-use serde_json::json;
+use reeve_runtime::finalizers;
+use reeve_runtime::object::StatusReason;
 
 use super::TemplateSync;
 use super::decide::may_delete;
@@ -102,7 +101,7 @@ impl TemplateSync {
     /// Finalizes a policy that is being deleted: deletes its cluster-scoped objects, which are found by label, and removes the
     /// finalizer.
     pub(super) async fn finalize(&self, policy: &Replica) -> Vec<TemplateSyncError> {
-        if !has_finalizer(policy) {
+        if !finalizers::has(&policy.metadata, CLUSTER_SCOPED_CLEANUP_FINALIZER) {
             return Vec::new();
         }
         let spec = policy.typed_spec().unwrap_or_else(|error| {
@@ -144,44 +143,30 @@ impl TemplateSync {
 
     /// Adds the finalizer. This comes before the first cluster-scoped object is created.
     pub(super) async fn add_finalizer(&self, policy: &Replica) -> Result<(), TemplateSyncError> {
-        if has_finalizer(policy) {
-            return Ok(());
+        let policies = self.caches.managed.api();
+        let added = finalizers::add(
+            &policies,
+            &policy.metadata,
+            CLUSTER_SCOPED_CLEANUP_FINALIZER,
+        );
+        if added.await.map_err(TemplateSyncError::Finalizer)? {
+            Ok(())
+        } else {
+            // The objects of a deleted policy would outlive it.
+            Err(TemplateSyncError::Deleted)
         }
-        let mut finalizers = policy.metadata.finalizers.clone().unwrap_or_default();
-        finalizers.push(CLUSTER_SCOPED_CLEANUP_FINALIZER.to_owned());
-        // NotFound is an error here: the objects of a deleted policy would outlive it.
-        let written = self.write_finalizers(policy, &finalizers).await;
-        written.map_err(TemplateSyncError::Finalizer)
     }
 
     /// Removes the finalizer.
     pub(super) async fn remove_finalizer(&self, policy: &Replica) -> Result<(), TemplateSyncError> {
-        if !has_finalizer(policy) {
-            return Ok(());
-        }
-        let mut finalizers = policy.metadata.finalizers.clone().unwrap_or_default();
-        finalizers.retain(|finalizer| finalizer != CLUSTER_SCOPED_CLEANUP_FINALIZER);
-        let written = self.write_finalizers(policy, &finalizers).await;
-        not_found_as_none(written).map_err(TemplateSyncError::Finalizer)?;
-        Ok(())
-    }
-
-    async fn write_finalizers(
-        &self,
-        policy: &Replica,
-        finalizers: &[String],
-    ) -> Result<(), kube::Error> {
-        // The patch replaces the whole list, so it tests the resource version.
-        let patch = Patch::Merge(json!({"metadata": {
-            "resourceVersion": policy.metadata.resource_version,
-            "finalizers": finalizers
-        }}));
         let policies = self.caches.managed.api();
-        writes::patch_with(&policies, policy.name(), &patch).await
+        finalizers::remove(
+            &policies,
+            &policy.metadata,
+            CLUSTER_SCOPED_CLEANUP_FINALIZER,
+        )
+        .await
+        .map(drop)
+        .map_err(TemplateSyncError::Finalizer)
     }
-}
-
-fn has_finalizer(policy: &Replica) -> bool {
-    let mut finalizers = policy.metadata.finalizers.iter().flatten();
-    finalizers.any(|finalizer| finalizer == CLUSTER_SCOPED_CLEANUP_FINALIZER)
 }

@@ -192,6 +192,9 @@ pub enum TemplateSyncError {
         /// The error of the read.
         source: ReadError,
     },
+    /// The policy was deleted since it was read.
+    #[error("the policy was deleted since it was read")]
+    Deleted,
     /// The finalizer could not be added or removed.
     #[error("cannot write the policy's finalizer: {}", status_message(.0))]
     Finalizer(#[source] kube::Error),
@@ -201,14 +204,8 @@ impl TemplateSyncError {
     /// Whether it is a conflict with another writer, whose change the watch delivers.
     pub fn is_outdated(&self) -> bool {
         match self {
-            Self::Outdated { .. } => true,
-            // Changed or deleted since it was read.
-            Self::Finalizer(error) => {
-                matches!(
-                    StatusReason::of(error),
-                    StatusReason::Conflict | StatusReason::NotFound
-                )
-            }
+            Self::Outdated { .. } | Self::Deleted => true,
+            Self::Finalizer(error) => StatusReason::of(error) == StatusReason::Conflict,
             _ => false,
         }
     }
@@ -240,7 +237,7 @@ impl TemplateSyncError {
             }
             Self::Report { template, .. } => system(template, "client-error"),
             Self::Delete { .. } => system("", "delete-error"),
-            Self::Outdated { .. } | Self::Finalizer(_) => system("", "patch-error"),
+            Self::Outdated { .. } | Self::Deleted | Self::Finalizer(_) => system("", "patch-error"),
         }
     }
 }
