@@ -1,25 +1,20 @@
 //! The whole test, and at its end what failed: a log is read from its end, and may have lost its beginning.
 
+mod jobs;
+mod programs;
 mod scenarios;
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Command, Stdio};
+use std::io::Write as _;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 
 use crate::run;
+use jobs::{Job, Jobs};
+use programs::{Built, Program};
 use scenarios::Choice;
 
 /// How many lines are repeated of each test program in which something failed.
 const MOST_LINES: usize = 120;
-/// All tests but the scenarios. Where they need an API server, it is a real one.
-const UNITS: [&str; 5] = [
-    "test",
-    "--workspace",
-    "--exclude",
-    "reeve-scenarios",
-    "--no-fail-fast",
-];
 
 /// Which tests are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,40 +29,50 @@ pub(crate) enum Which {
 
 /// Runs tests. What failed is printed again at the end.
 pub(crate) fn run(which: Which) -> Result<()> {
-    let mut failures = Failures::default();
     let (units, choice) = match which {
         Which::All => (true, Choice::Own),
         Which::Both => (true, Choice::Both),
         Which::Embedded => (false, Choice::Embedded),
     };
-    let passed = !units || tested(run::cargo_command(&UNITS)?, &mut failures)?;
-    let scenarios = scenarios::run(choice, &mut failures)?;
+    let built = Built::new()?;
+    let mut jobs = Jobs::default();
+    if units {
+        add_tests_of_crates(&built, &mut jobs)?;
+    }
+    scenarios::add(choice, &built, &mut jobs)?;
+    let mut failures = Failures::default();
+    let passed = jobs::run(jobs, &mut failures)?;
     let mut out = std::io::stdout().lock();
     for part in &failures.parts {
         // A reader that has closed the pipe wants the exit code at least.
         let _ = writeln!(out, "\n==== failed ====\n{}", part.join("\n"));
     }
-    ensure!(passed, "cargo {} failed", UNITS.join(" "));
-    ensure!(scenarios, "scenarios failed");
+    ensure!(passed, "tests failed");
     Ok(())
 }
 
-/// Runs tests, and keeps what failed of them.
-fn tested(mut command: Command, failures: &mut Failures) -> Result<bool> {
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot run cargo test")?;
-    let output = child.stdout.take().context("cargo test has no output")?;
-    let mut out = std::io::stdout().lock();
-    for line in BufReader::new(output).split(b'\n') {
-        let line = line.context("reading what cargo test prints")?;
-        let line = String::from_utf8_lossy(&line).into_owned();
-        let _ = writeln!(out, "{line}");
-        failures.take(&line);
-    }
-    let status = child.wait().context("waiting for cargo test")?;
-    Ok(status.success())
+/// Adds all tests but the scenarios: those of the modules, of the docs, and of each package. Where they need an API
+/// server, it is a real one.
+fn add_tests_of_crates(built: &Built, jobs: &mut Jobs) -> Result<()> {
+    let job = |program: &Program| Job {
+        title: program.title(),
+        command: built.command(program),
+    };
+    let others = || {
+        built
+            .programs
+            .iter()
+            .filter(|program| !scenarios::is_suite(program))
+    };
+    jobs.parallel
+        .extend(others().filter(|program| !program.is_integration).map(job));
+    jobs.parallel.push_back(Job {
+        title: "examples in the docs".to_owned(),
+        command: run::cargo_command(&["test", "--workspace", "--doc", "--no-fail-fast"])?,
+    });
+    jobs.parallel
+        .extend(others().filter(|program| program.is_integration).map(job));
+    Ok(())
 }
 
 /// What test programs print between `failures:` and their result.
@@ -78,6 +83,10 @@ struct Failures {
 }
 
 impl Failures {
+    fn add(&mut self, line: String) {
+        self.parts.push(vec![line]);
+    }
+
     fn take(&mut self, line: &str) {
         if line == "failures:" && !self.inside {
             self.inside = true;
