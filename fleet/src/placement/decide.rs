@@ -11,7 +11,7 @@ use super::index::Index;
 use super::membership::Availability;
 use super::messages;
 use super::plan::{Write, plan};
-use super::schedule::{Inputs, Mark, Schedule, Verdict, schedule};
+use super::schedule::{Inputs, Schedule, StepEnd, Verdict, schedule};
 use super::status::status;
 use super::types::placement::PlacementStatus;
 use super::types::{Placement, PlacementDecision};
@@ -61,7 +61,7 @@ pub struct Decision {
 }
 
 /// Schedules, and calls `watch` at every step of scheduling.
-pub fn decide(observed: &Observed, watch: &mut dyn FnMut(Mark<'_>)) -> Decision {
+pub fn decide(observed: &Observed, watch: &mut dyn FnMut(StepEnd<'_>)) -> Decision {
     let placement = &observed.inputs.placement;
     let name = placement.metadata.name.as_deref().unwrap_or_default();
     let mut schedule = schedule(&observed.inputs, watch);

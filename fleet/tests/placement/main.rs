@@ -6,9 +6,9 @@
 mod basics;
 mod debug;
 mod groups;
+mod harness;
 mod hub;
-mod lives;
-mod play;
+mod lifecycle;
 mod predicates;
 mod prioritizers;
 mod sets;
@@ -16,9 +16,9 @@ mod taints;
 
 use std::process::ExitCode;
 
-use reeve_fleet::placement::controller::{self, Means};
+use reeve_fleet::placement::controller::{self, Deps};
 
-use play::{Scenario, scenarios};
+use harness::{Scenario, scenarios};
 
 fn list() -> Vec<Scenario> {
     scenarios![
@@ -56,23 +56,23 @@ fn list() -> Vec<Scenario> {
         "plc_81_an_explanation_denied", "i32", debug::denied;
         "plc_79_to_p195_an_explanation_of_what_is_not_there", "i33", debug::posted;
         "plc_82_to_p191_p196_p200_refusals", "p177", debug::refusals;
-        "plc_73_from_binding_to_deletion", "e1", lives::whole_life;
-        "plc_10_a_plain_placement", "e3", lives::plain;
-        "events_tell_what_was_done", "events", lives::events;
-        "plc_75_3_a_withdrawal_says_why", "re01", lives::withdrawal;
+        "plc_73_from_binding_to_deletion", "e1", lifecycle::lifecycle;
+        "plc_10_a_plain_placement", "e3", lifecycle::plain;
+        "events_report_writes", "events", lifecycle::events;
+        "plc_75_3_withdrawal_has_reason", "re01", lifecycle::withdrawal;
         "plc_56_an_expiring_score_is_dropped_in_time", "re07", prioritizers::expiring;
         "plc_16_scores_read_by_expressions_only", "re08", predicates::scores_by_cel;
         "plc_67_a_foreign_decision_is_adopted", "re20", basics::adopted;
-        "others_decide_where_scheduling_is_off", "off", basics::switched_off;
+        "others_decide_where_scheduling_is_off", "off", basics::disabled;
         "an_idle_controller_writes_nothing", "idle", basics::idle;
     ]
 }
 
 fn main() -> ExitCode {
-    play::main("placement", &list(), |client, stop| {
-        let means = Means::of(client);
-        let debugger = means.debugger();
-        tokio::spawn(controller::run(means, stop));
+    harness::main("placement", &list(), |client, stop| {
+        let deps = Deps::of(client);
+        let debugger = deps.debugger();
+        tokio::spawn(controller::run(deps, stop));
         Some(debugger)
     })
 }

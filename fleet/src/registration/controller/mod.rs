@@ -96,14 +96,14 @@ impl Controller {
         let this = self.clone();
         let seen = sets.run(stop.clone(), move |change| {
             let name = change.key.name;
-            let came_or_went = change.old.is_some() != change.new.is_some();
+            let created_or_deleted = change.old.is_some() != change.new.is_some();
             match change.new {
                 None => drop(this.known.write().remove(&name)),
                 Some(Cached::Valid(set)) => drop(this.known.write().insert(name.clone(), set)),
                 // The object exists, but is unreadable.
                 Some(Cached::Invalid(_)) => return,
             }
-            if came_or_went {
+            if created_or_deleted {
                 this.bindings_of(&name);
             }
             this.queues.sets.add(name);
