@@ -15,18 +15,18 @@ use crate::server::Server;
 use crate::table::{Figure, number};
 
 /// How long an event may take.
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// How updates follow one another.
 #[derive(Clone, Copy)]
-pub(crate) enum Way {
+pub(crate) enum UpdateOrder {
     /// Each as soon as one of the writers is free.
     AtOnce,
     /// Each after all watches were told of the one before.
     OneByOne,
 }
 
-pub(crate) const WAYS: [Way; 2] = [Way::AtOnce, Way::OneByOne];
+pub(crate) const UPDATE_ORDERS: [UpdateOrder; 2] = [UpdateOrder::AtOnce, UpdateOrder::OneByOne];
 
 /// A version of an object, and when a watch was told of it.
 struct Seen {
@@ -52,10 +52,14 @@ struct Written {
     answered: Instant,
 }
 
-pub(crate) async fn measure(server: &Server, way: Way, size: Size) -> Result<Vec<Figure>> {
-    let (namespace, objects) = match way {
-        Way::AtOnce => ("fan-at-once", size.writers),
-        Way::OneByOne => ("fan-one-by-one", 1),
+pub(crate) async fn measure(
+    server: &Server,
+    order: UpdateOrder,
+    size: Size,
+) -> Result<Vec<Figure>> {
+    let (namespace, objects) = match order {
+        UpdateOrder::AtOnce => ("fan-at-once", size.writers),
+        UpdateOrder::OneByOne => ("fan-one-by-one", 1),
     };
     let namespace_object = json!({ "metadata": { "name": namespace } }).to_string();
     let body = namespace_object.into_bytes();
@@ -69,14 +73,14 @@ pub(crate) async fn measure(server: &Server, way: Way, size: Size) -> Result<Vec
     }
     let mut watches = Watches::open(server, &path, size.watches).await?;
     let timed = Timed::start(server)?;
-    let (what, delays) = match way {
-        Way::AtOnce => {
+    let (what, delays) = match order {
+        UpdateOrder::AtOnce => {
             let written = write(server, &path, size).await?;
             let last = watches.last(written.len() * size.watches).await?;
             let what = format!("{} at once", size.writers);
             (what, delays(&written, &last)?)
         }
-        Way::OneByOne => {
+        UpdateOrder::OneByOne => {
             let mut delays = Vec::new();
             for change in 0..size.changes {
                 let written = update(server, &path, 0, change).await?;
@@ -155,7 +159,7 @@ impl Watches {
     async fn last(&mut self, events: usize) -> Result<HashMap<String, Instant>> {
         let mut last = HashMap::new();
         for _ in 0..events {
-            let seen = tokio::time::timeout(PATIENCE, self.seen.recv()).await;
+            let seen = tokio::time::timeout(TIMEOUT, self.seen.recv()).await;
             let Seen { version, at } = seen.context("an event is missing")?.context("no watch")?;
             let known = last.entry(version).or_insert(at);
             *known = at.max(*known);

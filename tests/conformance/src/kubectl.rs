@@ -110,7 +110,7 @@ pub struct Kubectl {
 
 /// What it has said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct CommandOutput {
     /// Its exit code.
     pub code: Option<i32>,
     /// What it has printed, with words in the places of what differs from server to server.
@@ -132,11 +132,11 @@ impl Kubectl {
     }
 
     /// Runs it.
-    pub async fn run(&self, namespace: &str, call: &Call) -> Result<Said> {
+    pub async fn run(&self, namespace: &str, call: &Call) -> Result<CommandOutput> {
         let (program, role) = &self.program;
         let mut child = Command::new(program)
             .args(role)
-            .args(words(&call.run, namespace)?)
+            .args(arguments(&call.run, namespace)?)
             .args(["--namespace", namespace])
             .env("KUBECONFIG", &self.kubeconfig)
             .env("HOME", &self.home)
@@ -154,8 +154,8 @@ impl Kubectl {
         drop(stdin);
         let output = child.wait_with_output().await.context("waiting")?;
         let text =
-            |bytes: &[u8]| worded(&String::from_utf8_lossy(bytes), &self.home, call.unordered);
-        Ok(Said {
+            |bytes: &[u8]| normalized(&String::from_utf8_lossy(bytes), &self.home, call.unordered);
+        Ok(CommandOutput {
             code: output.status.code(),
             stdout: text(&output.stdout),
             stderr: text(&output.stderr),
@@ -163,7 +163,7 @@ impl Kubectl {
     }
 }
 
-impl Said {
+impl CommandOutput {
     /// In what this, said of the embedded server, differs from what is said of a real one; nothing if it does not.
     pub fn difference(&self, real: &Self) -> Option<String> {
         if self == real {
@@ -197,13 +197,13 @@ impl Said {
     }
 }
 
-fn words(line: &str, namespace: &str) -> Result<Vec<String>> {
+fn arguments(line: &str, namespace: &str) -> Result<Vec<String>> {
     let word = Regex::new(r"(?:'[^']*'|[^\s'])+")?;
     let bare = |found: regex::Match<'_>| found.as_str().replace('\'', "").replace("$NS", namespace);
     Ok(word.find_iter(line).map(bare).collect())
 }
 
-static WORDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+static NORMALIZATIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         (
             "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
@@ -228,9 +228,9 @@ static WORDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     .collect()
 });
 
-fn worded(text: &str, home: &Path, unordered: bool) -> String {
+fn normalized(text: &str, home: &Path, unordered: bool) -> String {
     let text = text.replace(&*home.to_string_lossy(), "<home>");
-    let text = WORDS.iter().fold(text, |text, (pattern, word)| {
+    let text = NORMALIZATIONS.iter().fold(text, |text, (pattern, word)| {
         pattern.replace_all(&text, *word).into_owned()
     });
     if !unordered {

@@ -8,5 +8,5 @@ mod kubectl;
 mod script;
 
 pub use answer::{Answer, difference};
-pub use kubectl::{Call, Calls, Kubectl, Said, calls, listen};
-pub use script::{Script, Step, play, scripts};
+pub use kubectl::{Call, Calls, CommandOutput, Kubectl, calls, listen};
+pub use script::{Script, Step, run, scripts};

@@ -9,7 +9,7 @@ use reeve_conformance::{Kubectl, calls, hooks, listen, scripts};
 use reeve_testkit::{Plane, PlaneOptions};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn apiservice_of_a_missing_service_is_unavailable_as_on_a_real_server() -> Result<()> {
+async fn apiservice_of_missing_service_is_unavailable_as_on_real_server() -> Result<()> {
     let plane = Plane::start(PlaneOptions {
         name: "aggregation",
         controller_manager: true,

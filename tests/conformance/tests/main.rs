@@ -49,13 +49,13 @@ fn run() -> Result<ExitCode> {
     let signer = Arc::new(hooks::Authority::new()?);
     let table = Trial::test("the_table_in_the_docs_is_whole", {
         let reasons = reasons(&scripts);
-        move || told(&reasons)
+        move || reasons_are_documented(&reasons)
     });
     let trials = scripts.into_iter().map(|script| {
         let (runtime, signer) = (Arc::clone(&runtime), Arc::clone(&signer));
         let (embedded, real) = (embedded.clone(), real.clone());
         Trial::test(script.name.clone(), move || {
-            runtime.block_on(same(&embedded, &real, &signer, &script))
+            runtime.block_on(compare_servers(&embedded, &real, &signer, &script))
         })
     });
     let conclusion = libtest_mimic::run(&arguments, trials.chain([table]).collect());
@@ -70,7 +70,7 @@ fn reasons(scripts: &[Script]) -> Vec<String> {
 }
 
 /// Every reason is told to users.
-fn told(reasons: &[String]) -> Result<(), Failed> {
+fn reasons_are_documented(reasons: &[String]) -> Result<(), Failed> {
     let path = reeve_testkit::workspace().join("docs/apiserver.md");
     let page =
         std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -83,7 +83,7 @@ fn told(reasons: &[String]) -> Result<(), Failed> {
     }
 }
 
-async fn same(
+async fn compare_servers(
     embedded: &Client,
     real: &Client,
     signer: &hooks::Authority,

@@ -122,7 +122,12 @@ impl<'a> Governed<'a> {
     }
 
     /// Waits until a cluster evaluates a template under this remediation action.
-    pub async fn acts(&self, cluster: &str, template: &str, action: &str) -> Result<()> {
+    pub async fn wait_for_remediation(
+        &self,
+        cluster: &str,
+        template: &str,
+        action: &str,
+    ) -> Result<()> {
         let plane = &self.world.cluster(cluster)?.plane;
         eventually(
             format!("{template} on {cluster} is under {action}"),

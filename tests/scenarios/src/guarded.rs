@@ -398,7 +398,7 @@ impl<'a> Guard<'a> {
     }
 
     /// Waits until a constraint has this enforcement action.
-    pub async fn acts(&self, kind: &str, name: &str, action: &str) -> Result<()> {
+    pub async fn wait_for_remediation(&self, kind: &str, name: &str, action: &str) -> Result<()> {
         within(format!("{kind} {name} does {action}"), || async {
             let found = self
                 .managed

@@ -41,13 +41,13 @@ impl Packager {
             .env("HOME", std::env::temp_dir())
             .output();
         let output = output.with_context(|| format!("starting {self:?}"))?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         ensure!(
             output.status.success(),
-            "{self:?} failed: {}{said}",
+            "{self:?} failed: {}{stdout}",
             String::from_utf8_lossy(&output.stderr)
         );
-        Ok(said)
+        Ok(stdout)
     }
 
     fn program(self, module: &Path) -> GoProgram<'_> {

@@ -210,8 +210,8 @@ fn build(package: &str, name: &str) -> Result<PathBuf> {
     command.current_dir(&root).args(args);
     // What cargo tells a test about itself is not for the build: ring builds anew when it changes, and all on top of it.
     for (key, _) in env::vars_os() {
-        let told = key.to_str().unwrap_or_default();
-        if told.starts_with("CARGO_PKG_") || told.starts_with("CARGO_MANIFEST_") {
+        let name = key.to_str().unwrap_or_default();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
             command.env_remove(key);
         }
     }

@@ -294,7 +294,7 @@ pub(crate) async fn taken(world: Arc<Agents>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-pub(crate) async fn taken_by_nobody(world: Arc<Agents>, mode: Mode) -> Result<()> {
+pub(crate) async fn without_owner(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "case-c10-foreign";
     let place = world.place(mode)?;
     let mut theirs = configuration(name, "inform");
@@ -334,7 +334,7 @@ pub(crate) async fn middle(world: Arc<Agents>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-pub(crate) async fn asked_again(world: Arc<Agents>, mode: Mode) -> Result<()> {
+pub(crate) async fn retried(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "case-c10-again";
     let policy = world.place(mode)?.policy(name);
     policy

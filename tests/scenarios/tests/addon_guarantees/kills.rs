@@ -121,7 +121,7 @@ pub(crate) async fn kills() -> Result<()> {
     ];
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let mut addon = Addon::start(&flags, &[])?.ready().await?;
-    let outcome = story(&hub, &managed, &mut addon).await;
+    let outcome = run_scenario(&hub, &managed, &mut addon).await;
     outcome.with_context(|| {
         let log = addon.log();
         let lines: Vec<&str> = log.lines().collect();
@@ -130,7 +130,7 @@ pub(crate) async fn kills() -> Result<()> {
     })
 }
 
-async fn story(hub: &Plane, managed: &Plane, addon: &mut Addon) -> Result<()> {
+async fn run_scenario(hub: &Plane, managed: &Plane, addon: &mut Addon) -> Result<()> {
     for number in 0..STEADY {
         put(
             hub,

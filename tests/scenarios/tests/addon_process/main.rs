@@ -115,8 +115,8 @@ fn main() -> ExitCode {
             scenario("while_the_hub_is_away_templates_are_kept", |p| {
                 Box::pin(outage::at_start(p))
             }),
-            scenario("a_killed_add_on_says_nothing_twice", |p| {
-                Box::pin(kills::not_twice(p))
+            scenario("killed_add_on_repeats_no_report", |p| {
+                Box::pin(kills::no_repeated_report(p))
             }),
             scenario("fwk_17_only_who_has_synced_keeps_the_lease", |p| {
                 Box::pin(leases::only_the_synced(p))

@@ -96,11 +96,11 @@ async fn suffice(planes: &Planes, user: &str) -> Result<()> {
     }
     forbidden(planes, user).await.with_context(|| addon.log())?;
     addon.component().stop().await?;
-    let_go(planes, user).await
+    revoke(planes, user).await
 }
 
 /// The command has the rights of the add-on, which does not run here: it is reported by its name, as all others are.
-async fn let_go(planes: &Planes, user: &str) -> Result<()> {
+async fn revoke(planes: &Planes, user: &str) -> Result<()> {
     let managed = &planes.managed;
     let deployment = json!({
         "apiVersion": "apps/v1", "kind": "Deployment",

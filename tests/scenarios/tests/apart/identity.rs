@@ -30,7 +30,7 @@ pub(crate) async fn refused(world: Arc<Pair>) -> Result<()> {
     world.managed.apply(RIGHTS).await?;
     let identity = world.managed.kubeconfig_for("rough-5", None)?;
     let controller = Controller::start_as(identity, policies, &[]).await?;
-    controller.vouch(may_not_list(&world, policies).await)
+    controller.with_log(may_not_list(&world, policies).await)
 }
 
 async fn may_not_list(world: &Pair, policies: &str) -> Result<()> {
@@ -134,5 +134,5 @@ pub(crate) async fn reported_later(world: Arc<Pair>) -> Result<()> {
         )
     };
     let outcome = story.await;
-    controller.vouch(outcome)
+    controller.with_log(outcome)
 }

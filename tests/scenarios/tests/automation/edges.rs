@@ -7,8 +7,8 @@ use kube::ResourceExt as _;
 use reeve_scenarios::{Hub, same, steadily, within};
 use serde_json::json;
 
-use crate::play::{
-    Automation, CLUSTERS, all_say, automation, automation_with, policy, site, violated_on,
+use crate::harness::{
+    Automation, CLUSTERS, automation, automation_with, policy, report_all, site, violated_on,
 };
 
 /// 48: a policy may have several automations.
@@ -35,7 +35,7 @@ pub(crate) async fn several(hub: Arc<Hub>) -> Result<()> {
 pub(crate) async fn within_a_second(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-51").await?;
     let root = policy(&site).await?;
-    all_say(&root, &["m3", "m2", "m1"], "NonCompliant").await?;
+    report_all(&root, &["m3", "m2", "m1"], "NonCompliant").await?;
     violated_on(&root, &CLUSTERS).await?;
     let delay = json!({ "delayAfterRunSeconds": 5 });
     let automation = automation(&site, "automation", "everyEvent", delay).await?;
@@ -59,7 +59,7 @@ pub(crate) async fn within_a_second(hub: Arc<Hub>) -> Result<()> {
 pub(crate) async fn limits(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-52").await?;
     let root = policy(&site).await?;
-    all_say(&root, &CLUSTERS, "NonCompliant").await?;
+    report_all(&root, &CLUSTERS, "NonCompliant").await?;
     violated_on(&root, &CLUSTERS).await?;
     for (name, limit, reported) in [
         ("huge", 70_000_u64, 3),

@@ -3,9 +3,9 @@
 
 mod edges;
 mod failures;
+mod harness;
 mod manual;
 mod modes;
-mod play;
 
 use std::process::ExitCode;
 

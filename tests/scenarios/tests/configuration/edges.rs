@@ -7,7 +7,7 @@ use reeve_scenarios::{Evaluator, same, spec, steadily, within};
 use serde_json::{Value, json};
 
 /// 3: what a must-not-have only looked at is not the policy's to take with it.
-pub(crate) async fn innocent(world: Arc<Evaluator>) -> Result<()> {
+pub(crate) async fn unrelated_object(world: Arc<Evaluator>) -> Result<()> {
     world.namespaces(&["rough-3"]).await?;
     let map = |name: &str, data: &str| {
         format!(

@@ -160,7 +160,7 @@ fn cases_20_to_47() -> Vec<Scenario<Evaluator>> {
 fn rough_edges() -> Vec<Scenario<Evaluator>> {
     scenarios![
         cfg_40_3_from_polling_to_watching: intervals::from_polling_to_watching,
-        cfg_53_2_the_innocent_are_not_pruned: edges::innocent,
+        cfg_53_2_the_innocent_are_not_pruned: edges::unrelated_object,
         cfg_82_must_not_have_names_all: selection::must_not_have_names_all,
         cfg_97_an_unwatchable_kind_is_not_absent: rates::unlisted,
         cfg_80_a_templated_name_in_several_namespaces: edges::templated_name,

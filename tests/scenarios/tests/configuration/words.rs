@@ -59,11 +59,14 @@ pub(crate) async fn unparsable(world: Arc<Evaluator>) -> Result<()> {
     let subject = world.policy("case41-bad");
     subject.apply(&policy("case41-bad", "{{ hello", "")).await?;
     subject.is("NonCompliant").await?;
-    let begins = format!(
+    let value_starts_with = format!(
         "{MISSING} case41-bad (failure processing the custom message: failed to parse custom template: "
     );
-    let reported =
-        |messages: &[String]| messages.iter().any(|message| message.starts_with(&begins));
+    let reported = |messages: &[String]| {
+        messages
+            .iter()
+            .any(|message| message.starts_with(&value_starts_with))
+    };
     within("the default message tells of the failure", || async {
         let (history, reported_parent) = (
             subject.observed().await?.history(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use reeve_scenarios::guarded::{Guarded, annotated, constraint, template as template_of};
-use reeve_scenarios::script::{BROKEN, HANDS_OFF, TEMPLATES, template_status};
+use reeve_scenarios::script::{BROKEN, IGNORED, TEMPLATES, template_status};
 use reeve_scenarios::{same, steadily};
 use serde_json::json;
 
@@ -79,9 +79,7 @@ pub(crate) async fn not_yet(world: Arc<Guarded>) -> Result<()> {
 pub(crate) async fn never(world: Arc<Guarded>) -> Result<()> {
     let kind = "RoughEdge21b";
     let policy = world.policy("rough-edge-21b");
-    policy
-        .apply("inform", &[annotated(kind, HANDS_OFF)])
-        .await?;
+    policy.apply("inform", &[annotated(kind, IGNORED)]).await?;
     let found = policy.template(kind).await?;
     let missing = "NonCompliant; template-error; Failed to retrieve status.created from ConstraintTemplate \
         roughedge21b: <nil>";
@@ -121,12 +119,10 @@ pub(crate) async fn foreign(world: Arc<Guarded>) -> Result<()> {
     world.managed.delete(&template_of(kind).to_string()).await
 }
 
-pub(crate) async fn hesitant(world: Arc<Guarded>) -> Result<()> {
+pub(crate) async fn unread_template(world: Arc<Guarded>) -> Result<()> {
     let kind = "RoughEdge21d";
     let policy = world.policy("rough-edge-21d");
-    policy
-        .apply("inform", &[annotated(kind, HANDS_OFF)])
-        .await?;
+    policy.apply("inform", &[annotated(kind, IGNORED)]).await?;
     let found = policy.template(kind).await?;
     // What Gatekeeper writes before it has read the template.
     let status = json!({ "status": { "created": false } });

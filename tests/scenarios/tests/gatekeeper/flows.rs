@@ -139,11 +139,11 @@ pub(crate) async fn enforced(world: Arc<Guarded>) -> Result<()> {
     let _alone = world.webhook().await;
     let templates = [template(kind), constraint(kind, name)];
     policy.apply("", &templates).await?;
-    policy.acts(kind, name, "dryrun").await?;
+    policy.wait_for_remediation(kind, name, "dryrun").await?;
     policy.apply("inform", &templates).await?;
-    policy.acts(kind, name, "warn").await?;
+    policy.wait_for_remediation(kind, name, "warn").await?;
     policy.apply("Enforce", &templates).await?;
-    policy.acts(kind, name, "deny").await?;
+    policy.wait_for_remediation(kind, name, "deny").await?;
     let found = [Violation {
         namespace: "cups",
         name: "one",
@@ -159,7 +159,7 @@ pub(crate) async fn enforced(world: Arc<Guarded>) -> Result<()> {
         .managed
         .patch(CONSTRAINTS, kind, None, name, other)
         .await?;
-    policy.acts(kind, name, "deny").await?;
+    policy.wait_for_remediation(kind, name, "deny").await?;
     audit(&world.managed, kind, name, &[]).await?;
     policy.reports(name, CLEAN).await?;
     policy.remove().await

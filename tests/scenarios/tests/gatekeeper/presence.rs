@@ -145,7 +145,7 @@ pub(crate) async fn on_hub(world: Arc<Guarded>) -> Result<()> {
     policy
         .apply("enforce", &[template(kind), constraint(kind, name)])
         .await?;
-    policy.acts(kind, name, "deny").await?;
+    policy.wait_for_remediation(kind, name, "deny").await?;
     let _alone = world.webhook().await;
     let found = [Violation {
         namespace: "",

@@ -97,7 +97,7 @@ pub(crate) async fn own_rights(world: Arc<Hubs>) -> Result<()> {
     // Without the account the same template reaches no further than its namespace.
     root.patch(json!({ "spec": { "hubTemplateOptions": null } }))
         .await?;
-    root.fails("m1", "the namespace argument is restricted to case-e33")
+    root.has_error("m1", "the namespace argument is restricted to case-e33")
         .await?;
     root.patch(json!({ "spec": { "hubTemplateOptions": { "serviceAccountName": "reader" } } }))
         .await?;
@@ -155,7 +155,7 @@ async fn forbidden(site: &Site<'_>, root: &Root<'_>, vault: &str) -> Result<()> 
          GroupVersion=v1, Kind=Secret, Namespace={vault}, Name=postgres-cert",
         site.name
     );
-    let error = root.fails("m1", "ensure the client").await?;
+    let error = root.has_error("m1", "ensure the client").await?;
     ensure!(
         error.ends_with(&want),
         "it is\n{error}\nand should end with\n{want}"
@@ -206,7 +206,7 @@ pub(crate) async fn refusals_are_shared_by_replicas(world: Arc<Hubs>) -> Result<
     site.placed(Via::Placement, "choice", "policy", &clusters)
         .await?;
     for cluster in &clusters {
-        root.fails(cluster, "ensure the client").await?;
+        root.has_error(cluster, "ensure the client").await?;
     }
     tokio::time::sleep(WHILE).await;
     let count = refused_reads(audit, mark, &vault.name)?;
@@ -283,7 +283,7 @@ pub(crate) async fn made_anew(world: Arc<Hubs>) -> Result<()> {
     // Another account has other rights.
     root.apply(spec("two-reader", &[object(&read("one"))]))
         .await?;
-    let error = root.fails("m1", "ensure the client").await?;
+    let error = root.has_error("m1", "ensure the client").await?;
     ensure!(error.contains("two-reader"), "it is {error}");
     root.apply(spec("two-reader", &[object(&read("two"))]))
         .await?;

@@ -146,7 +146,7 @@ fn rough_edges() -> Vec<Scenario<Hubs>> {
         prop_119_templates_fail_by_themselves: templates::each_by_itself,
         prop_101_labels_are_those_of_the_root: templates::labels_of_the_root,
         prop_102_a_cluster_that_is_not_registered: templates::unregistered,
-        prop_123_secrets_however_asked_for: secrets::however_asked,
+        prop_123_secrets_however_asked_for: secrets::all_read_functions,
         prop_123_secrets_that_are_looked_up: secrets::looked_up,
         prop_123_secrets_in_errors: secrets::in_errors,
         prop_123_what_is_computed_from_secrets: secrets::derived,

@@ -115,7 +115,7 @@ pub(crate) async fn follows_the_root(world: Arc<Hubs>, name: &'static str, via: 
     root.patch(json!({ "spec": { "remediationAction": "enforce" } }))
         .await?;
     for cluster in ["m1", "m2"] {
-        root.acts(cluster, "enforce").await?;
+        root.wait_for_remediation(cluster, "enforce").await?;
         root.spec_is_copied(cluster).await?;
     }
     root.disable(true).await?;

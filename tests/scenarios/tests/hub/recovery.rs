@@ -96,15 +96,15 @@ async fn goes(hub: &Hub, namespace: &str, name: &str) -> Result<()> {
 }
 
 pub(crate) async fn unexpected(world: Arc<Hubs>) -> Result<()> {
-    strays(&world.hub, "case-e17").await
+    stray_replicas(&world.hub, "case-e17").await
 }
 
 /// The same on a hub without `PlacementRule`s.
 pub(crate) async fn unexpected_without_rules(world: Arc<Hubs>) -> Result<()> {
-    strays(world.bare().await?, "case-e17-bare").await
+    stray_replicas(world.bare().await?, "case-e17-bare").await
 }
 
-async fn strays(hub: &Hub, name: &str) -> Result<()> {
+async fn stray_replicas(hub: &Hub, name: &str) -> Result<()> {
     let site = hub.site(name, &["m1"]).await?;
     let cluster = site.cluster("m1");
     site.apply(&policy(&cluster, "unlabelled", &json!({})))

@@ -185,7 +185,7 @@ pub(crate) async fn copied_and_protected(world: Arc<Hubs>) -> Result<()> {
 }
 
 /// 33: what comes from a Secret is encrypted however it is asked for, and what is encrypted can be read.
-pub(crate) async fn however_asked(world: Arc<Hubs>) -> Result<()> {
+pub(crate) async fn all_read_functions(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-33", &["m1"]).await?;
     let plaintext = CIPHERS[6].0;
     site.secret("source", json!({ "password": plaintext }))
@@ -201,7 +201,7 @@ pub(crate) async fn however_asked(world: Arc<Hubs>) -> Result<()> {
     ];
     site.config_map("plain", json!({ "key": plaintext }))
         .await?;
-    let templates = ways.map(|way| wants("way", json!({ "password": hub(way) })));
+    let templates = ways.map(|proxy| wants("way", json!({ "password": hub(proxy) })));
     // One that needs no encryption stands among them.
     let open = wants("open", json!({ "key": hub(".ManagedClusterName") }));
     let spec = policy_spec(&[&templates[..], &[open]].concat());
@@ -411,7 +411,7 @@ async fn kept_secret(world: &Hubs, name: &str, ways: &[String]) -> Result<()> {
     key(&site, "m1", Some(KEY), kept()).await?;
     let ways = ways.iter();
     let mut templates: Vec<Value> = ways
-        .map(|way| wants("way", json!({ "password": hub(way) })))
+        .map(|proxy| wants("way", json!({ "password": hub(proxy) })))
         .collect();
     templates.push(wants("open", json!({ "key": hub(".ManagedClusterName") })));
     let root = site.root("policy");

@@ -160,7 +160,7 @@ pub(crate) async fn refused(world: Arc<Hubs>) -> Result<()> {
         let object = small(&hub(action));
         root.apply(policy_spec(std::slice::from_ref(&object)))
             .await?;
-        let observed = root.fails("m1", "error calling").await?;
+        let observed = root.has_error("m1", "error calling").await?;
         let want = format!(
             ": template: tmpl:6:{}: executing \"tmpl\" {error}",
             column(action)
@@ -213,7 +213,7 @@ pub(crate) async fn denied(world: Arc<Hubs>) -> Result<()> {
             ": template: tmpl:6:14: executing \"tmpl\" at <{call}>: error calling {function}: use of denylisted \
              template function: function '{function}' {why}"
         );
-        ends_with(&root.fails("m1", &want).await?, &want)?;
+        ends_with(&root.has_error("m1", &want).await?, &want)?;
     }
     root.apply(policy_spec(&[small(&hub(r#"upper "home""#))]))
         .await?;
@@ -274,7 +274,7 @@ pub(crate) async fn unregistered(world: Arc<Hubs>) -> Result<()> {
     root.apply(policy_spec(&[small(&action)])).await?;
     site.placed(Via::Placement, "choice", "policy", &["m1"])
         .await?;
-    root.fails("m1", &site.cluster("m1")).await?;
+    root.has_error("m1", &site.cluster("m1")).await?;
     site.manage("m1").await?;
     root.renders("m1", &[small("auto-detect")]).await?;
     Ok(())
@@ -417,7 +417,7 @@ pub(crate) async fn reported_as_it_is(world: Arc<Hubs>) -> Result<()> {
     site.placed(Via::Placement, "choice", "policy", &["m1"])
         .await?;
     let want = format!("error calling fail: at 100%s-%d {long}");
-    ends_with(&root.fails("m1", "100%s").await?, &want)?;
+    ends_with(&root.has_error("m1", "100%s").await?, &want)?;
     let reported = within("it is told", || async {
         let reported = root.reported("Failed to resolve templates").await?;
         reported.into_iter().next().context("nothing is told")

@@ -42,18 +42,18 @@ pub(crate) async fn chaos() -> Result<()> {
     let mut propagator = Propagator::start(&plane, &[], &[]).await?;
     storm.begin().await?;
     let outcome = alone(&mut plane, &mut storm, &mut propagator).await;
-    propagator.vouch(outcome)?;
+    propagator.with_log(outcome)?;
     propagator.component.stop().await?;
     drop(propagator);
 
     let lease = format!("--leader-election-namespace={NAME}");
     let flags = ["--leader-elect", lease.as_str()];
     let mut first = Propagator::start(&plane, &flags, &[]).await?;
-    storm.noticed().await?;
+    storm.wait_until_observed().await?;
     let mut second = Propagator::start(&plane, &flags, &[]).await?;
     let outcome = two(&mut storm, &mut first, &mut second).await;
-    let outcome = second.vouch(outcome);
-    first.vouch(outcome)
+    let outcome = second.with_log(outcome);
+    first.with_log(outcome)
 }
 
 /// One propagator, killed at moments that differ from kill to kill.
@@ -107,7 +107,7 @@ async fn two(storm: &mut Storm<'_>, first: &mut Propagator, second: &mut Propaga
         for _ in 0..10 {
             storm.change().await?;
         }
-        storm.noticed().await?;
+        storm.wait_until_observed().await?;
     }
     storm.end().await
 }
@@ -168,12 +168,12 @@ impl Storm<'_> {
                 self.model.secret += 1;
                 self.read().await
             }
-            8 => self.meddle().await,
+            8 => self.write_as_other_user().await,
             9 => self.automations.rearm(&self.site).await,
             _ => {
                 let cluster = self.dice.one(&CLUSTERS);
                 let compliance = self.dice.one(&["NonCompliant", "Compliant"]);
-                self.say(STEADY, cluster, compliance).await
+                self.report(STEADY, cluster, compliance).await
             }
         }
     }
@@ -243,7 +243,7 @@ impl Storm<'_> {
     }
 
     /// Somebody changes or deletes a replica.
-    async fn meddle(&mut self) -> Result<()> {
+    async fn write_as_other_user(&mut self) -> Result<()> {
         let replicas = replicas(&self.site).await?;
         let others: Vec<&Object> = replicas
             .iter()
@@ -269,11 +269,11 @@ impl Storm<'_> {
                 .await;
             patched.map(drop)
         };
-        forgive_absence(outcome)
+        ignore_not_found(outcome)
     }
 
     /// The addon of a cluster reports this of a policy, if there is one.
-    pub(crate) async fn say(
+    pub(crate) async fn report(
         &mut self,
         policy: &'static str,
         cluster: &'static str,
@@ -294,7 +294,7 @@ impl Storm<'_> {
     }
 
     /// Waits until somebody has followed a change.
-    async fn noticed(&mut self) -> Result<()> {
+    async fn wait_until_observed(&mut self) -> Result<()> {
         self.model.policies.entry(STEADY).or_default().edit += 1;
         self.write(STEADY).await?;
         let edit = self.model.policies[STEADY].edit.to_string();
@@ -330,7 +330,7 @@ impl Storm<'_> {
                 }
                 let states = ["Compliant", "NonCompliant", "Pending", "Compliant"];
                 let compliance = states[(p + c * c) % if p == 0 { 1 } else { 4 }];
-                self.say(policy, cluster, compliance).await?;
+                self.report(policy, cluster, compliance).await?;
             }
         }
         as_wanted(self).await?;
@@ -338,7 +338,7 @@ impl Storm<'_> {
     }
 }
 
-fn forgive_absence(outcome: Result<()>) -> Result<()> {
+fn ignore_not_found(outcome: Result<()>) -> Result<()> {
     match outcome {
         Err(error) if format!("{error:#}").contains("not found") => Ok(()),
         outcome => outcome,

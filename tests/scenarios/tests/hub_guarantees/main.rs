@@ -89,7 +89,7 @@ impl Propagator {
     }
 
     /// Adds the end of its log to what went wrong.
-    pub(crate) fn vouch<T>(&self, outcome: Result<T>) -> Result<T> {
+    pub(crate) fn with_log<T>(&self, outcome: Result<T>) -> Result<T> {
         outcome.with_context(|| {
             let log = self.component.log();
             let lines: Vec<&str> = log.lines().collect();
@@ -128,7 +128,7 @@ fn main() -> ExitCode {
             scenario("secrets_nothing_that_is_emitted_holds_a_plaintext", |_| {
                 Box::pin(secrets::nowhere())
             }),
-            scenario("secrets_names_from_secrets_are_told_by_nobody", |_| {
+            scenario("names_from_secrets_are_in_no_output", |_| {
                 Box::pin(secrets::nowhere_as_names())
             }),
         ],

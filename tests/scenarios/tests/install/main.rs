@@ -2,6 +2,7 @@
 //! manages itself and on two other clusters, and their agents run.
 
 mod addon;
+mod cluster_locks;
 mod config_policy;
 mod framework;
 mod hosted;
@@ -9,7 +10,6 @@ mod on_hub;
 mod placed;
 mod rights;
 mod site;
-mod turns;
 
 use std::process::ExitCode;
 
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
             scenario("addon_60_variables_of_a_configuration", |s| {
                 Box::pin(config_policy::customized(s))
             }),
-            scenario("addon_51_the_add_on_says_it_is_on_the_hub", |s| {
+            scenario("addon_51_annotation_of_add_on_means_hub", |s| {
                 Box::pin(on_hub::by_addon(s))
             }),
             scenario("fwk_36_nodes_of_the_configuration", |s| {

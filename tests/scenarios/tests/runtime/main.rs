@@ -14,7 +14,7 @@ use reeve_scenarios::{run_on_plane, scenario};
 fn main() -> ExitCode {
     run_on_plane(vec![
         scenario("a_reader_is_woken_by_what_it_read_and_nothing_else", |p| {
-            Box::pin(reading::woken(p))
+            Box::pin(reading::enqueued(p))
         }),
         scenario(
             "a_reader_is_woken_by_an_object_of_a_kind_installed_later",

@@ -9,7 +9,7 @@ use crate::{Objects, Plane};
 
 /// Where a klusterlet has to do with what.
 #[derive(Clone, Copy)]
-pub struct Sites<'a> {
+pub struct ClusterPlanes<'a> {
     /// The hub.
     pub hub: &'a Plane,
     /// The managed cluster: where works are applied.

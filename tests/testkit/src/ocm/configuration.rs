@@ -68,10 +68,10 @@ impl Reference {
 /// that either says to support.
 pub(super) fn references(
     addon: &DynamicObject,
-    offer: &DynamicObject,
+    definition: &DynamicObject,
     configs: &Mirror,
 ) -> Result<Vec<Reference>> {
-    let offered = each(&offer.data["spec"]["supportedConfigs"]);
+    let offered = each(&definition.data["spec"]["supportedConfigs"]);
     let supported = each(&addon.data["status"]["supportedConfigs"]);
     let own = each(&addon.data["spec"]["configs"]).filter(|config| {
         let mut kinds = offered.clone().chain(supported.clone());

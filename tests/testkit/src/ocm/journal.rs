@@ -10,7 +10,7 @@ const KEPT: usize = 200;
 pub(super) struct Journal(Arc<Mutex<Vec<String>>>);
 
 impl Journal {
-    pub(super) fn say(&self, line: impl Into<String>) {
+    pub(super) fn record(&self, line: impl Into<String>) {
         let line = line.into();
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.iter().rev().take(10).any(|old| *old == line) {

@@ -19,7 +19,7 @@ use crate::Objects;
 
 const READY: Duration = Duration::from_secs(30);
 /// Until a failed step is tried again; most failures are conflicts, which are over at once.
-const AGAIN: Duration = Duration::from_millis(200);
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A task that ends when this is dropped.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Drop for Task {
 }
 
 /// Rings when something has changed. Clones ring the same.
-pub(super) type Bell = Arc<Notify>;
+pub(super) type ChangeTrigger = Arc<Notify>;
 
 /// All objects of a kind, kept up to date by a watch; every change rings a bell.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Mirror {
         objects: &Objects,
         kind: Kind,
         namespace: Option<&str>,
-        bell: &Bell,
+        trigger: &ChangeTrigger,
     ) -> Result<Self> {
         let (resource, _) = objects.kind(kind.api_version, kind.kind).await?;
         let api: Api<DynamicObject> = match namespace {
@@ -64,10 +64,10 @@ impl Mirror {
         let store = writer.as_reader();
         let events = watcher(api, watcher::Config::default()).default_backoff();
         let mut stream = Box::pin(reflector(writer, events));
-        let ringer = Arc::clone(bell);
+        let notifier = Arc::clone(trigger);
         let task = Task::spawn(async move {
             while stream.next().await.is_some() {
-                ringer.notify_one();
+                notifier.notify_one();
             }
         });
         let ready = tokio::time::timeout(READY, store.wait_until_ready()).await;
@@ -105,7 +105,7 @@ pub(super) trait Step: Send + 'static {
 /// When a stand-in takes a step.
 #[derive(Debug, Clone)]
 pub(super) struct Pace {
-    pub(super) bell: Bell,
+    pub(super) trigger: ChangeTrigger,
     /// Without a bell, a step is taken this often.
     pub(super) tick: Duration,
     /// No step while this is false.
@@ -125,13 +125,13 @@ pub(super) fn run(who: String, mut stand_in: impl Step, mut pace: Pace) -> Task 
                 Err(error) => {
                     // Others write the same objects: the next round sees what they have written.
                     if !conflicts(&error) {
-                        pace.journal.say(format!("{who}: {error:#}"));
+                        pace.journal.record(format!("{who}: {error:#}"));
                     }
-                    tokio::time::sleep(AGAIN).await;
+                    tokio::time::sleep(RETRY_INTERVAL).await;
                     continue;
                 }
             };
-            let _ = tokio::time::timeout(rest, pace.bell.notified()).await;
+            let _ = tokio::time::timeout(rest, pace.trigger.notified()).await;
         }
     })
 }

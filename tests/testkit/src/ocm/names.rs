@@ -19,7 +19,7 @@ pub(super) const CLAIM: Kind = kind(
     "cluster.open-cluster-management.io/v1alpha1",
     "ClusterClaim",
 );
-pub(super) const OFFER: Kind = kind(ADDON_API, "ClusterManagementAddOn");
+pub(super) const ADDON_DEFINITION: Kind = kind(ADDON_API, "ClusterManagementAddOn");
 pub(super) const ADDON: Kind = kind(ADDON_API, "ManagedClusterAddOn");
 pub(super) const CONFIG: Kind = kind(ADDON_API, "AddOnDeploymentConfig");
 pub(super) const CONFIG_RESOURCE: &str = "addondeploymentconfigs";

@@ -140,7 +140,7 @@ impl Applier<'_> {
                 Strategy::ServerSide {
                     manager,
                     force,
-                    left_alone,
+                    is_ignored,
                 },
                 live,
             ) => {
@@ -149,7 +149,7 @@ impl Applier<'_> {
                 let mut wanted = wanted;
                 let fields = wanted.data.as_object_mut().filter(|_| live.is_some());
                 if let Some(fields) = fields {
-                    fields.retain(|name, _| !left_alone.contains(name));
+                    fields.retain(|name, _| !is_ignored.contains(name));
                 }
                 self.own(&mut wanted, owned);
                 let patch = Patch::Apply(&wanted);

@@ -90,7 +90,7 @@ impl Record {
         let mut gone = true;
         for (resource, uid) in self.resources() {
             if settings.orphans(&resource) {
-                super::release::disown(objects, &resource, self.uid()).await?;
+                super::release::remove_owner(objects, &resource, self.uid()).await?;
             } else {
                 let released = release(objects, &resource, &uid, self.uid()).await?;
                 gone &= released == Released::Done;

@@ -16,9 +16,9 @@ use crate::Plane;
 
 /// How the way is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum NetworkFault {
     /// It is open.
-    Not,
+    None,
     /// Connections are ended, and new ones too: whoever is behind it knows at once.
     Refused,
     /// Nothing arrives and nobody is told. What was sent meanwhile arrives when the way is open again.
@@ -26,22 +26,22 @@ pub enum Cut {
 }
 
 /// A way through 127.0.0.1 to the API server of a plane. It ends when it is dropped.
-pub struct Way {
+pub struct FaultProxy {
     address: SocketAddr,
-    cut: watch::Sender<Cut>,
-    tries: Arc<AtomicUsize>,
+    fault: watch::Sender<NetworkFault>,
+    connections: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
 
-impl Drop for Way {
+impl Drop for FaultProxy {
     fn drop(&mut self) {
         self.task.abort();
         // Connections outlive the task that took them.
-        self.cut.send_replace(Cut::Refused);
+        self.fault.send_replace(NetworkFault::Refused);
     }
 }
 
-impl Way {
+impl FaultProxy {
     /// An open way to `plane`.
     pub async fn to(plane: &Plane) -> Result<Self> {
         let server = plane.server().trim_start_matches("https://").to_owned();
@@ -50,47 +50,47 @@ impl Way {
         let address = listener
             .local_addr()
             .context("listening in front of a plane")?;
-        let cut = watch::Sender::new(Cut::Not);
-        let tries = Arc::new(AtomicUsize::new(0));
-        let (seen, counted) = (cut.subscribe(), Arc::clone(&tries));
+        let fault = watch::Sender::new(NetworkFault::None);
+        let connections = Arc::new(AtomicUsize::new(0));
+        let (seen, counted) = (fault.subscribe(), Arc::clone(&connections));
         let task = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 counted.fetch_add(1, Ordering::SeqCst);
-                tokio::spawn(carry(client, server.clone(), seen.clone()));
+                tokio::spawn(forward(client, server.clone(), seen.clone()));
             }
         });
         Ok(Self {
             address,
-            cut,
-            tries,
+            fault,
+            connections,
             task,
         })
     }
 
     /// Cuts the way, or opens it.
-    pub fn set(&self, cut: Cut) {
-        self.cut.send_replace(cut);
+    pub fn set(&self, fault: NetworkFault) {
+        self.fault.send_replace(fault);
     }
 
     /// How many connections have been tried so far.
-    pub fn tries(&self) -> usize {
-        self.tries.load(Ordering::SeqCst)
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
     }
 
     /// Writes a kubeconfig beside another one (of this way's plane) that leads through here.
     pub fn kubeconfig(&self, plane: &Plane, of: &Path) -> Result<PathBuf> {
         let what = || format!("the kubeconfig {}", of.display());
         let text = std::fs::read_to_string(of).with_context(what)?;
-        let here = format!("https://{}", self.address);
+        let address_here = format!("https://{}", self.address);
         let path = of.with_extension("through");
-        std::fs::write(&path, text.replace(plane.server(), &here)).with_context(what)?;
+        std::fs::write(&path, text.replace(plane.server(), &address_here)).with_context(what)?;
         Ok(path)
     }
 }
 
-async fn carry(client: TcpStream, server: String, cut: watch::Receiver<Cut>) {
+async fn forward(client: TcpStream, server: String, fault: watch::Receiver<NetworkFault>) {
     // Errors are ends of connections, which is what the other side then sees.
-    if wait(&mut cut.clone()).await.is_none() {
+    if wait(&mut fault.clone()).await.is_none() {
         return;
     }
     let Ok(server) = TcpStream::connect(server).await else {
@@ -99,22 +99,28 @@ async fn carry(client: TcpStream, server: String, cut: watch::Receiver<Cut>) {
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     tokio::select! {
-        () = one_way(from_client, to_server, cut.clone()) => {}
-        () = one_way(from_server, to_client, cut) => {}
+        () = copy(from_client, to_server, fault.clone()) => {}
+        () = copy(from_server, to_client, fault) => {}
     }
 }
 
-async fn one_way(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut cut: watch::Receiver<Cut>) {
+async fn copy(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    mut fault: watch::Receiver<NetworkFault>,
+) {
     let mut buffer = vec![0; 64 << 10];
     loop {
         let read = tokio::select! {
             read = from.read(&mut buffer) => read,
-            _ = cut.wait_for(|cut| *cut == Cut::Refused) => return,
+            _ = fault.wait_for(|fault| *fault == NetworkFault::Refused) => return,
         };
         let Some(bytes) = read.ok().and_then(|read| buffer.get(..read)) else {
             return;
         };
-        if bytes.is_empty() || wait(&mut cut).await.is_none() || to.write_all(bytes).await.is_err()
+        if bytes.is_empty()
+            || wait(&mut fault).await.is_none()
+            || to.write_all(bytes).await.is_err()
         {
             return;
         }
@@ -122,7 +128,9 @@ async fn one_way(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut cut: watch
 }
 
 /// Waits until the way is open; `None` if it refuses instead.
-async fn wait(cut: &mut watch::Receiver<Cut>) -> Option<()> {
-    let decided = cut.wait_for(|cut| *cut != Cut::Silent).await;
-    decided.is_ok_and(|cut| *cut == Cut::Not).then_some(())
+async fn wait(fault: &mut watch::Receiver<NetworkFault>) -> Option<()> {
+    let decided = fault.wait_for(|fault| *fault != NetworkFault::Silent).await;
+    decided
+        .is_ok_and(|fault| *fault == NetworkFault::None)
+        .then_some(())
 }

@@ -10,19 +10,19 @@ use tokio::task::JoinSet;
 /// Opens a way to each port in tasks of `tasks`.
 pub(super) fn open(folder: &Path, ports: &[u16], tasks: &mut JoinSet<()>) -> Result<()> {
     for port in ports {
-        let way = UnixListener::bind(folder.join(port.to_string()));
-        let way = way.with_context(|| format!("opening the way to port {port}"))?;
-        tasks.spawn(carry(way, *port));
+        let socket = UnixListener::bind(folder.join(port.to_string()));
+        let socket = socket.with_context(|| format!("opening the way to port {port}"))?;
+        tasks.spawn(forward(socket, *port));
     }
     Ok(())
 }
 
-async fn carry(way: UnixListener, port: u16) {
+async fn forward(socket: UnixListener, port: u16) {
     // The connections end with their task's set.
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
-            accepted = way.accept() => {
+            accepted = socket.accept() => {
                 let Ok((mut from, _)) = accepted else { return };
                 connections.spawn(async move {
                     if let Ok(mut to) = TcpStream::connect(("127.0.0.1", port)).await {
