@@ -37,7 +37,7 @@ pub struct Desired {
 /// The kept part of a live work. Its objects are known by identity only: they would take most of the memory.
 #[derive(Clone, Debug)]
 pub struct Live {
-    /// Tells it from a later one of the same name.
+    /// Distinguishes it from a later one of the same name.
     pub uid: String,
     /// The precondition of a write.
     pub resource_version: String,

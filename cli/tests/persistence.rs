@@ -37,7 +37,7 @@ impl Running {
         let running = Self(child);
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line)?;
-        ensure!(line.contains("Kubernetes API at"), "it says {line:?}");
+        ensure!(line.contains("Kubernetes API at"), "the line is {line:?}");
         Ok(running)
     }
 

@@ -190,7 +190,7 @@ fn default_mode_from_installation_to_removal() {
     assert_eq!(
         fake.condition(texts::MANIFEST_APPLIED),
         None,
-        "nobody has said anything"
+        "no work has a status"
     );
     fake.apply(true);
     fake.settle();

@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(
             token_subject(&installation, &status),
             None,
-            "the agent has not said who it is"
+            "the agent has no registration"
         );
         status.registrations[0].subject = subject.clone();
         assert_eq!(token_subject(&installation, &status), Some(&subject));

@@ -106,14 +106,14 @@ impl Read<'_> {
         let is_local = inputs.installation.cluster == "local-cluster"
             || inputs.addon.hosting(&inputs.installation.cluster) == Some("local-cluster")
             || cluster.label("local-cluster") == Some("true");
-        let said = |key: &str| {
+        let annotation = |key: &str| {
             let of_addon = inputs.addon.annotation(key).and_then(either);
             of_addon.or_else(|| cluster.annotation(key).and_then(either))
         };
-        if said(ON_HUB_ANNOTATION).unwrap_or(is_local) {
+        if annotation(ON_HUB_ANNOTATION).unwrap_or(is_local) {
             self.set("onMulticlusterHub", true);
         }
-        if said(SYNC_ANNOTATION).unwrap_or(false) {
+        if annotation(SYNC_ANNOTATION).unwrap_or(false) {
             self.set("syncPoliciesOnMulticlusterHub", true);
         }
     }

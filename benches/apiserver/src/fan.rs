@@ -1,4 +1,4 @@
-//! Many watches of the same objects: how many events they are told a second, and how late.
+//! Many watches of the same objects: how many events they get a second, and how late.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -22,13 +22,13 @@ const TIMEOUT: Duration = Duration::from_mins(2);
 pub(crate) enum UpdateOrder {
     /// Each as soon as one of the writers is free.
     AtOnce,
-    /// Each after all watches were told of the one before.
+    /// Each after all watches have got the one before.
     OneByOne,
 }
 
 pub(crate) const UPDATE_ORDERS: [UpdateOrder; 2] = [UpdateOrder::AtOnce, UpdateOrder::OneByOne];
 
-/// A version of an object, and when a watch was told of it.
+/// A version of an object, and when a watch got it.
 struct Seen {
     version: String,
     at: Instant,
@@ -155,7 +155,7 @@ impl Watches {
         })
     }
 
-    /// Waits for so many events. When the last watch was told of each version.
+    /// Waits for so many events. Returns when the last watch got each version.
     async fn last(&mut self, events: usize) -> Result<HashMap<String, Instant>> {
         let mut last = HashMap::new();
         for _ in 0..events {
@@ -173,10 +173,10 @@ fn delays(written: &[Written], last: &HashMap<String, Instant>) -> Result<Vec<f6
     written.iter().map(delay).collect()
 }
 
-/// In milliseconds; less than nothing if all watches were told before the writer was.
+/// In milliseconds; negative if all watches got the version before the writer got its response.
 fn delay(written: &Written, last: &HashMap<String, Instant>) -> Result<f64> {
     let last = last.get(&written.version);
-    let last = *last.context("nobody was told of an update")?;
+    let last = *last.context("no watch got an update")?;
     let late = last.saturating_duration_since(written.answered);
     let early = written.answered.saturating_duration_since(last);
     Ok((late.as_secs_f64() - early.as_secs_f64()) * 1000.0)

@@ -43,7 +43,7 @@ struct Args {
     /// Watches of the same objects at once.
     #[arg(long, default_value_t = 50)]
     watches: usize,
-    /// Updates that all of those are told of.
+    /// Updates that all of those get.
     #[arg(long, default_value_t = 500)]
     changes: usize,
 }

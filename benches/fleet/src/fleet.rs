@@ -58,7 +58,7 @@ impl Fleet {
         }
     }
 
-    /// Waits until the root policies tell of so many clusters, each counted for each policy, that are Compliant.
+    /// Waits until the root policies report so many clusters, each counted for each policy, that are Compliant.
     pub(crate) async fn compliant(
         &mut self,
         hub: &Client,

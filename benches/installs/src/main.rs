@@ -57,7 +57,7 @@ async fn main() -> Result<()> {
     println!("{:.2} s", started.elapsed().as_secs_f64());
     end(&plane, &controller, mark, Used::default()).await?;
 
-    println!("\n# all works are applied, to the last add-on that says so");
+    println!("\n# all works are applied, to the last add-on that reports it");
     let (mark, before, started) = (plane.audit()?.mark()?, controller.used()?, Instant::now());
     objects::apply_works(&plane).await?;
     until(&plane, addons, |addon| {

@@ -234,6 +234,10 @@ fn measure_go(
     );
     let text = String::from_utf8(output.stdout)?;
     let mut words = text.split_whitespace();
-    let mut word = || words.next().context("the Go program said too little");
+    let mut word = || {
+        words
+            .next()
+            .context("the Go program printed too few numbers")
+    };
     Ok((word()?.parse()?, word()?.parse()?, word()?.parse()?))
 }

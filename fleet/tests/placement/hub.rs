@@ -264,7 +264,7 @@ impl Hub {
         let reported = usize::try_from(status.number_of_selected_clusters)?;
         ensure!(
             reported == names.len(),
-            "the status says {reported}, the decisions {names:?}"
+            "the status has {reported} clusters, the decisions {names:?}"
         );
         ensure!(!status.conditions.is_empty(), "no conditions");
         Ok(names)

@@ -14,7 +14,7 @@ pub struct Answer {
     pub code: u16,
     /// The type of the body.
     pub content_type: String,
-    /// What was said beside it.
+    /// The differences that are not an answer's own.
     pub warnings: Vec<String>,
     /// The body; of a watch a list of its events; a text if it is no JSON.
     pub body: Value,

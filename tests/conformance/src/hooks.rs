@@ -1,4 +1,4 @@
-//! A server of admission webhooks, which answers as a file of requests has told it to and remembers what it was asked.
+//! A server of admission webhooks. A file of requests sets its answers, and it records the reviews.
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, TcpListener};
@@ -74,7 +74,7 @@ pub struct Hooks {
 
 #[derive(Default)]
 struct Known {
-    /// What is answered, by path: everything is allowed of which nothing is said.
+    /// What is answered, by path: a path without an answer allows everything.
     answers: Mutex<HashMap<String, Value>>,
     /// What was asked, in order.
     seen: Mutex<Vec<Value>>,
@@ -120,7 +120,7 @@ impl Hooks {
         self.address.rsplit(':').next().unwrap_or_default()
     }
 
-    /// Says what is answered on a path: a `response`, whose `uid` is filled in and whose `patch` is encoded, or a whole
+    /// Sets the answer on a path: a `response`, whose `uid` is filled in and whose `patch` is encoded, or a whole
     /// `review`, or a `raw` text; with a `code` and after so many milliseconds of `sleep`.
     pub fn set(&self, path: &str, answer: Value) {
         self.known.answers.lock().insert(path.to_owned(), answer);

@@ -1,4 +1,4 @@
-//! The files of kubectl's commands, and in what it says something else of one server than of another.
+//! The files of kubectl's commands, and the differences of its output between two servers.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub struct Call {
     /// Whether its lines come in any order.
     #[serde(default)]
     pub unordered: bool,
-    /// Why it says something else of the embedded server, if it does.
+    /// Why its output differs on the embedded server, if it does.
     #[serde(default)]
     pub differs: Option<String>,
 }
@@ -108,14 +108,14 @@ pub struct Kubectl {
     pub home: PathBuf,
 }
 
-/// What it has said.
+/// Its exit code and output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandOutput {
     /// Its exit code.
     pub code: Option<i32>,
     /// What it has printed, with words in the places of what differs from server to server.
     pub stdout: String,
-    /// What it has complained of, likewise.
+    /// Its errors, likewise.
     pub stderr: String,
 }
 
@@ -164,7 +164,7 @@ impl Kubectl {
 }
 
 impl CommandOutput {
-    /// In what this, said of the embedded server, differs from what is said of a real one; nothing if it does not.
+    /// The differences between this output, of the embedded server, and that of a real one; `None` if there are none.
     pub fn difference(&self, real: &Self) -> Option<String> {
         if self == real {
             return None;

@@ -24,8 +24,8 @@ pub struct Step {
     /// The method and the path. `$NS` is the file's namespace, `$x` what an earlier step has saved as `x`.
     /// A text `$#x` becomes
     /// a number. `$HOOKS` is where webhooks of the file's own are (`127.0.0.1:4711`), and `$CA` who has signed for them. One more, which allows everything, is at
-    /// `$SELFPORT` with the certificate `$SELFCA`, which has signed itself. `ANSWER` tells
-    /// them what to say on a path, and `SEEN` answers what they were asked since, sorted if it says so.
+    /// `$SELFPORT` with the certificate `$SELFCA`, which has signed itself. `ANSWER` sets
+    /// their answer on a path, and `SEEN` returns the reviews since, sorted if it is so configured.
     pub request: String,
     /// The type of the body; JSON if absent.
     #[serde(default, rename = "type")]

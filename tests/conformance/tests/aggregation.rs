@@ -39,7 +39,7 @@ async fn apiservice_of_missing_service_is_unavailable_as_on_real_server() -> Res
     Ok(())
 }
 
-/// A client that does not ask again when it is told that a service is unavailable.
+/// A client that does not retry when a service is unavailable.
 async fn real_client(plane: &Plane) -> Result<Client> {
     let kubeconfig = Kubeconfig::read_from(plane.kubeconfig())?;
     let options = KubeConfigOptions::default();

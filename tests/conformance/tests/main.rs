@@ -69,7 +69,7 @@ fn reasons(scripts: &[Script]) -> Vec<String> {
     steps.filter_map(|step| step.differs.clone()).collect()
 }
 
-/// Every reason is told to users.
+/// The documentation has every reason.
 fn reasons_are_documented(reasons: &[String]) -> Result<(), Failed> {
     let path = reeve_testkit::workspace().join("docs/apiserver.md");
     let page =
@@ -78,7 +78,7 @@ fn reasons_are_documented(reasons: &[String]) -> Result<(), Failed> {
         .iter()
         .find(|reason| !page.contains(reason.as_str()))
     {
-        Some(missing) => Err(format!("docs/apiserver.md does not say: {missing}").into()),
+        Some(missing) => Err(format!("docs/apiserver.md lacks: {missing}").into()),
         None => Ok(()),
     }
 }

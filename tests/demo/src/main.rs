@@ -89,7 +89,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// Prints the table whenever it changes, until every cell says the same.
+/// Prints the table whenever it changes, until every cell is the same.
 async fn until_all(world: &World, table: &mut Table, wanted: &str) -> Result<()> {
     let deadline = Instant::now() + TIMEOUT;
     loop {

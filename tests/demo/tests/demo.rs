@@ -1,4 +1,4 @@
-//! The README's first command works and ends as the README says.
+//! The README's first command works and ends as the README describes.
 
 use std::process::Command;
 

@@ -173,7 +173,7 @@ pub fn run_beside<W: Send + Sync + 'static>(
     run(scenarios, start, Some(count), dump)
 }
 
-/// Tells what a failed scenario, given by its name, may have failed of.
+/// Describes the objects and logs of a failed scenario, given by its name.
 pub type Dump<W> = fn(Arc<W>, &'static str) -> BoxFuture<'static, String>;
 
 fn run<W: Send + Sync + 'static>(

@@ -1,4 +1,4 @@
-//! A way to a server that can be cut.
+//! A proxy in front of a server, with faults that a test sets.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,18 +14,18 @@ use tokio::task::JoinHandle;
 
 use crate::Plane;
 
-/// How the way is.
+/// The state of the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkFault {
-    /// It is open.
+    /// Connections work.
     None,
-    /// Connections are ended, and new ones too: whoever is behind it knows at once.
+    /// Connections are closed, and new ones too: the client gets an error at once.
     Refused,
-    /// Nothing arrives and nobody is told. What was sent meanwhile arrives when the way is open again.
+    /// Nothing arrives, and neither side gets an error. What was sent meanwhile arrives when the fault ends.
     Silent,
 }
 
-/// A way through 127.0.0.1 to the API server of a plane. It ends when it is dropped.
+/// A proxy on 127.0.0.1 to the API server of a plane. It ends when it is dropped.
 pub struct FaultProxy {
     address: SocketAddr,
     fault: watch::Sender<NetworkFault>,
@@ -42,7 +42,7 @@ impl Drop for FaultProxy {
 }
 
 impl FaultProxy {
-    /// An open way to `plane`.
+    /// A proxy to `plane` without a fault.
     pub async fn to(plane: &Plane) -> Result<Self> {
         let server = plane.server().trim_start_matches("https://").to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await;
@@ -67,7 +67,7 @@ impl FaultProxy {
         })
     }
 
-    /// Cuts the way, or opens it.
+    /// Sets or ends a fault.
     pub fn set(&self, fault: NetworkFault) {
         self.fault.send_replace(fault);
     }
@@ -77,7 +77,7 @@ impl FaultProxy {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// Writes a kubeconfig beside another one (of this way's plane) that leads through here.
+    /// Writes a kubeconfig beside another one (of the same plane) that uses the proxy.
     pub fn kubeconfig(&self, plane: &Plane, of: &Path) -> Result<PathBuf> {
         let what = || format!("the kubeconfig {}", of.display());
         let text = std::fs::read_to_string(of).with_context(what)?;

@@ -17,7 +17,7 @@ use crate::crds::{install, read};
 use crate::golang::GoProgram;
 use crate::{Component, Objects, Plane, free_port, workspace};
 
-/// The CRD that tells whether Gatekeeper is installed.
+/// The CRD that shows whether Gatekeeper is installed.
 pub const TEMPLATES_CRD: &str = "constrainttemplates.templates.gatekeeper.sh";
 
 /// The configuration of Gatekeeper's validating webhook.
@@ -43,7 +43,7 @@ pub fn gatekeeper_crds() -> Result<Vec<DynamicObject>> {
     // Downloads it when that is needed, with the checksum of `go.sum`.
     let output = module.go(&["mod", "download", "-json", MODULE].map(AsRef::as_ref))?;
     let output: Value =
-        serde_json::from_str(&output).context("reading what `go` says of Gatekeeper")?;
+        serde_json::from_str(&output).context("reading the output of `go` about Gatekeeper")?;
     let root = output["Dir"].as_str().context("Gatekeeper has no folder")?;
     read(&PathBuf::from(root).join("charts/gatekeeper/crds"))
 }

@@ -29,7 +29,7 @@ impl Packager {
     /// What it prints, run in the root of the workspace. Builds it first when that is needed (minutes, once).
     ///
     /// # Errors
-    /// When it fails, with all that it has said.
+    /// When it fails, with its whole output.
     pub fn run<S: AsRef<OsStr>>(self, args: &[S]) -> Result<String> {
         let root = workspace();
         let program = self.program(&root.join("tests/packaging")).locate()?;

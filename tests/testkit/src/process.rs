@@ -208,7 +208,7 @@ fn build(package: &str, name: &str) -> Result<PathBuf> {
     let args = ["build", "--quiet", "--package", package, "--bin", name];
     let mut command = Command::new(cargo);
     command.current_dir(&root).args(args);
-    // What cargo tells a test about itself is not for the build: ring builds anew when it changes, and all on top of it.
+    // The variables that cargo sets for a test are not for the build: ring builds anew when it changes, and all on top of it.
     for (key, _) in env::vars_os() {
         let name = key.to_str().unwrap_or_default();
         if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {

@@ -9,7 +9,7 @@ use reeve_testkit::{Component, eventually, free_port};
 
 const SOON: Duration = Duration::from_secs(10);
 
-/// Says by which name it was called, and ends with 3 when asked to.
+/// Prints the name by which it was called, and exits with 3 on SIGTERM.
 const LONG_RUNNING: &str =
     r#"trap "exit 3" TERM; echo "$GREETING from ${0##*/}"; while :; do sleep 0.05; done"#;
 

@@ -113,9 +113,9 @@ async fn status(world: &World, name: &str, pointer: &str, want: &Value) -> Resul
 }
 
 async fn logged(world: &World, name: &str, text: &str) -> Result<()> {
-    eventually(format!("{name} has said {text}"), SOON, || async {
+    eventually(format!("{name} has logged {text}"), SOON, || async {
         let log = world.kubelet.logs(NAMESPACE, name);
-        ensure!(log.contains(text), "it has said {log:?}");
+        ensure!(log.contains(text), "the log is {log:?}");
         Ok(())
     })
     .await
@@ -351,7 +351,10 @@ async fn container_matches_manifest(world: &World) -> Result<()> {
     );
     // The shell sees `$(ONE)` only where it was escaped, and then finds no such command.
     let reported = reported.replace("$(ONE)", "");
-    ensure!(log.contains(&reported), "{log:?} does not say {reported:?}");
+    ensure!(
+        log.contains(&reported),
+        "{log:?} does not contain {reported:?}"
+    );
     ensure!(!log.contains("written"), "{log}");
     ensure!(log.contains("\n0\nNoNewPrivs:\t1\n"), "{log}");
     Ok(())

@@ -171,7 +171,7 @@ async fn compare_servers(
 }
 
 impl ClientTest {
-    /// What was said, without the steps that may differ.
+    /// The output without the steps that may differ.
     fn comparable(&self, output: &CommandOutput) -> CommandOutput {
         let differs = |line: &&str| !self.differs.iter().any(|(step, _)| is_step(line, step));
         let lines: Vec<&str> = output.stdout.lines().filter(differs).collect();

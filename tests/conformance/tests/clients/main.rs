@@ -74,13 +74,13 @@ struct Both {
     real: Kubectl,
 }
 
-/// Every reason why a tour differs is told to users.
+/// The documentation has every reason why a client test differs.
 fn reasons_are_documented() -> Result<(), Failed> {
     let path = reeve_testkit::workspace().join("docs/apiserver.md");
     let page =
         std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     match client_tests::reasons().find(|reason| !page.contains(reason)) {
-        Some(missing) => Err(format!("docs/apiserver.md does not say: {missing}").into()),
+        Some(missing) => Err(format!("docs/apiserver.md lacks: {missing}").into()),
         None => Ok(()),
     }
 }

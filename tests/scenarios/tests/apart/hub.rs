@@ -342,7 +342,7 @@ pub(crate) async fn resolved_once(world: Arc<Pair>) -> Result<()> {
         let reported = policy.parent_messages().await?;
         ensure!(
             !reported.iter().any(|message| message.contains("{{hub")),
-            "the parent was told {reported:#?}"
+            "the events of the parent are {reported:#?}"
         );
 
         let version =

@@ -115,12 +115,12 @@ pub(crate) async fn reported_later(world: Arc<Pair>) -> Result<()> {
             .await?;
         // The status publishes no more than the parent was reported.
         policy
-            .stays("it says nothing", |observed| {
+            .stays("nothing is reported", |observed| {
                 observed.compliance().is_empty()
             })
             .await?;
         same(
-            "what the parent was told",
+            "the events of the parent",
             policy.parent_messages().await?.len(),
             0,
         )?;
@@ -128,7 +128,7 @@ pub(crate) async fn reported_later(world: Arc<Pair>) -> Result<()> {
         policy.is("Compliant").await?;
         let message = "Compliant; notification - namespaces [default] found as specified";
         same(
-            "what the parent was told",
+            "the events of the parent",
             policy.parent_messages().await?,
             vec![message.to_owned()],
         )

@@ -74,7 +74,7 @@ pub(crate) async fn limits(hub: Arc<Hub>) -> Result<()> {
         let spec = &jobs.first().context("the job is gone")?.data["spec"];
         let violations = spec["extra_vars"]["policy_violations"].as_object();
         let violations = violations.map_or(0, serde_json::Map::len);
-        ensure!(violations == reported, "{name}: {violations} are told of");
+        ensure!(violations == reported, "{name}: {violations} are reported");
     }
     Ok(())
 }

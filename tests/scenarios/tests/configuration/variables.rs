@@ -196,7 +196,7 @@ pub(crate) async fn errors(world: Arc<Evaluator>) -> Result<()> {
         let observed = subject.is("NonCompliant").await?;
         ensure!(
             observed.message(0).ends_with(ends),
-            "it says {}",
+            "the status is {}",
             observed.message(0)
         );
         same(
@@ -225,7 +225,7 @@ object-templates:
     let ends = "tmpl:4:12: executing \"tmpl\" at <.ObjectName>: can't evaluate field ObjectName in type struct {}";
     ensure!(
         observed.message(0).ends_with(ends),
-        "it says {}",
+        "the status is {}",
         observed.message(0)
     );
     Ok(())

@@ -310,7 +310,7 @@ impl Actor<'_> {
         let (writes, history) = (self.writes().await?, observed.history());
         ensure!(history.len() <= 4, "the history is {history:#?}");
         let message = observed.message(0).to_owned();
-        steadily("it is said once", || async {
+        steadily("it is reported once", || async {
             let observed = policy.observed().await?;
             same("the message", observed.message(0), message.as_str())?;
             same("the history", observed.history(), history.clone())?;

@@ -65,9 +65,9 @@ pub(crate) async fn not_yet(world: Arc<Guarded>) -> Result<()> {
     policy.apply("inform", &[template_of(kind)]).await?;
     policy.reports("roughedge21a", &made(kind)).await?;
     // What has been observed once is not observed again.
-    steadily("it is said once", || async {
+    steadily("it is reported once", || async {
         same(
-            "what was told",
+            "the reports",
             policy.reported("roughedge21a").await?,
             vec![made(kind)],
         )
@@ -106,9 +106,9 @@ pub(crate) async fn foreign(world: Arc<Guarded>) -> Result<()> {
     let taken = "NonCompliant; template-error; Template name must be unique. Policy template with kind: \
         ConstraintTemplate name: roughedge21c already exists outside of a Policy";
     policy.reports("roughedge21c", taken).await?;
-    steadily("only that is told", || async {
+    steadily("only that is reported", || async {
         same(
-            "what was told",
+            "the reports",
             policy.reported("roughedge21c").await?,
             vec![taken],
         )
@@ -131,9 +131,9 @@ pub(crate) async fn unread_template(world: Arc<Guarded>) -> Result<()> {
         .managed
         .patch_status(api, of, None, "roughedge21d", status)
         .await?;
-    steadily("nothing is told", || async {
+    steadily("nothing is reported", || async {
         same(
-            "what was told",
+            "the reports",
             policy.reported("roughedge21d").await?,
             Vec::<String>::new(),
         )
@@ -142,7 +142,7 @@ pub(crate) async fn unread_template(world: Arc<Guarded>) -> Result<()> {
     template_status(&world.managed, &found, true).await?;
     policy.reports("roughedge21d", &made(kind)).await?;
     same(
-        "what was told",
+        "the reports",
         policy.reported("roughedge21d").await?,
         vec![made(kind)],
     )?;

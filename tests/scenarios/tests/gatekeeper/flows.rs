@@ -228,7 +228,10 @@ pub(crate) async fn notes(world: Arc<Guarded>) -> Result<()> {
             .await?;
         for template in ["casec17e", name] {
             let history = policy.history(template).await?;
-            ensure!(history.len() < 5, "{template} says {history:#?}");
+            ensure!(
+                history.len() < 5,
+                "the history of {template} is {history:#?}"
+            );
         }
         Ok(())
     })

@@ -153,7 +153,7 @@ pub(crate) async fn failed_update(world: Arc<Guarded>) -> Result<()> {
         let newest = history.first().map_or("", String::as_str);
         let refusal =
             format!("NonCompliant; template-error; Failed to update policy template {name}: ");
-        ensure!(newest.starts_with(&refusal), "it says {history:#?}");
+        ensure!(newest.starts_with(&refusal), "the history is {history:#?}");
         Ok(())
     })
     .await?;
@@ -199,7 +199,7 @@ pub(crate) async fn of_another_policy(world: Arc<Guarded>) -> Result<()> {
         .reports(name, "NonCompliant; warn - no (on ConfigMap cups/one)")
         .await?;
     steadily("the audit is not the second one's", || async {
-        same("what was told", second.reported(name).await?, vec![taken])
+        same("the reports", second.reported(name).await?, vec![taken])
     })
     .await?;
     second.remove().await?;

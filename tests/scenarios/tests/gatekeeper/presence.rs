@@ -119,12 +119,12 @@ pub(crate) async fn restarts(world: Arc<Guarded>) -> Result<()> {
     );
     running.component().restart()?;
     let mut running = running.ready().await?;
-    steadily("nothing is told twice", || async {
+    steadily("nothing is reported twice", || async {
         let now = (
             policy.reported(name).await?,
             policy.reported("casec17n").await?,
         );
-        same("what was told", &now, &before)
+        same("the reports", &now, &before)
     })
     .await?;
     // What happened meanwhile is reported.

@@ -187,7 +187,10 @@ async fn look(
     }
     // It was a run worth looking at.
     let log = &emitted.last().context("nothing was emitted")?.1;
-    ensure!(log.contains("secrets-fails"), "the log says little");
+    ensure!(
+        log.contains("secrets-fails"),
+        "the log has no line about the policy"
+    );
     ensure!(
         emitted.iter().any(|(_, text)| text.contains("[redacted]")),
         "nothing was taken out"

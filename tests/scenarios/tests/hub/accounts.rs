@@ -337,7 +337,7 @@ pub(crate) async fn unneeded(world: Arc<Hubs>) -> Result<()> {
     // What was asked for is answered a moment before it is in the log.
     within("a token was asked for", || async {
         let tokens = tokens(audit, mark, &site)?;
-        ensure!(!tokens.is_empty(), "the audit log tells of no token");
+        ensure!(!tokens.is_empty(), "the audit log has no token request");
         Ok(())
     })
     .await?;

@@ -150,21 +150,21 @@ pub(crate) async fn unbound(world: Arc<Hubs>) -> Result<()> {
     root.status_is(json!({})).await?;
     let audit = world.hub.plane().audit()?;
     let mark = audit.mark()?;
-    // Much happens, and nothing of it changes what there is to say.
+    // Many changes follow, and none changes the status.
     for round in 0..5 {
         root.annotate("round", &round.to_string()).await?;
         choice
             .decides(if round % 2 == 0 { &[] } else { &["m1"] })
             .await?;
     }
-    steadily("nothing is said anew", || async {
+    steadily("the status is not written again", || async {
         same("its status", root.status().await?, json!({}))
     })
     .await?;
     let mut events = audit.since(mark)?;
     events.retain(|event| event.namespace == site.name && event.name == "policy");
     let looked = count(&events, &AuditQuery::default());
-    ensure!(looked > 0, "the audit log tells nothing of the policy");
+    ensure!(looked > 0, "the audit log has no request for the policy");
     let query = AuditQuery {
         user_agent: Some("governance-policy-propagator"),
         resource: Some("policies/status"),

@@ -191,7 +191,7 @@ pub(crate) async fn counted(world: Arc<Hubs>) -> Result<()> {
         .await?;
     root.replicas_are(&["m1", "m2"]).await?;
     root.reports("m1", "Compliant").await?;
-    within("m1 is heard", || async {
+    within("the status of m1 is aggregated", || async {
         let status = root.status().await?;
         ensure!(
             status["status"][0] == on("m1", "Compliant") && status["compliant"].is_null(),

@@ -305,10 +305,10 @@ pub(crate) async fn reported_of_each(world: Arc<Hubs>) -> Result<()> {
             .map(|cluster| format!("Policy {}/policy was {what} cluster {cluster}", site.name));
         let root = &root;
         async move {
-            within(format!("{what} is told"), || async {
+            within(format!("{what} is reported"), || async {
                 let mut reported = root.reported(what).await?;
                 reported.sort();
-                same("what is told", reported, want.to_vec())
+                same("the events", reported, want.to_vec())
             })
             .await
         }

@@ -22,11 +22,11 @@ pub(crate) async fn disabled_once(world: Arc<Hubs>) -> Result<()> {
     root.disable(true).await?;
     root.replicas_are(&[]).await?;
     let want = vec![format!("Policy {}/policy was disabled", site.name)];
-    within("it is told", || async {
+    within("the event is emitted", || async {
         same("the events", root.reported("disabled").await?, want.clone())
     })
     .await?;
-    steadily("it is told once", || async {
+    steadily("the event is emitted once", || async {
         same("the events", root.reported("disabled").await?, want.clone())
     })
     .await?;
@@ -34,7 +34,7 @@ pub(crate) async fn disabled_once(world: Arc<Hubs>) -> Result<()> {
     let reported = events
         .iter()
         .find(|(_, _, message)| message.contains("disabled"));
-    let (kind, reason, _) = reported.context("it is not told")?;
+    let (kind, reason, _) = reported.context("no event was emitted")?;
     same("type", kind.as_str(), "Normal")?;
     same("reason", reason.as_str(), "PolicyPropagation")
 }

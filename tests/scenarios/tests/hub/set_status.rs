@@ -120,7 +120,7 @@ pub(crate) async fn everything_at_once(world: Arc<Hubs>) -> Result<()> {
                    Deleted policies: a-missing, b-missing";
     site.set_reports("set", observed("", &[choice.entry("choice")], message))
         .await?;
-    within("the missing ones are told", || async {
+    within("the missing ones are reported", || async {
         let events = site.events("PolicySet", "set").await?;
         for missing in ["a-missing", "b-missing"] {
             let note = format!(
@@ -217,8 +217,8 @@ pub(crate) async fn reported_on_change(world: Arc<Hubs>) -> Result<()> {
         let events = site.events("PolicySet", "set").await?;
         anyhow::Ok(events.iter().filter(|event| **event == line).count())
     };
-    within("it is told", || async {
-        ensure!(reported().await? > 0, "nothing is told");
+    within("it is reported", || async {
+        ensure!(reported().await? > 0, "nothing is reported");
         Ok(())
     })
     .await?;
@@ -228,12 +228,12 @@ pub(crate) async fn reported_on_change(world: Arc<Hubs>) -> Result<()> {
     for compliance in ["NonCompliant", "Compliant", "NonCompliant", "Compliant"] {
         root.reports("m2", compliance).await?;
         let m2 = reeve_scenarios::on("m2", compliance);
-        within("the root says so", || async {
+        within("the root reports it", || async {
             same("on m2", &root.status().await?["status"][1], &m2)
         })
         .await?;
     }
-    steadily("nothing new is told", || async {
+    steadily("nothing new is reported", || async {
         same("its status", site.set_status("set").await?, want.clone())?;
         same("events", reported().await?, before)
     })

@@ -167,7 +167,7 @@ pub(crate) async fn refused(world: Arc<Hubs>) -> Result<()> {
         );
         ends_with(&observed, &want)?;
         let prefix = "Failed to resolve templates for cluster m1: ";
-        within("it is told", || async {
+        within("it is reported", || async {
             let events = site.events("Policy", name).await?;
             let found = events.iter().any(|(kind, reason, message)| {
                 kind == "Warning" && reason == "PolicyPropagation" && message.starts_with(prefix)
@@ -294,7 +294,7 @@ pub(crate) async fn unknown_kind(world: Arc<Hubs>) -> Result<()> {
     let observed = |value: &'static str| {
         let root = &root;
         async move {
-            root.until("m1", "it says so", |replica| {
+            root.until("m1", "it reports the error", |replica| {
                 let errors = reeve_scenarios::errors(replica);
                 let [Some(error), None] = errors.as_slice() else {
                     anyhow::bail!("the errors are {errors:#?}");
@@ -311,11 +311,11 @@ pub(crate) async fn unknown_kind(world: Arc<Hubs>) -> Result<()> {
     root.apply(spec("second")).await?;
     observed("second").await?;
     let reported = root.reported("Failed to resolve templates").await?;
-    steadily("it is not told again and again", || async {
+    steadily("the event is not repeated", || async {
         let now = root.reported("Failed to resolve templates").await?;
         ensure!(
             now.len() <= reported.len() + 1,
-            "it was told {} times, now {}",
+            "the event was emitted {} times, now {}",
             reported.len(),
             now.len()
         );
@@ -418,12 +418,16 @@ pub(crate) async fn reported_as_it_is(world: Arc<Hubs>) -> Result<()> {
         .await?;
     let want = format!("error calling fail: at 100%s-%d {long}");
     ends_with(&root.has_error("m1", "100%s").await?, &want)?;
-    let reported = within("it is told", || async {
+    let reported = within("it is reported", || async {
         let reported = root.reported("Failed to resolve templates").await?;
-        reported.into_iter().next().context("nothing is told")
+        reported.into_iter().next().context("nothing is reported")
     })
     .await?;
-    ensure!(reported.len() <= 1024, "{} bytes are told", reported.len());
+    ensure!(
+        reported.len() <= 1024,
+        "{} bytes are reported",
+        reported.len()
+    );
     ensure!(!reported.contains("MISSING"), "it is formatted: {reported}");
     ensure!(
         reported.starts_with(

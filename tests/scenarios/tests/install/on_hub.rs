@@ -54,7 +54,7 @@ async fn is_on_hub(addon: &AddOn<'_>, annotations: Value) -> Result<()> {
     addon.annotate(json!({ "log-level": "8" })).await?;
     addon.args(&[ARG, "--log-level=8"]).await?;
     addon.runs().await?;
-    // What the values say of it counts for nothing.
+    // The values have no effect on it.
     let image = image("governance-policy-framework-addon");
     addon
         .container(&image, |container| container["image"] == *image)

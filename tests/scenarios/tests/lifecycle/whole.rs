@@ -12,7 +12,7 @@ use crate::inventory::{self, Inventory};
 const CLUSTERS: [&str; 2] = ["c1", "c2"];
 const POLICY: &str = "policy.open-cluster-management.io/v1";
 const SOON: Duration = Duration::from_mins(1);
-/// Until a controller has acted on what it has heard.
+/// How long a controller may take to act on a watch event.
 const SETTLE_TIME: Duration = Duration::from_secs(2);
 
 pub(crate) async fn installed_used_and_removed() -> Result<()> {
@@ -143,7 +143,7 @@ async fn govern(fleet: &Fleet) -> Result<()> {
         )
         .await?;
     }
-    eventually("the hub says Compliant", SOON, || async {
+    eventually("the hub reports Compliant", SOON, || async {
         let policy = fleet
             .hub
             .get(POLICY, "Policy", Some(name.0), name.1)

@@ -63,12 +63,16 @@ async fn assert_only_writer(
 ) -> Result<()> {
     let (mark, time) = beginning;
     // What is written is seen a moment before it is in the log.
-    eventually(format!("the audit log tells of {user}"), SOON, || async {
-        let events = audit.since(mark)?;
-        let wrote = writers(&events, time);
-        ensure!(wrote.iter().eq([&user]), "{wrote:?} wrote");
-        Ok(())
-    })
+    eventually(
+        format!("the audit log has requests of {user}"),
+        SOON,
+        || async {
+            let events = audit.since(mark)?;
+            let wrote = writers(&events, time);
+            ensure!(wrote.iter().eq([&user]), "{wrote:?} wrote");
+            Ok(())
+        },
+    )
     .await
 }
 

@@ -31,7 +31,7 @@ pub(crate) async fn first(hub: Arc<Hub>) -> Result<()> {
     let mark = hub.plane.audit()?.mark()?;
     hub.enable("first", CONFIG_POLICY, json!({})).await?;
     hub.succeed("first", DEPLOY).await?;
-    eventually("the add-on says that it is applied", SOON, || async {
+    eventually("the add-on reports that it is applied", SOON, || async {
         let reason = hub
             .reason("first", CONFIG_POLICY, "ManifestApplied")
             .await?;
@@ -94,7 +94,7 @@ pub(crate) async fn moved(hub: Arc<Hub>) -> Result<()> {
         .await?;
     hub.has_works("new-host", &[]).await?;
     eventually(
-        "the add-on says that there is no such cluster",
+        "the add-on reports that there is no such cluster",
         SOON,
         || async {
             let reason = hub

@@ -1,7 +1,7 @@
 //! A kubelet without containers: it runs the commands of Pods as processes.
 //!
 //! Every Pod has mounts, a network and a host name of its own, so that its paths (`/var/run/secrets/...`), its ports
-//! and its name are what its manifest says, however many Pods there are. Its containers run as the image's user with
+//! and its name are those of its manifest, however many Pods there are. Its containers run as the image's user with
 //! no more than the manifest gives them: environment, volumes, and the token of their `ServiceAccount`. From inside,
 //! nothing can be reached but the API servers that the test names, on 127.0.0.1.
 //!
@@ -68,13 +68,13 @@ pub struct KubeletOptions {
     pub unpullable: BTreeSet<String>,
     /// Who containers run as that name no user: the image's user. Has no effect where tests do not run as root.
     pub user: i64,
-    /// By how much probes are faster than their manifest says.
+    /// By how much probes are faster than in their manifest.
     pub probes_divided_by: u32,
     /// The shortest time between two probes.
     pub probes_at_least: Duration,
     /// How long the first restart of a container waits. Doubles with each, up to ten times this.
     pub back_off: Duration,
-    /// The longest time that a container has to end, whatever its manifest says.
+    /// The longest time that a container has to end, whatever its manifest has.
     pub grace_cap: Duration,
 }
 
@@ -132,7 +132,7 @@ impl Blocked {
     }
 }
 
-/// Runs the Pods of a plane. Dropping it kills them all; the cluster is not told.
+/// Runs the Pods of a plane. Dropping it kills them all, without an update of their statuses.
 pub struct Kubelet {
     inner: Arc<Inner>,
     tasks: JoinSet<()>,
@@ -204,7 +204,7 @@ impl Kubelet {
         Ok(Self { inner, tasks })
     }
 
-    /// Says which programs or images cannot be pulled from now on. Containers that run go on.
+    /// Sets the programs or images that cannot be pulled from now on. Running containers continue.
     pub fn set_unpullable<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
         let names = names.into_iter().map(str::to_owned).collect();
         *self
@@ -263,8 +263,8 @@ impl Kubelet {
         probes::http_get(&folder.join("in"), port, path).await
     }
 
-    /// `kill -9` of a Pod's containers, as when the machine runs out of memory. They are started again if their Pod
-    /// says so.
+    /// `kill -9` of a Pod's containers, as when the machine runs out of memory. They are restarted if the policy
+    /// of their Pod requires it.
     pub fn kill(&self, namespace: &str, pod: &str) -> Result<()> {
         let processes = self.inner.with_running(namespace, pod, |with_running| {
             with_running.processes.clone()
@@ -444,7 +444,7 @@ async fn client(kubeconfig: &Path) -> Result<Client> {
     let options = KubeConfigOptions::default();
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
     let mut config = config.context("reading the kubeconfig")?;
-    // So that an audit log tells its requests from those of its Pods.
+    // So that an audit log distinguishes its requests from those of its Pods.
     let agent = HeaderValue::from_static("process-kubelet");
     config.headers.push((USER_AGENT, agent));
     Client::try_from(config).context("creating a client")

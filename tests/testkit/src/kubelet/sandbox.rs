@@ -49,7 +49,7 @@ impl Machine {
         let tried = tried.context(ADVICE)?;
         ensure!(
             tried.status.success(),
-            "{ADVICE}; `unshare` says: {}",
+            "{ADVICE}; `unshare` prints: {}",
             String::from_utf8_lossy(&tried.stderr)
         );
         Ok(machine)

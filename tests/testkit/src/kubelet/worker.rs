@@ -156,7 +156,7 @@ impl Worker {
             .await;
         match bound {
             Ok(_) => Ok(()),
-            // The watch has not told of the binding yet.
+            // The watch has not delivered the binding yet.
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
             Err(error) => Err(error).context("binding it"),
         }
@@ -498,7 +498,7 @@ impl Inner {
         }))
     }
 
-    /// Asks a process to end, makes it end after `grace`, and says how it ended.
+    /// Sends SIGTERM to a process, kills it after `grace`, and returns its exit code.
     async fn stop(&self, process: ProcessId, grace: Duration) -> Result<i32> {
         self.processes.signal(process, Signal::TERM)?;
         let end = Instant::now() + grace;

@@ -21,7 +21,7 @@ use crate::Objects;
 const TICK: Duration = Duration::from_secs(10);
 
 /// The stand-in for OCM's add-on manager. It makes `ManagedClusterAddOn`s the property of their
-/// `ClusterManagementAddOn`, tells which configurations count for them, and how far these have come.
+/// `ClusterManagementAddOn`, publishes which configurations apply to them, and the progress of these.
 /// It ends when it is dropped.
 pub struct AddonManager {
     journal: Journal,

@@ -43,7 +43,7 @@ pub enum WorkAgentKind {
     /// The stand-in, with its short intervals.
     StandIn,
     /// Open Cluster Management's own program, which looks at unchanged works every four to six minutes and at what it has
-    /// applied every ten to twenty seconds, whatever [`KlusterletOptions`] says.
+    /// applied every ten to twenty seconds, whatever [`KlusterletOptions`] has.
     Ocm,
 }
 

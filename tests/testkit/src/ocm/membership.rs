@@ -1,4 +1,4 @@
-//! What the registration agent tells of its cluster: that it is there, its version and its claims.
+//! What the registration agent publishes of its cluster: its lease, its version and its claims.
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;

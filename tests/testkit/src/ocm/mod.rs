@@ -6,7 +6,7 @@
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {
-//! use reeve_testkit::ocm::{AddonManager, Klusterlet, KlusterletOptions, ClusterPlanes};
+//! use reeve_testkit::ocm::{AddonManager, ClusterPlanes, Klusterlet, KlusterletOptions};
 //! use reeve_testkit::{Plane, PlaneOptions, install_addon_crds};
 //!
 //! let hub = Plane::start(PlaneOptions { name: "hub", ..PlaneOptions::default() }).await?;
@@ -17,8 +17,8 @@
 //! }
 //! let _manager = AddonManager::start(hub.objects()).await?;
 //! let planes = ClusterPlanes { hub: &hub, managed: &managed, agent: &managed };
-//! let klusterlet = Klusterlet::join(sites, KlusterletOptions::named("cluster2")).await?;
-//! klusterlet.pause()?; // The hub hears nothing of the cluster, nor the cluster of the hub.
+//! let klusterlet = Klusterlet::join(planes, KlusterletOptions::named("cluster2")).await?;
+//! klusterlet.pause()?; // The hub gets no update from the cluster, nor the cluster from the hub.
 //! # Ok(())
 //! # }
 //! ```

@@ -117,7 +117,7 @@ impl Registration {
 }
 
 impl Known {
-    /// Goes as far as possible; says whether the secret is there.
+    /// Makes as much progress as possible; returns whether the secret exists.
     async fn advance(&mut self, agents: &Agents, addon: &str) -> Result<bool> {
         if let Progress::Requested(request) = &self.progress {
             match csr::request_state(agents, request).await? {

@@ -197,8 +197,8 @@ impl Applier<'_> {
     }
 }
 
-/// Puts what the manifest says over the object. What the manifest does not speak of stays; labels
-/// and annotations are put together.
+/// Merges the manifest into the object. Fields that the manifest lacks stay; labels
+/// and annotations are merged.
 fn merge(live: &mut DynamicObject, wanted: &DynamicObject, resource: &Resource) {
     live.labels_mut().extend(wanted.labels().clone());
     live.annotations_mut().extend(wanted.annotations().clone());

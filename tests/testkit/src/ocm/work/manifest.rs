@@ -1,4 +1,4 @@
-//! What a work says of its manifests besides their content.
+//! The options of a work for its manifests.
 
 use serde::Deserialize;
 use serde_json::Value;

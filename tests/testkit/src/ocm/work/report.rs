@@ -1,4 +1,4 @@
-//! What the work agent tells the hub of a work.
+//! The status of a work that the work agent writes on the hub.
 
 use anyhow::{Context, Result};
 use kube::api::DynamicObject;
