@@ -70,7 +70,7 @@ pub fn after(present: &[Condition], changes: &[ConditionChange], now: Timestamp)
         }
         match change {
             ConditionChange::Remove { kind } => {
-                conditions.retain(|condition| condition.type_ != *kind)
+                conditions.retain(|condition| condition.type_ != *kind);
             }
             ConditionChange::Set {
                 kind,

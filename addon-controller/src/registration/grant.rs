@@ -53,7 +53,7 @@ pub struct Grants {
     events: EventRecorder,
     /// This process's Pod.
     own: Option<ObjectReference>,
-    applied_grants: Arc<Mutex<HashMap<(&'static str, ObjectKey), AppliedGrant>>>,
+    applied: Arc<Mutex<HashMap<(&'static str, ObjectKey), AppliedGrant>>>,
     /// Without this lock all workers would create the shared roles at once.
     shared: Arc<tokio::sync::Mutex<()>>,
 }
@@ -71,7 +71,7 @@ impl Grants {
             client,
             events,
             own,
-            applied_grants: Arc::default(),
+            applied: Arc::default(),
             shared: Arc::default(),
         }
     }
@@ -127,16 +127,14 @@ impl Grants {
             &*installation.cluster,
             rights::role_name(installation.addon),
         );
-        self.applied_grants
-            .lock()
-            .remove(&(RoleBinding::KIND_NAME, key));
+        self.applied.lock().remove(&(RoleBinding::KIND_NAME, key));
     }
 
     async fn apply<K: Right>(&self, api: Api<K>, desired: K) -> Result<(), GrantError> {
         let key = ObjectKey::of(&desired);
         let digest = Digest::of(&desired);
         let memo_key = (K::KIND_NAME, key.clone());
-        let applied = self.applied_grants.lock().get(&memo_key).copied();
+        let applied = self.applied.lock().get(&memo_key).copied();
         if applied
             .is_some_and(|grant| grant.digest == digest && grant.at.elapsed() < RECHECK_INTERVAL)
         {
@@ -163,7 +161,7 @@ impl Grants {
             }
         }
         let at = Instant::now();
-        self.applied_grants
+        self.applied
             .lock()
             .insert(memo_key, AppliedGrant { digest, at });
         Ok(())

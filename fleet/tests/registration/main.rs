@@ -29,7 +29,7 @@ fn list() -> Vec<Scenario> {
         "plc_85_sets_follow_labels", "r66", sets::by_labels;
         "plc_85_exclusive_sets_follow_moves", "r67", sets::exclusive;
         "plc_85_the_set_of_all_follows", "r69", sets::of_all;
-        "plc_87_default_comes_back", "r70", sets::default;
+        "plc_87_default_set_is_recreated", "r70", sets::default;
         "plc_87_to_r75_global_is_restored", "r72", sets::global;
         "plc_88_to_r39_e4_bindings_follow_their_set", "r35", sets::bindings;
         "plc_89_taints_follow_the_condition", "r76", clusters::taints;
@@ -37,7 +37,7 @@ fn list() -> Vec<Scenario> {
         "plc_92_a_lease_stops_and_recovers", "r78", clusters::recovered;
         "plc_92_a_cluster_is_restored", "r79", clusters::restored;
         "plc_1_the_placement_controller_starts_and_stops", "p176", start_and_stop;
-        "plc_92_a_cluster_that_goes_is_unknown", "r46", clusters::terminating;
+        "plc_92_terminating_cluster_is_unknown", "r46", clusters::terminating;
     ]
 }
 

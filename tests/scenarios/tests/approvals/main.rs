@@ -344,13 +344,13 @@ fn main() -> ExitCode {
         start(),
         |hub: Arc<Hub>, _| Box::pin(async move { hub.controller.log() }),
         vec![
-            scenario("addon_108_forged_requests_are_left_unapproved", |hub| {
+            scenario("addon_108_forged_requests_are_not_approved", |hub| {
                 Box::pin(forged(hub))
             }),
             scenario("requests_of_agents_are_approved", |hub| {
                 Box::pin(genuine(hub))
             }),
-            scenario("a_request_that_came_too_early_is_approved_later", |hub| {
+            scenario("early_request_is_approved_later", |hub| {
                 Box::pin(early(hub))
             }),
         ],

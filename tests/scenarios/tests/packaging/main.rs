@@ -11,22 +11,22 @@ use reeve_scenarios::{run_on_plane, scenario};
 
 fn main() -> ExitCode {
     run_on_plane(vec![
-        scenario("the_base_is_what_clusteradm_installs", |_| {
+        scenario("base_equals_clusteradm", |_| {
             Box::pin(rendered::base_equals_clusteradm())
         }),
-        scenario("the_deployments_are_those_of_clusteradm", |_| {
+        scenario("deployments_equal_clusteradm", |_| {
             Box::pin(rendered::deployments_equal_clusteradm())
         }),
         scenario("chart_renders_same_objects_as_base", |_| {
             Box::pin(rendered::chart_renders_same_objects_as_base())
         }),
-        scenario("the_chart_refuses_values_that_mean_nothing", |_| {
+        scenario("chart_rejects_unknown_values", |_| {
             Box::pin(rendered::chart_rejects_unknown_values())
         }),
         scenario("one_image_reaches_all_four_components", |_| {
             Box::pin(rendered::image_is_set_on_all_components())
         }),
-        scenario("documented_install_names_the_image_that_is_pushed", |_| {
+        scenario("documented_install_names_published_image", |_| {
             Box::pin(documented::install_page_names_published_image())
         }),
         scenario("another_namespace_reaches_all_objects", |_| {
