@@ -490,7 +490,7 @@ fn addon_52_namespace_of_late_recognized_hub_is_orphaned_before_it_is_dropped() 
     assert!(has_namespace(&fake), "the work agent would delete it");
     fake.apply(true);
     fake.settle();
-    assert!(!has_namespace(&fake), "now it is nobody's");
+    assert!(!has_namespace(&fake), "the namespace has no owner now");
 }
 
 /// A hub that stops syncing policies, while a user has set its work to orphan everything.

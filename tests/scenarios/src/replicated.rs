@@ -329,7 +329,7 @@ impl<'a> Replicated<'a> {
             .await
     }
 
-    /// The copy's status satisfies a condition, and goes on doing so.
+    /// The copy's status satisfies a condition, and stays so.
     pub async fn stays(&self, what: &str, ok: impl Fn(&ReportedStatus) -> bool) -> Result<()> {
         holds(what, || async {
             let status = self.copy().await?.data.get("status").cloned();

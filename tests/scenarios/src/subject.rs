@@ -150,7 +150,7 @@ spec:
             .await
     }
 
-    /// What it reports satisfies a condition, and goes on doing so.
+    /// Its reports satisfy a condition, and stay so.
     pub async fn stays(&self, what: &str, holds: impl Fn(&ObservedStatus) -> bool) -> Result<()> {
         steadily(format!("{}: {what}", self.name), || async {
             let observed = self.observed().await?;

@@ -127,7 +127,7 @@ async fn copy(
     }
 }
 
-/// Waits until the way is open; `None` if it refuses instead.
+/// Waits until there is no fault; `None` if connections are refused.
 async fn wait(fault: &mut watch::Receiver<NetworkFault>) -> Option<()> {
     let decided = fault.wait_for(|fault| *fault != NetworkFault::Silent).await;
     decided

@@ -46,7 +46,7 @@ impl Component {
             .prefix(&format!("{name}-"))
             .tempdir();
         let dir = dir.context("creating the folder of a component")?;
-        // The program looks at the name it is called by.
+        // The program reads the name that it is called by.
         let link = dir.path().join(name);
         symlink(program, &link).with_context(|| format!("linking {}", link.display()))?;
         let launch = Launch {

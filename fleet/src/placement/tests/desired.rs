@@ -423,15 +423,9 @@ fn plc_66_decisions_shrink_to_no_cluster() {
 
 fn emitted(changes: &[DecisionChange], decision: &Decision) -> Vec<(&'static str, bool, String)> {
     let about = events::reference(&super::fixture::decision("placement1", 1, &[]));
-    let changes: Vec<_> = changes
-        .iter()
-        .map(|change| (*change, about.clone()))
-        .collect();
-    let events = events::events(
-        &named("placement1", json!({})),
-        &changes,
-        &decision.schedule,
-    );
+    let changes: Vec<_> = changes.iter().map(|one| (*one, about.clone())).collect();
+    let placement = named("placement1", json!({}));
+    let events = events::events(&placement, &changes, &decision.schedule);
     events
         .into_iter()
         .map(|one| (one.reason, one.warning, one.note))
@@ -481,14 +475,9 @@ fn plc_75_3_warning_emits_event() {
 #[test]
 fn plc_76_scores_are_one_event_with_limited_length() {
     let decision = decided(json!({}), many(200), vec![]);
-    let emitted = emitted(
-        &[DecisionChange::Updated, DecisionChange::Updated],
-        &decision,
-    );
-    let scores: Vec<_> = emitted
-        .iter()
-        .filter(|one| one.0 == "ScoreUpdate")
-        .collect();
+    let emitted = emitted(&[DecisionChange::Updated; 2], &decision);
+    let scores = emitted.iter().filter(|one| one.0 == "ScoreUpdate");
+    let scores: Vec<_> = scores.collect();
     let [(_, _, note)] = scores.as_slice() else {
         panic!("{emitted:?}")
     };

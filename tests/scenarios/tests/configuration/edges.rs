@@ -296,7 +296,7 @@ pub(crate) async fn raw_nonsense(world: Arc<Evaluator>) -> Result<()> {
     Ok(())
 }
 
-/// 30: a kind that is removed is not believed in, and one that is back is.
+/// 30: a removed kind is unserved, and a restored one is served again.
 pub(crate) async fn removed_kind(world: Arc<Evaluator>) -> Result<()> {
     let definition = "apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

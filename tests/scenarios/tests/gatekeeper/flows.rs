@@ -153,7 +153,7 @@ pub(crate) async fn enforced(world: Arc<Guarded>) -> Result<()> {
     policy
         .reports(name, "NonCompliant; deny - no (on ConfigMap cups/one)")
         .await?;
-    // A stranger's change is undone.
+    // A change by another user is reverted.
     let other = json!({ "spec": { "enforcementAction": "dryrun" } });
     world
         .managed

@@ -250,7 +250,7 @@ pub(crate) async fn standalone(hub: Arc<Hub>) -> Result<()> {
     mounts(false).await
 }
 
-/// The work agent deletes what a work no longer names, so the namespace is let go of first.
+/// The work agent deletes what a work no longer names, so the namespace is orphaned first.
 pub(crate) async fn marked_late(hub: Arc<Hub>) -> Result<()> {
     hub.join("late").await?;
     hub.enable("late", FRAMEWORK, json!({})).await?;
@@ -269,7 +269,7 @@ pub(crate) async fn marked_late(hub: Arc<Hub>) -> Result<()> {
     };
     let becomes = |expected: (bool, bool)| async move {
         eventually(
-            format!("(named, let go of) is {expected:?}"),
+            format!("(named, orphaned) is {expected:?}"),
             SOON,
             || async {
                 let found = state().await?;

@@ -11,7 +11,7 @@ use tokio::net::UnixStream;
 
 use crate::net;
 
-/// How much faster than in a real cluster probes are asked.
+/// How much faster than in a real cluster probes run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
     pub(super) divided_by: u32,
@@ -39,10 +39,10 @@ pub(super) struct Probe {
     next: Instant,
 }
 
-/// What a probe has come to.
+/// The result of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Not often enough in a row to say.
+    /// Not enough results in a row.
     Open,
     Good,
     Bad,

@@ -24,7 +24,7 @@ use super::volumes::{self, Content, Tokens};
 use super::{Blocked, Inner, environment};
 use crate::child::{read_lossy, tail};
 
-/// How often a Pod is looked at.
+/// How often a Pod is synced.
 const TICK: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]

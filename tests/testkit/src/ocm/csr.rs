@@ -22,7 +22,7 @@ pub(super) struct Request {
     pub(super) key: String,
 }
 
-/// How a request is getting on.
+/// The state of a certificate request.
 pub(super) enum RequestState {
     Waiting,
     /// The certificate, in PEM.
@@ -70,7 +70,7 @@ fn request(addon: &str, subject: &Value, key: &KeyPair) -> Result<String> {
     pki::request(user, &groups, &[host], key)
 }
 
-/// Asks how a request is getting on.
+/// Reads the state of a certificate request.
 pub(super) async fn request_state(agents: &Agents, request: &Request) -> Result<RequestState> {
     let object = agents
         .hub

@@ -20,7 +20,7 @@ pub(super) struct Health {
 
 impl Health {
     pub(super) async fn start(agents: Agents, _bell: &ChangeTrigger) -> Result<Self> {
-        // With a bell of its own: OCM looks at leases by the clock, whatever changes.
+        // With a trigger of its own: OCM checks leases at an interval, whatever changes.
         let addons = Mirror::start(
             &agents.hub,
             ADDON,

@@ -194,7 +194,7 @@ impl HubSide {
         if changes.is_empty() {
             return Ok(());
         }
-        // By itself, not guarded: nobody else writes these.
+        // Without a precondition: no other client writes these.
         let patch = json!({ "metadata": { "labels": changes } });
         self.hub
             .patch(

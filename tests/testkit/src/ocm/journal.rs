@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Lines kept: the last ones are those that matter.
-const KEPT: usize = 200;
+const MAX_LINES: usize = 200;
 
 /// A log that repeats no line. Clones write to the same one.
 #[derive(Debug, Clone, Default)]
@@ -16,7 +16,7 @@ impl Journal {
         if lines.iter().rev().take(10).any(|old| *old == line) {
             return;
         }
-        if lines.len() >= KEPT {
+        if lines.len() >= MAX_LINES {
             lines.remove(0);
         }
         lines.push(line);

@@ -143,7 +143,7 @@ impl Agents {
         };
         let who = |part: &str| format!("the {part} of {cluster}");
 
-        // The hub goes on while the cluster is away.
+        // The hub continues while the cluster is unreachable.
         let (always, alive) = watch::channel(true);
         let hub_pace = Pace {
             open: alive,

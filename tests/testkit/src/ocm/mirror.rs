@@ -37,10 +37,10 @@ impl Drop for Task {
     }
 }
 
-/// Rings when something has changed. Clones ring the same.
+/// Wakes the stand-in after a change. Clones share it.
 pub(super) type ChangeTrigger = Arc<Notify>;
 
-/// All objects of a kind, kept up to date by a watch; every change rings a bell.
+/// All objects of a kind, kept up to date by a watch; every change notifies the trigger.
 #[derive(Debug)]
 pub(super) struct Mirror {
     store: Store<DynamicObject>,
@@ -97,7 +97,7 @@ impl Mirror {
     }
 }
 
-/// One round of a stand-in's work. It looks at everything and does what is due.
+/// One reconcile of a stand-in, over all its objects.
 pub(super) trait Step: Send + 'static {
     fn step(&mut self) -> impl Future<Output = Result<()>> + Send;
 }
@@ -106,7 +106,7 @@ pub(super) trait Step: Send + 'static {
 #[derive(Debug, Clone)]
 pub(super) struct Pace {
     pub(super) trigger: ChangeTrigger,
-    /// Without a bell, a step is taken this often.
+    /// The interval of steps without a change.
     pub(super) tick: Duration,
     /// No step while this is false.
     pub(super) open: watch::Receiver<bool>,

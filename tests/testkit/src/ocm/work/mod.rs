@@ -25,7 +25,7 @@ use super::names::WORK;
 use super::write;
 
 const FINALIZER: &str = "cluster.open-cluster-management.io/manifest-work-cleanup";
-/// Until something that failed or is not finished is looked at again.
+/// The delay before a failed or unfinished work is reconciled again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The work agent of a managed cluster.
@@ -36,7 +36,7 @@ pub(super) struct WorkAgent {
     known: HashMap<String, Known>,
 }
 
-/// What the agent remembers of a work.
+/// The agent's state of a work.
 #[derive(Default)]
 struct Known {
     uid: Option<String>,
