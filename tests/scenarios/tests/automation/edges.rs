@@ -11,7 +11,7 @@ use crate::harness::{
     Automation, CLUSTERS, automation, automation_with, policy, report_all, site, violated_on,
 };
 
-/// 48: a policy may have several automations.
+/// All automations of a policy start their jobs.
 pub(crate) async fn several(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-48").await?;
     let root = policy(&site).await?;
@@ -31,7 +31,7 @@ pub(crate) async fn several(hub: Arc<Hub>) -> Result<()> {
     disabled.targets_stay(&[]).await
 }
 
-/// 51: an event in the second in which the automation started is one; targets are in order.
+/// An event in the second in which the automation started counts; the targets are in order.
 pub(crate) async fn within_a_second(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-51").await?;
     let root = policy(&site).await?;
@@ -55,7 +55,7 @@ pub(crate) async fn within_a_second(hub: Arc<Hub>) -> Result<()> {
     automation.targets_stay(&[&CLUSTERS, &["m2"]]).await
 }
 
-/// 52: a limit may be any number; it limits what is reported, not what is done.
+/// A limit may be any number; it limits the reported violations, not the jobs.
 pub(crate) async fn limits(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-52").await?;
     let root = policy(&site).await?;
@@ -103,7 +103,7 @@ async fn owners_are(automation: &Automation<'_>, want: &[&str]) -> Result<()> {
     .await
 }
 
-/// 53: the policy is added to the owners that others have set, once; a policy of former times is none any more.
+/// The policy is added to the owners that others have set, once; a former policy is removed from them.
 pub(crate) async fn owners_of_others(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-53").await?;
     let root = policy(&site).await?;
@@ -127,7 +127,7 @@ pub(crate) async fn owners_of_others(hub: Arc<Hub>) -> Result<()> {
     )
 }
 
-/// 54: an automation's name may be longer than a label's value can be.
+/// An automation's name may be longer than a label's value.
 pub(crate) async fn long_names(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-54").await?;
     let root = policy(&site).await?;
@@ -149,7 +149,7 @@ pub(crate) async fn long_names(hub: Arc<Hub>) -> Result<()> {
     long.targets_stay(&[&["m2"], &["m2"]]).await
 }
 
-/// 55: an automation may be there before its policy.
+/// An automation may exist before its policy.
 pub(crate) async fn late_policy(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-55").await?;
     let disabled = automation(&site, "disabled", "disabled", json!({})).await?;

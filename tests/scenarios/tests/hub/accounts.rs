@@ -228,7 +228,7 @@ pub(crate) async fn without_rights(world: Arc<Hubs>) -> Result<()> {
     root.errors_are("m1", &[None]).await
 }
 
-/// 20: rights may come later, for a replica that was made without them too.
+/// A replica that was written without rights is rendered again once they are granted.
 pub(crate) async fn rights_come_later(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-20", &["m1"]).await?;
     account(&site, "reader").await?;
@@ -312,7 +312,7 @@ pub(crate) async fn made_anew(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 36: an account that no template needs is not asked for anything.
+/// No token is requested for an account that no template needs.
 pub(crate) async fn unneeded(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-36", &["m1"]).await?;
     let root = site.root("policy");

@@ -45,7 +45,7 @@ pub(crate) async fn decisions(world: Arc<Hubs>, name: &'static str, via: Via) ->
     let (m1, m2) = (on("m1", ""), on("m2", ""));
     let entry = first.entry("choice");
     let both = [m1.clone(), m2.clone()];
-    // E12.
+    // One binding.
     let placement = [entry.clone()];
     root.status_is(observed(&placement, &both[..1])).await?;
     first.decides(&["m1", "m2"]).await?;
@@ -54,7 +54,7 @@ pub(crate) async fn decisions(world: Arc<Hubs>, name: &'static str, via: Via) ->
     root.status_is(observed(&placement, &both[1..])).await?;
     first.decides(&["m1"]).await?;
     root.status_is(observed(&placement, &both[..1])).await?;
-    // E13: a second binding.
+    // A second binding.
     let second = site.placed(via, "choice-2", "policy", &[]).await?;
     let placement = [entry, second.entry("choice-2")];
     root.status_is(observed(&placement, &both[..1])).await?;
@@ -62,7 +62,7 @@ pub(crate) async fn decisions(world: Arc<Hubs>, name: &'static str, via: Via) ->
     root.status_is(observed(&placement, &both[..1])).await?;
     second.decides(&["m1", "m2"]).await?;
     root.status_is(observed(&placement, &both)).await?;
-    // E14: what chooses goes, then what binds.
+    // First the placement is deleted, then the binding.
     first.remove().await?;
     let bare = |binding: &str| json!({ "placementBinding": binding });
     let placement = [bare("choice"), second.entry("choice-2")];

@@ -109,7 +109,7 @@ pub(crate) async fn overrides(world: Arc<Hubs>) -> Result<()> {
     root.spec_is("m1", &absent).await
 }
 
-/// 2: clusters on which a policy is not placed say nothing of it, and prove nothing.
+/// Clusters on which a policy is not placed have no entry in the status.
 pub(crate) async fn restricted_only(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-02", &["m1", "m2"]).await?;
     let root = site.root("policy");
@@ -129,7 +129,7 @@ pub(crate) async fn restricted_only(world: Arc<Hubs>) -> Result<()> {
     root.replicas_are(&["m1"]).await
 }
 
-/// 3: what remains for a cluster is what places, and not what merely enforces.
+/// The remaining bindings of a cluster are those that place it, not those that only enforce.
 pub(crate) async fn remaining(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-03", &["m1", "m2"]).await?;
     let root = site.root("policy");

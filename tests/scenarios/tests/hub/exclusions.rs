@@ -179,7 +179,7 @@ pub(crate) async fn direct(world: Arc<Hubs>) -> Result<()> {
         .await
 }
 
-/// 1: a cluster that one set keeps out and another binding does not counts as any other.
+/// A cluster that one set excludes and another binding places counts as any other.
 pub(crate) async fn counted(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-01", &["m1", "m2", "m3"]).await?;
     let [root] = roots(&site, ["policy"]).await?;

@@ -138,7 +138,7 @@ pub(crate) async fn everything_at_once(world: Arc<Hubs>) -> Result<()> {
     .await
 }
 
-/// 13: two bindings are reported in the order of their names, whichever member is looked at first.
+/// Two bindings are reported in the order of their names, whichever member is read first.
 pub(crate) async fn in_order(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-13", &["m1", "m2"]).await?;
     let (first, second) = (site.root("first"), site.root("second"));
@@ -175,7 +175,7 @@ pub(crate) async fn in_order(world: Arc<Hubs>) -> Result<()> {
     .await
 }
 
-/// 14: a member that nobody binds is noticed when it comes.
+/// A member without a binding is reported once it is created.
 pub(crate) async fn unbound(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-14", &[]).await?;
     site.set("set", &["policy"]).await?;
@@ -194,7 +194,7 @@ pub(crate) async fn unbound(world: Arc<Hubs>) -> Result<()> {
         .await
 }
 
-/// 15: what is not new is not reported.
+/// An unchanged status is not written.
 pub(crate) async fn reported_on_change(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-15", &["m1", "m2"]).await?;
     let root = site.root("policy");

@@ -221,7 +221,7 @@ pub(crate) async fn denied(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 29: a template that fails does not keep the others from the cluster.
+/// A failed template does not keep the others from the cluster.
 pub(crate) async fn each_by_itself(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-29", &["m1"]).await?;
     let root = site.root("policy");
@@ -249,7 +249,7 @@ pub(crate) async fn each_by_itself(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 31: the labels are the policy's own, whether they are copied or not.
+/// The labels are those of the root policy, whether they are copied or not.
 pub(crate) async fn labels_of_the_root(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-31", &["m1"]).await?;
     let root = site.root("policy");
@@ -265,7 +265,7 @@ pub(crate) async fn labels_of_the_root(world: Arc<Hubs>) -> Result<()> {
     same("the label on the replica", label(&replica, "team"), None)
 }
 
-/// 32: a cluster that is not registered has no labels, which is observed.
+/// A cluster that is not registered has no labels, and the error is reported.
 pub(crate) async fn unregistered(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-32", &[]).await?;
     site.namespace(&site.cluster("m1")).await?;
@@ -280,8 +280,7 @@ pub(crate) async fn unregistered(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 21: a kind that the hub does not know yet is observed, does not hold up the rest, and is not reported again
-/// and again.
+/// A kind that the hub does not serve yet is reported once, and does not delay the rest.
 pub(crate) async fn unknown_kind(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-21", &["m1"]).await?;
     let root = site.root("policy");
@@ -348,7 +347,7 @@ pub(crate) async fn unknown_kind(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 35: both annotations are heeded, whatever else is wrong.
+/// Both annotations have an effect, whatever else is invalid.
 pub(crate) async fn switched_off(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-35", &["m1"]).await?;
     let root = site.root("policy");
@@ -380,7 +379,7 @@ pub(crate) async fn switched_off(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 25: what means the same is not written again.
+/// An equal object is not written again.
 pub(crate) async fn equal(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-25", &["m1"]).await?;
     let root = site.root("policy");
@@ -407,7 +406,7 @@ pub(crate) async fn equal(world: Arc<Hubs>) -> Result<()> {
     .await
 }
 
-/// 39: what is reported of an error is the error, as far as an event can hold it.
+/// The event has the text of the error, up to the limit of an event.
 pub(crate) async fn reported_as_it_is(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-39", &["m1"]).await?;
     let root = site.root("policy");
@@ -438,7 +437,7 @@ pub(crate) async fn reported_as_it_is(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 16: what nobody needs is not watched.
+/// A watch without readers ends.
 pub(crate) async fn watches_end(world: Arc<Hubs>) -> Result<()> {
     const WATCHES: &str = "hub_templates_active_watches";
     let hubs = world.bare().await?;
